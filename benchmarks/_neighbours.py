@@ -107,9 +107,9 @@ def damaged(folder: Path) -> tuple[int, int]:
 def backups(folder: Path, trials: int, random_: random.Random) -> tuple[int, int]:
     """Damaged backups, and those that were taken for whole though not all was as it went in."""
     from nanomem_tui import open_workspace
+    from nanomem_tui.agents.layout import detect
     from nanomem_tui.core.errors import NanomemError
     from nanomem_tui.core.paths import locate
-    from nanomem_tui.formats.agent_home import detect
     from nanomem_tui.store import backup
 
     workspace = _promises.new_home(folder)

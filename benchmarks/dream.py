@@ -55,7 +55,7 @@ def main() -> int:
 
 def home(folder: Path, entries: Sequence[Any], files: dict[str, str]) -> Path:
     """A workspace with these files, and entries that no Dream has read."""
-    from nanomem_tui.formats.history import dump_entry
+    from nanomem_tui.agents.archive import dump_entry
 
     workspace = folder / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)

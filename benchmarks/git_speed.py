@@ -172,7 +172,7 @@ def unpack(workspace: Path) -> None:
 
 def measure(home: Path, runs: int, nanobot: Path | None, *, reads: bool) -> dict[str, dict[str, float]]:
     """The rows of one layout: milliseconds by who."""
-    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.agents.git_history import GitHistory
 
     workspace = home / "workspace"
     commits = git(workspace, "log", "--format=%H").decode().split()
@@ -241,7 +241,7 @@ def commit_row(home: Path, runs: int, also: dict[str, Callable[[], object]]) -> 
 
     What the one before left for the disk is written first, untimed: the next to wait would pay for it.
     """
-    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.agents.git_history import GitHistory
 
     places = {name: home / f"commit-{name}" for name in ("ours", "git", "disk")}
     for place in places.values():

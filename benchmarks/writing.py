@@ -43,13 +43,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.markdown import sections
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.dream.edits import LineEdit, Op
 from nanomem_tui.dream.support import unsupported
 from nanomem_tui.facts import extract_rules
 from nanomem_tui.facts.dialogue import Told
-from nanomem_tui.formats.markdown import sections
 from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory import backfill, superseding

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui import demo_content, demo_work
+from nanomem_tui.agents import jsonl, snapshot_files, turn_log
+from nanomem_tui.agents.archive import HistoryEntry, dump_entry
+from nanomem_tui.agents.git_history import GitHistory
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths, locate
 from nanomem_tui.core.text import counted
 from nanomem_tui.facts.facts import FactValue
-from nanomem_tui.formats import jsonl, lessons, ltm_snapshot, wal_state
-from nanomem_tui.formats.history import HistoryEntry, dump_entry
-from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import labels
 from nanomem_tui.memory.scopes import Audience, key_for
 from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
-from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace, open_workspace
@@ -84,9 +84,9 @@ def _write_rows(paths: Paths, now: datetime) -> None:
     for number, (hours, text, source, session, hits) in enumerate(demo_content.ITEMS, 1):
         key = f"ltm_{int((now - timedelta(hours=hours)).timestamp() * 1000)}_{number}"
         at = _ago(now, hours)
-        items.append(ltm_snapshot.LtmItem(key, text, source, session, at, at, hits))
-    snapshot = ltm_snapshot.LtmSnapshot(tuple(items), updated_at=_ago(now, 3))
-    atomic.write_atomic(paths.ltm_snapshot, ltm_snapshot.dump_snapshot(snapshot))
+        items.append(snapshot_files.LtmItem(key, text, source, session, at, at, hits))
+    snapshot = snapshot_files.LtmSnapshot(tuple(items), updated_at=_ago(now, 3))
+    atomic.write_atomic(paths.ltm_snapshot, snapshot_files.dump_snapshot(snapshot))
     lines = []
     for number, (hours, trigger, bad, better, scope, source, confidence, hits, enabled) in enumerate(
         demo_content.LESSONS, 1
@@ -94,7 +94,7 @@ def _write_rows(paths: Paths, now: datetime) -> None:
         at = _ago(now, hours)
         session = "" if scope == "global" else "telegram:20417"
         lines.append(
-            lessons.LessonLine(
+            snapshot_files.LessonLine(
                 id=f"lesson_{int((now - timedelta(hours=hours)).timestamp() * 1000)}_{number}",
                 key=f"{trigger}|{better.lower()}|{scope}|{session}",
                 trigger=trigger,
@@ -110,7 +110,7 @@ def _write_rows(paths: Paths, now: datetime) -> None:
                 updated_at=at,
             )
         )
-    atomic.write_atomic(paths.lessons, lessons.dump_lessons(lines))
+    atomic.write_atomic(paths.lessons, snapshot_files.dump_lessons(lines))
     atomic.write_atomic(paths.ltm_audit, b"")
     atomic.write_atomic(paths.lessons_audit, b"")
 
@@ -147,13 +147,13 @@ def _write_wal(paths: Paths, now: datetime) -> None:
     for key, turns in list(demo_content.SESSIONS.items())[:3]:
         channel, _, chat = key.partition(":")
         said = [text for role, text in turns if role == "user"]
-        data = wal_state.dump_header(key, channel, chat)
+        data = turn_log.dump_header(key, channel, chat)
         for place, text in enumerate(said):
             moment = now - timedelta(hours=10 - place)
-            data += wal_state.dump_pre(clock.iso(moment), {"speaker": "user", "message_id": f"m{place}", "user": text})
+            data += turn_log.dump_pre(clock.iso(moment), {"speaker": "user", "message_id": f"m{place}", "user": text})
             if key != "telegram:20417" or place < len(said) - 1:
-                data += wal_state.dump_post(clock.iso(moment + timedelta(seconds=9)), "Done.")
-        atomic.write_atomic(paths.wal_dir / wal_state.wal_name(key), data)
+                data += turn_log.dump_post(clock.iso(moment + timedelta(seconds=9)), "Done.")
+        atomic.write_atomic(paths.wal_dir / turn_log.wal_name(key), data)
 
 
 def _ask(paths: Paths, now: datetime) -> None:

@@ -13,12 +13,12 @@ from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.operations import Change, Layer, Operation
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.model.client import Usage
     from nanomem_tui.parts import Parts
-    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.presence import Watch
     from nanomem_tui.workspace import Workspace
@@ -32,7 +32,7 @@ def layer_of(ws: Workspace, name: str) -> Layer:
     if name == "file":
         return ws.documents
     if name == "session":
-        from nanomem_tui.formats.agent_home import named_folders
+        from nanomem_tui.agents.layout import named_folders
         from nanomem_tui.memory.session_layer import SessionLayer
         from nanomem_tui.memory.traces import own_sessions_folder
 

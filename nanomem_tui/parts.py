@@ -20,6 +20,9 @@ from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import ReadTo
+    from nanomem_tui.agents.git_history import GitHistory
+    from nanomem_tui.agents.layout import Layout
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
     from nanomem_tui.facts.reflections import Reflections
     from nanomem_tui.facts.search import MemorySearch
     from nanomem_tui.facts.usage import Usage
-    from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.formats.history import ReadTo
     from nanomem_tui.memory.conversations import Conversations
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.history_changes import HistoryChanges
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.wal import WalStates
     from nanomem_tui.model.client import Usage as Spent
     from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.presence import Presence, Watch
     from nanomem_tui.store.values import Item
@@ -89,13 +89,13 @@ class Parts(CurationParts):
     def layout(self) -> Layout:
         """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
         this is open brings other folders."""
-        from nanomem_tui.formats import agent_home
+        from nanomem_tui.agents import layout as agents_layout
         from nanomem_tui.memory.wal import usual_or_named
 
         ours = own_sessions_folder(self.paths, self.id)
-        stamp = agent_home.sessions_stamp(self.paths, ours)
+        stamp = agents_layout.sessions_stamp(self.paths, ours)
         if self._layout is None or self._layout[0] != stamp:
-            found = agent_home.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
+            found = agents_layout.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
             if found.sessions_dir is None and ours.is_dir():
                 found = found._replace(sessions_dir=ours)
             self._layout = (stamp, found)
@@ -293,8 +293,8 @@ class Parts(CurationParts):
 
     def read_to(self) -> ReadTo | None:
         """Up to which entry the last Dream of ours read; None where no operation says so."""
+        from nanomem_tui.agents.archive import ReadTo
         from nanomem_tui.core.paths import DREAM_CURSOR
-        from nanomem_tui.formats.history import ReadTo
 
         for entry in self.store.journal.log(100, key=DREAM_CURSOR):
             if entry.operation.kind in ("dream.run", "dream.pass") and not entry.undone:
@@ -422,7 +422,7 @@ class Parts(CurationParts):
         """The history of the memory files, None where there is none."""
         if not self.paths.is_versioned:
             return None
-        from nanomem_tui.store.git_history import GitHistory
+        from nanomem_tui.agents.git_history import GitHistory
 
         return GitHistory.open(self.paths)
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.agents import databases as agents_databases
+from nanomem_tui.agents import layout
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.curation.waiting import Waits, edits_waiting
-from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
 from nanomem_tui.store import purge_marker, reading
@@ -99,12 +100,12 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 def _foreign(ws: Workspace) -> list[dict[str, Any]]:
     found = []
     for path in foreign.sources(ws.paths, ws.settings):
-        kind = foreign_databases.identify(path)
+        kind = agents_databases.identify(path)
         if kind in foreign.SHOWN:
             rows = foreign.rows(ws.paths, path, ws.id)
             deleted = sum(1 for row in rows if row.get("is_deleted"))
             counts = {"total": len(rows), "active": len(rows) - deleted, "deleted": deleted}
-            others = {"others": foreign_databases.row_counts(path, OF_FACTS)} if kind == "facts" else {}
+            others = {"others": agents_databases.row_counts(path, OF_FACTS)} if kind == "facts" else {}
             found.append({"path": ws.paths.relative(path), "format": kind, **counts, **others})
     return found
 
@@ -112,14 +113,12 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
 def _chroma(ws: Workspace) -> list[dict[str, Any]]:
     """The Chroma folder in the agent's home that is not ours, with its entries by collection; without counts, and why,
     where it cannot be read."""
-    from nanomem_tui.formats import chroma_folder
-
-    path = chroma_folder.database(ws.paths.home / "chroma") if ws.paths.home is not None else None
-    if path is None or (path.parent / chroma_folder.OURS).exists():
+    path = agents_databases.database(ws.paths.home / "chroma") if ws.paths.home is not None else None
+    if path is None or (path.parent / agents_databases.OURS).exists():
         return []
     named = {"path": ws.paths.relative(path.parent), "format": "chroma"}
     try:
-        read = chroma_folder.read_chroma_folder(path, ws.paths.relative(path))
+        read = agents_databases.read_chroma_folder(path, ws.paths.relative(path))
     except NanomemError as error:
         return [{**named, "total": None, "active": None, "deleted": None, "why": error.what}]
     counts = Counter(entry.collection for entry in read.entries) + Counter(read.others)
@@ -149,9 +148,7 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
             origin = "nanomem" if source == "nanomem" else "import"
             origins[origin], requests = origins.get(origin, 0) + tokens, requests + asked
     if ws.paths.token_log is not None:
-        from nanomem_tui.formats import llm_usage
-
-        asked, tokens, problem = llm_usage.totals(ws.paths.token_log, ws.paths.relative(ws.paths.token_log))
+        asked, tokens, problem = agents_databases.totals(ws.paths.token_log, ws.paths.relative(ws.paths.token_log))
         origins["agent"], requests = tokens, requests + asked
         problems += [problem] if problem else []
     return {
@@ -189,7 +186,7 @@ def _tiers(ws: Workspace) -> dict[str, Any]:
 
 def _sessions(ws: Workspace) -> int:
     """How many transcripts lie in files; where there is none, what reads them is not imported."""
-    return len(ws.sessions.of_files()) if agent_home.has_session_files(ws.paths, ws.layout) else 0
+    return len(ws.sessions.of_files()) if layout.has_session_files(ws.paths, ws.layout) else 0
 
 
 def _checkpoint(ws: Workspace) -> dict[str, Any]:

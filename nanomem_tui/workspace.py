@@ -231,7 +231,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
-        from nanomem_tui.formats.agent_home import missing_sessions, not_read
+        from nanomem_tui.agents.layout import missing_sessions, not_read
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",

@@ -16,8 +16,8 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.purge.run import TakenOutAgain
     from nanomem_tui.store.backup import Made
     from nanomem_tui.store.restore import Restored
@@ -347,7 +347,7 @@ def _named_lines(title: str, names: Sequence[str]) -> Iterable[str]:
 
 
 def _found(state: State) -> tuple[Paths, Layout]:
-    from nanomem_tui.formats.agent_home import detect
+    from nanomem_tui.agents.layout import detect
 
     found = state.locate()
     return found, detect(found)

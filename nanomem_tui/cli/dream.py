@@ -14,8 +14,8 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git import Commit, FileDiff
     from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
 

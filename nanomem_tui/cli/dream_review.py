@@ -17,10 +17,10 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.dream.edits import LineEdit
     from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.workspace import Workspace
 
 QUESTION = "+ accept, - reject, e edit, a all, q later, ? help: "

@@ -58,8 +58,8 @@ def find(
 
 def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
+    from nanomem_tui.agents.layout import missing_sessions, not_read
     from nanomem_tui.curation.places import Found, Places
-    from nanomem_tui.formats.agent_home import missing_sessions, not_read
 
     found = Found((), 0, done=True)
     with state.open() as ws:

@@ -19,9 +19,9 @@ from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git import FileDiff
     from nanomem_tui.curation.moments import Moment
     from nanomem_tui.curation.rewinding import Difference, Kept
-    from nanomem_tui.store.git_values import FileDiff
     from nanomem_tui.workspace import Workspace
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}

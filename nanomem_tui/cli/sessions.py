@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nanomem_tui.agents import layout
 from nanomem_tui.cli import output, passages, values, words
 from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.shared import (
@@ -28,11 +29,10 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
-from nanomem_tui.formats import agent_home
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.transcripts import Message, Session
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.formats.sessions import Message, Session
     from nanomem_tui.language.times_asked import Span, TimeAsked
     from nanomem_tui.memory.session_rescue import Rescue
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo, TranscriptHit
@@ -75,7 +75,7 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
 
 def _tell_untold(ws: Workspace) -> None:
     """Say on stderr which conversations are not among what was printed: it is not that there are none."""
-    missing = agent_home.missing_sessions(ws.layout)
+    missing = layout.missing_sessions(ws.layout)
     if missing is not None:
         output.notes([f"Note: {missing.text()}"])
     problem = ws.sessions.untold

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.core import clock
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.agents.git import Commit, FileDiff
+    from nanomem_tui.agents.transcripts import Message, Session
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.formats.history import HistoryEntry
-    from nanomem_tui.formats.sessions import Message, Session
     from nanomem_tui.memory.conversations import Told
     from nanomem_tui.memory.history import OldEntry
     from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
     from nanomem_tui.memory.wal import OpenTurn, WalInfo
-    from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson, Record
 

@@ -17,7 +17,7 @@ from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.wal_state import Turn, WalState
+    from nanomem_tui.agents.turn_log import Turn, WalState
     from nanomem_tui.memory.wal import WalInfo
 
 

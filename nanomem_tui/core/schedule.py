@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 
+from nanomem_tui.agents import layout
 from nanomem_tui.core import clock
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats import agent_home
 
 
 def cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
@@ -21,7 +21,7 @@ def cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
 
 def zone_of(paths: Paths) -> tzinfo | None:
     """The time zone of the agent's configuration, in which its cron lines are meant; None for that of this machine."""
-    name = agent_home.agent_settings(paths)[0].get("defaults", {}).get("timezone")
+    name = layout.agent_settings(paths)[0].get("defaults", {}).get("timezone")
     if not isinstance(name, str) or not name:
         return None
     from zoneinfo import ZoneInfo

@@ -28,7 +28,7 @@ from nanomem_tui.store.work_values import COUNTERS, TierRecord
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.git_values import Commit, FileDiff
+    from nanomem_tui.agents.git import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
 NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 14:05, 2h ago), checkpoint-3 or now"
@@ -215,8 +215,8 @@ class Moments:
     def files(self, first: Moment, second: Moment | None = None) -> list[FileDiff]:
         """SOUL, USER and MEMORY at two moments (None: now), those that differ, as their versions of then hold them.
         A moment before the first version knows no file. Raises DamagedGit."""
+        from nanomem_tui.agents.git import FileDiff
         from nanomem_tui.dream.versions import NOW
-        from nanomem_tui.store.git_values import FileDiff
 
         if not (commits := self._ws.dream.commits()):
             return []

@@ -14,7 +14,7 @@ from nanomem_tui.core.errors import NotFound
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message
+    from nanomem_tui.agents.transcripts import Message
     from nanomem_tui.workspace import Workspace
 
 ID_KEYS = ("message_id", "id", "source_message_id")

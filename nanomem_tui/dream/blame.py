@@ -12,6 +12,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.agents import git_history
+from nanomem_tui.agents.git import Commit, DamagedGit
+from nanomem_tui.agents.git_history import Written
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
@@ -19,19 +22,17 @@ from nanomem_tui.dream import evidence
 from nanomem_tui.dream.blamed import BlamedLine, Writer, brings_back, full_name, who_made
 from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidence, RecordedEdit, Said
 from nanomem_tui.dream.log import behind
-from nanomem_tui.store import git_blame, merge
-from nanomem_tui.store.git_blame import Written
-from nanomem_tui.store.git_values import Commit, DamagedGit
+from nanomem_tui.store import merge
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.git_history import GitHistory
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence
@@ -93,7 +94,7 @@ class Blames:
             return name, None, [(number, text, None) for number, text in enumerate(texts, 1)]
         written = self._written(git, head, name)
         committed = merge.split_lines(git.text(git.blob_id(head, name)) or "")
-        places = git_blame.places(committed, merge.split_lines(loaded.text or ""))
+        places = git_history.places(committed, merge.split_lines(loaded.text or ""))
         lines = [None if place is None else written[place] for place in places]
         return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, lines, strict=True))
 
@@ -123,7 +124,7 @@ class Blames:
         """Who wrote each line as of `head`."""
         kept = self._kept.get(name)
         if kept is None or kept[0] != head:
-            kept = self._kept[name] = head, git_blame.blame(git, head, name, brings_back)
+            kept = self._kept[name] = head, git_history.blame(git, head, name, brings_back)
         return kept[1]
 
     def edits(self, file: str) -> list[Operation]:

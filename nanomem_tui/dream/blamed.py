@@ -11,8 +11,8 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.paths import TRACKED_FILES
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git import Commit
     from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence
-    from nanomem_tui.store.git_values import Commit
 
 Who = Literal["nanomem dream", "agent dream", "person", "outside", "agent", "before"]
 """A Dream of ours, one of the agent, a person through nanomem, an edit by another program, the agent itself; or, of a

@@ -15,16 +15,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.transcript_edits import (
+    Slice,
+    archivable,
+    consolidated,
+    last_summary,
+    merged_summary,
+    oldest,
+    safe_ends,
+    spliced,
+    tokens,
+)
+from nanomem_tui.agents.transcripts import Message, Session, parse_session
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.files import Stamp, read_log, stamp_of
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
-from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary, spliced
-from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
-from nanomem_tui.formats.sessions import Message, Session, parse_session
 from nanomem_tui.memory.session_layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
 from nanomem_tui.store.history_file import appended, look_through

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from nanomem_tui.agents import markdown
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.core.text import one_line
 from nanomem_tui.dream import details, support, tidy, titles
@@ -18,8 +20,6 @@ from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dream.facts import MAX_FACT, Skipped
 from nanomem_tui.dream.guards import Refusal, holding, orders_the_agent
 from nanomem_tui.dream.veil import brought, unmasked
-from nanomem_tui.formats import markdown
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.spoken import owner_of
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.model.client import Usage
 
 Kind = Literal["rules", "model"]

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from nanomem_tui.agents import markdown
+from nanomem_tui.agents.markdown import Section
 from nanomem_tui.core.errors import BadInput, Conflict
-from nanomem_tui.formats import markdown
-from nanomem_tui.formats.markdown import Section
 
 Op = Literal["add", "replace", "remove", "move"]
 TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memory/MEMORY.md": "Long-term Memory"}

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from nanomem_tui.agents.archive import marks
 from nanomem_tui.core.text import indent
 from nanomem_tui.dream import titles
-from nanomem_tui.formats.history import marks
 
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _NAME = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}"

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry, marks
 from nanomem_tui.core import clock
 from nanomem_tui.dream.details import details, words
-from nanomem_tui.formats.history import HistoryEntry, marks
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message
+    from nanomem_tui.agents.transcripts import Message
 
 MOST = 3  # entries, or messages, that are named for a line
 ENOUGH = 0.4  # share of a line's words, by weight, that an entry holds

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from nanomem_tui.agents.archive import TRUNCATED_SUFFIX, HistoryEntry
 from nanomem_tui.dream.entry_lines import SPEECH, EntryLine, lines_of
-from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
 from nanomem_tui.language import dates, injection, lines, reader, secrets, spoken
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.sentences import split

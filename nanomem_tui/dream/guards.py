@@ -12,11 +12,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.core.text import is_utf8, whole
 from nanomem_tui.dream import details, tidy, titles
 from nanomem_tui.dream.edits import LineEdit, apply_edits
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.forgotten import WHY, Forgotten

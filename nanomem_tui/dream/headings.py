@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from nanomem_tui.agents import markdown
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.core.operations import Change
-from nanomem_tui.formats import markdown
 from nanomem_tui.store import files, merge
 
 Owned = Callable[[str], Collection[int]]

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nanomem_tui.agents import markdown
 from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import opens_list
 from nanomem_tui.dream.places import stems
-from nanomem_tui.formats import markdown
 from nanomem_tui.language import reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.tokens import fold

@@ -12,8 +12,8 @@ from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.dream.blamed import Who, who_made
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.git_history import GitHistory
-    from nanomem_tui.store.git_values import Commit, FileDiff
+    from nanomem_tui.agents.git import Commit, FileDiff
+    from nanomem_tui.agents.git_history import GitHistory
 
 _SAME_TIME = 600.0  # seconds between an operation and its commit at most
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import ModelTooLong
 from nanomem_tui.dream import details, prompts
 from nanomem_tui.dream.desk import Desk
@@ -19,7 +20,6 @@ from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import MEMORY, Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.veil import Veil, hide_entries
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import secrets
 from nanomem_tui.model.client import estimate_tokens
 

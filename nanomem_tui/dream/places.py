@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.agents import markdown
 from nanomem_tui.dream import details, titles
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact
-from nanomem_tui.formats import markdown
 from nanomem_tui.language import compare, lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.pair_features import LIGHT

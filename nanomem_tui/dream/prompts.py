@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.edits import TITLES
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.model.fence import Fence
 
 Message = dict[str, str]

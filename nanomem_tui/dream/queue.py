@@ -10,11 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.core import atomic
-from nanomem_tui.core.errors import NanomemError, Problem, in_words
-from nanomem_tui.core.paths import DREAM_CURSOR, Paths
-from nanomem_tui.core.text import counted
-from nanomem_tui.formats.history import (
+from nanomem_tui.agents.archive import (
     HistoryEntry,
     ReadTo,
     beyond,
@@ -23,11 +19,15 @@ from nanomem_tui.formats.history import (
     parse_cursor,
     parse_history,
 )
+from nanomem_tui.core import atomic
+from nanomem_tui.core.errors import NanomemError, Problem, in_words
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.long_archive import WHOLE, is_long, long_archive
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.presence import Presence
 
 

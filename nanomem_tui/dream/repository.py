@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from nanomem_tui.agents.git_history import GitHistory, probe
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.dream.guards import Checked, Refusal
-from nanomem_tui.store.git_history import GitHistory, probe
 
 
 def begun(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:

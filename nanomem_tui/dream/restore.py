@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
+from nanomem_tui.agents.archive import clamp_cursor
+from nanomem_tui.agents.git import Commit, DamagedGit, FileDiff
+from nanomem_tui.agents.git_history import GitHistory, covers
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
@@ -32,11 +35,8 @@ from nanomem_tui.dream.restored import (
     problem,
     written_since,
 )
-from nanomem_tui.formats.history import clamp_cursor
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory, covers
-from nanomem_tui.store.git_values import Commit, DamagedGit, FileDiff
 
 Side = Literal["now", "then"]
 """Of lines that a later edit changed as well: those that stand now, or those that stood before the commit."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.git import Commit, FileDiff
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.store import merge
-from nanomem_tui.store.git_values import Commit, FileDiff
 
 _NAMED = 3  # commits that a note names
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.dream import unread
@@ -14,7 +15,6 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import masked
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.model.client import Usage
 
 _MOST_REASONS = 3

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nanomem_tui.agents.archive import parse_cursor
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.store.history_file import HISTORY
 
 

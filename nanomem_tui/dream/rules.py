@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
@@ -25,7 +26,6 @@ from nanomem_tui.dream.relations import Relation, relations, tells_change
 from nanomem_tui.dream.rewrite import loses, rewritten
 from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.dream.vetoes import another_number, another_subject, change_barred, same_barred
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.spoken import denied_value, exchanged, name_told, owner_of, subject_of, without_denied

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from nanomem_tui.agents.archive import HistoryEntry, ReadTo
+from nanomem_tui.agents.git_history import VERSIONED, GitHistory
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
@@ -30,11 +32,9 @@ from nanomem_tui.dream.result import DreamResult, passed_over
 from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_changes, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
-from nanomem_tui.formats.history import HistoryEntry, ReadTo
 from nanomem_tui.language import secrets
 from nanomem_tui.store import files, forgotten, merge
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import VERSIONED, GitHistory
 from nanomem_tui.store.presence import Presence
 
 MAX_BATCH_SIZE = 20

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from nanomem_tui.agents import layout as agents_layout
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import (
     ModelError,
@@ -28,14 +29,13 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.schedule import cron_next, zone_of
 from nanomem_tui.core.settings import cron_trouble
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.formats import agent_home
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.dream.service import Dreams
-    from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.store.presence import Presence
 
 RETRY = timedelta(minutes=1)
@@ -340,7 +340,7 @@ def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:
     version = _version(layout.release)
     if version < _FIRST_WITH_DREAM:
         return ""
-    found, _ = agent_home.agent_settings(paths)
+    found, _ = agents_layout.agent_settings(paths)
     if not _uses(paths, found.get("defaults", {}).get("workspace")):
         if not (agent.running and agent.what.startswith("nanobot")):
             return ""

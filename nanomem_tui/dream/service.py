@@ -14,6 +14,9 @@ from nanomem_tui.dream.log import DreamLog, DreamRun, Recorded, run_of
 from nanomem_tui.dream.queue import DreamQueue
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import ReadTo
+    from nanomem_tui.agents.git import Commit, FileDiff
+    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.blamed import BlamedLine
@@ -25,11 +28,8 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamRunner
     from nanomem_tui.dream.versions import Versions
-    from nanomem_tui.formats.history import ReadTo
     from nanomem_tui.model.client import Usage
     from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.git_history import GitHistory
-    from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.store.presence import Presence
 
 
@@ -116,7 +116,7 @@ class Dreams:
         """Return as a sentence why no versions are kept; "" where they are, or cannot be read, or none is expected."""
         if self._git() is not None:
             return ""
-        from nanomem_tui.store.git_history import probe
+        from nanomem_tui.agents.git_history import probe
 
         found = probe(self._paths)
         if found.problems:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from nanomem_tui.agents.archive import HistoryEntry, capped
+from nanomem_tui.agents.transcript_edits import archivable
+from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, whole
 from nanomem_tui.dream import small_talk
 from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES
-from nanomem_tui.formats.history import HistoryEntry, capped
-from nanomem_tui.formats.session_slices import archivable
-from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import corrections, injection, reader, remembering, secrets
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.lines import read as read_line

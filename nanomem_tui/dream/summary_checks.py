@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.dream import details, support
 from nanomem_tui.dream.summary import Line, refused
-from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import compare, injection, remembering, vetoes
 
 _COVERED = 0.6

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.agents.transcript_edits import archivable, dump, fits_dump, without_thoughts
+from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.core.errors import ModelError, ModelTooLong
 from nanomem_tui.core.text import counted
 from nanomem_tui.dream import details, summary_checks
@@ -27,8 +29,6 @@ from nanomem_tui.dream.summary import (
     rememberable,
 )
 from nanomem_tui.dream.veil import hidden, hide
-from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
-from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import secrets
 from nanomem_tui.model.fence import Fence
 

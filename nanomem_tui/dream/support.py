@@ -10,10 +10,10 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
+from nanomem_tui.agents.archive import marks
 from nanomem_tui.dream import details, tidy, titles
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.veil import unmasked
-from nanomem_tui.formats.history import marks
 from nanomem_tui.language import compare, dates, injection, lines, vetoes
 from nanomem_tui.language.tokens import fold
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.agents import markdown
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.formats import markdown
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import dates
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from nanomem_tui.agents import markdown
 from nanomem_tui.core.text import indent
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
-from nanomem_tui.formats import markdown
 from nanomem_tui.language import topics
 
 MAX_TITLE = 80

@@ -14,8 +14,8 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.dream.hunks import LAYER, UNREAD, HunkLayer
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.formats.history import HistoryEntry
 
 _NAMED = 10
 

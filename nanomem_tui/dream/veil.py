@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.text import whole
 from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Refusal, holding
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.language import secrets
 
 

@@ -12,6 +12,8 @@ from contextlib import suppress
 from threading import Lock
 from typing import Literal, NamedTuple
 
+from nanomem_tui.agents.git import Commit, DamagedGit
+from nanomem_tui.agents.git_history import GitHistory, covers
 from nanomem_tui.core import clock
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.paths import TRACKED_FILES
@@ -20,8 +22,6 @@ from nanomem_tui.dream.log import required
 from nanomem_tui.dream.survival import Lasting, Version, survival
 from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory, covers
-from nanomem_tui.store.git_values import Commit, DamagedGit
 
 NOW = ""
 """In place of the id of a commit: the files as they are now."""

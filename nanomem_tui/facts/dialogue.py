@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents.jsonl import text_of
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.text import counted
 from nanomem_tui.facts import talk
-from nanomem_tui.formats.keep import text_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message
+    from nanomem_tui.agents.transcripts import Message
     from nanomem_tui.memory.sessions import Sessions
 
 MOST_BYTES = 8_000_000

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from nanomem_tui.agents import databases
 from nanomem_tui.core import clock, config
 from nanomem_tui.core.errors import BadInput, NanomemError, Problem
 from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.core.settings import Price, price_of
 from nanomem_tui.core.text import quoted
 from nanomem_tui.facts.records import Records
-from nanomem_tui.formats import llm_usage
 from nanomem_tui.model.settings import own_price
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
@@ -85,7 +85,7 @@ class Usage:
         self._perform = perform
         self._settings = store.settings
         self._records = Records(store, perform, KIND, "row of token use", "nanomem usage")
-        self._theirs: tuple[object, llm_usage.Report] = (None, llm_usage.Report())
+        self._theirs: tuple[object, databases.Report] = (None, databases.Report())
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -113,15 +113,15 @@ class Usage:
         """What could not be read of the agent's log when it was looked at last."""
         return self._theirs[1].problems
 
-    def _log(self, since: str) -> llm_usage.Report:
+    def _log(self, since: str) -> databases.Report:
         """The agent's log since a day, read again once it changed."""
         path = self._store.paths.token_log
         if path is None:
-            self._theirs = (None, llm_usage.Report())
+            self._theirs = (None, databases.Report())
             return self._theirs[1]
         stamps = since, *(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
         if self._theirs[0] != stamps:
-            self._theirs = (stamps, llm_usage.read_llm_usage(path, self._store.paths.relative(path), since))
+            self._theirs = (stamps, databases.read_llm_usage(path, self._store.paths.relative(path), since))
         return self._theirs[1]
 
     def _own(self, row: Record) -> Used:
@@ -223,7 +223,7 @@ def added_up(rows: Iterable[Used], by: By) -> list[Sum]:
     return sums if by == "day" else sorted(sums, key=lambda one: (-one.total_tokens, one.name))
 
 
-def _agents(calls: llm_usage.Calls, price: Price | None) -> Used:
+def _agents(calls: databases.Calls, price: Price | None) -> Used:
     cost = _cost(calls.prompt_tokens, calls.completion_tokens, calls.total_tokens, price)
     return Used(*calls[:3], "agent", *calls[3:], cost=cost)
 

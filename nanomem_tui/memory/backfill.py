@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents.markdown import daily_note_name, decode
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NothingToDo, Problem
 from nanomem_tui.core.files import read_file, regular_files
@@ -18,7 +19,6 @@ from nanomem_tui.core.operations import Actor, Operation, Perform, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.markdown import daily_note_name, decode
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item

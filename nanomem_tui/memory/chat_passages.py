@@ -16,13 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.transcripts import Message, count_messages, parse_session, session_header
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.files import Stamp, chunks, read_end, read_log, read_piece
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.formats.sessions import Message, count_messages, parse_session, session_header
 from nanomem_tui.language import secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory.conversations import LONGEST, ROLES, Told, as_told, distinct, entry_passages, said_in, sender_of

@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import opened
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 
 MAX_BYTES = 64_000
 KEPT = 300

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry, marks
+from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.history import HistoryEntry, marks
-from nanomem_tui.formats.sessions import Message
 from nanomem_tui.language import times_asked
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.times_asked import Span, TimeAsked

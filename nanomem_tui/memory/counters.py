@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import append, opened, read_from
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 
 COUNTERS: Mapping[str, str] = {
     "memory_recall_hit": "turns for which something was recalled",

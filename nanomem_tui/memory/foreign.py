@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.formats import foreign_databases
 from nanomem_tui.store.oplog import Journal, LogEntry
 
 Raw = dict[str, Any]
@@ -47,7 +47,7 @@ def sources(paths: Paths, settings: Settings) -> tuple[Path, ...]:
     others = (named(paths, settings), paths.facts_db)
     for other in others:
         if other is not None and other.is_file() and not any(same_file(other, path) for path in found):
-            found += [other] if foreign_databases.identify(other) in SHOWN else []
+            found += [other] if agents_databases.identify(other) in SHOWN else []
     return tuple(found)
 
 
@@ -57,9 +57,9 @@ def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
     Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
     keeps for this one. Raises like `foreign_databases.open_read_only`.
     """
-    if foreign_databases.identify(path) == "facts":
+    if agents_databases.identify(path) == "facts":
         return _facts(path, workspace_id)
-    entries = foreign_databases.memory_entries(path)
+    entries = agents_databases.memory_entries(path)
     if paths.home is not None and path.resolve().is_relative_to(paths.home.resolve()):
         return entries
     return [row for row in entries if row.get("workspace_id") in (workspace_id, folder_id(paths))]

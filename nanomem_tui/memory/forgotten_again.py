@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nanomem_tui.agents.layout import Layout, session_folders
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 

@@ -13,21 +13,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+from nanomem_tui.agents import databases
+from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents.archive import parse_cursor, parse_history
+from nanomem_tui.agents.git_history import GitHistory
+from nanomem_tui.agents.jsonl import mendable
+from nanomem_tui.agents.layout import Layout, agent_settings, session_folders
+from nanomem_tui.agents.markdown import WIDE_FIX, decode
+from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
+from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core.atomic import KEPT
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.core.files import chunks, read_log, regular_files
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import Paths, workspace_id
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats import agent_home, llm_usage
-from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
-from nanomem_tui.formats.audit import parse_audit
-from nanomem_tui.formats.history import parse_cursor, parse_history
-from nanomem_tui.formats.jsonl import mendable
-from nanomem_tui.formats.lessons import parse_lessons
-from nanomem_tui.formats.ltm_snapshot import parse_snapshot
-from nanomem_tui.formats.markdown import WIDE_FIX, decode
-from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health_store, session_rescue
 from nanomem_tui.memory.health_fixes import with_fix
 from nanomem_tui.memory.history import History
@@ -38,7 +38,6 @@ from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.store import backup, purge_marker
 from nanomem_tui.store.backup import folder_of
-from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence, look, since
 
 LARGE_DOCUMENT = 100_000
@@ -77,7 +76,7 @@ def examine(
         lambda: _history(paths),
         lambda: _cursors(paths),
         lambda: _ram_first(paths),
-        lambda: filter(None, [agent_home.not_read(layout)]),
+        lambda: filter(None, [agents_layout.not_read(layout)]),
         lambda: identity(paths, layout),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
@@ -225,12 +224,12 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
 
 def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
     """The id by which the agent finds its sessions: what is wrong with it."""
-    kept, where = agent_home.workspace_id(paths), paths.relative(paths.workspace_id_file)
+    kept, where = agents_layout.workspace_id(paths), paths.relative(paths.workspace_id_file)
     comes = "the agent makes a new one at its next start, and finds none of its sessions"
     if layout.workspace_id is not None and kept != layout.workspace_id:
         what = f"the id of the workspace is gone: {comes}" if kept is None else "no sessions lie under this id"
         yield Problem(what, where, fix=f"with the agent stopped, put {layout.workspace_id} there: they lie under that")
-    elif (missing := agent_home.missing_sessions(layout)) is not None:
+    elif (missing := agents_layout.missing_sessions(layout)) is not None:
         yield missing
     elif layout.unclaimed:
         what = f"the id of the workspace is gone; its sessions may be {_named(layout.unclaimed)}: none is shown"
@@ -322,7 +321,7 @@ def _questions(paths: Paths) -> Iterator[Problem]:
 
 def _token_log(paths: Paths) -> Iterable[Problem]:
     path = paths.token_log
-    return llm_usage.read_llm_usage(path, paths.relative(path)).problems if path is not None else ()
+    return databases.read_llm_usage(path, paths.relative(path)).problems if path is not None else ()
 
 
 def _open_to_others(paths: Paths, layout: Layout) -> Iterator[Problem]:

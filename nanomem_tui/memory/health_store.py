@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanomem_tui.agents import databases as agents_databases
+from nanomem_tui.agents.layout import Layout
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NanomemError, Problem, in_words
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats import foreign_databases
-from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
 from nanomem_tui.store.presence import Presence
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.memory.transfer.values import ImportPlan
-    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.memory_store import MemoryStore
 
 STALE_LOCK = 60.0
@@ -40,7 +40,7 @@ _OFFERED = 20
 
 def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
     """What is wrong with the git history of the memory files."""
-    from nanomem_tui.store.git_history import probe
+    from nanomem_tui.agents.git_history import probe
 
     opened = probe(paths)
     problems = opened.problems
@@ -83,13 +83,13 @@ def _dangling(history: GitHistory, paths: Paths) -> Iterator[Problem]:
 
 def _locks(git: Path, paths: Paths) -> Iterator[Problem]:
     """Locks that keep a commit from being made; of the index only what is old: it is held for long now and then."""
-    from nanomem_tui.store import git_repository
+    from nanomem_tui.agents import git as agents_git
 
     try:
-        branch = git_repository.read_head(git).name
+        branch = agents_git.read_head(git).name
     except NanomemError:  # told already
         branch = "HEAD"
-    ours = git_repository.noted_lock(git)
+    ours = agents_git.noted_lock(git)
     for name in dict.fromkeys(("index", "HEAD", branch, "packed-refs")):
         lock = git / f"{name}.lock"
         try:
@@ -157,7 +157,7 @@ def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
 def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
     where = paths.relative(path)
     try:
-        with foreign_databases.open_read_only(path) as connection:
+        with agents_databases.open_read_only(path) as connection:
             yield from _checked(connection, where, "copy it while its agent is stopped, then try `.recover` of sqlite3")
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix)
@@ -190,7 +190,7 @@ def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], Imp
     if path is None or not os.path.lexists(path):
         return
     where = paths.relative(path)
-    if foreign_databases.identify(path) in ("scoped", "facts"):
+    if agents_databases.identify(path) in ("scoped", "facts"):
         if not any(
             known is not None and foreign.same_file(path, known) for known in (paths.longterm_db, paths.facts_db)
         ):
@@ -200,7 +200,7 @@ def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], Imp
             what = f"named by memory.dbPath, and {counted(coming, 'row')} of it not here"
             yield Problem(what, where, None, f"`nanomem memory import {path}` shows them and takes them in", "note")
         return
-    with foreign_databases.open_read_only(path):  # raises what is wrong with it
+    with agents_databases.open_read_only(path):  # raises what is wrong with it
         pass
     yield Problem("named by memory.dbPath, and no database of a system that is known here", where, None,
                   "correct the path in config.json, or remove it", "warning")  # fmt: skip

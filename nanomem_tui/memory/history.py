@@ -16,11 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.core.errors import AccessDenied, NanomemError, NotFound, Problem
-from nanomem_tui.core.files import MOST_OF_A_LOG, Parsed
-from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.text import counted
-from nanomem_tui.formats.history import (
+from nanomem_tui.agents.archive import (
     HistoryEntry,
     ReadTo,
     lines_of_text,
@@ -29,7 +25,11 @@ from nanomem_tui.formats.history import (
     parse_history,
     parse_history_md,
 )
-from nanomem_tui.formats.jsonl import mendable
+from nanomem_tui.agents.jsonl import mendable
+from nanomem_tui.core.errors import AccessDenied, NanomemError, NotFound, Problem
+from nanomem_tui.core.files import MOST_OF_A_LOG, Parsed
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.long_archive import LongArchive, is_long, long_archive
 
 Entries = tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]

@@ -14,14 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.core import atomic
-from nanomem_tui.core import files as core_files
-from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
-from nanomem_tui.core.files import is_as
-from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.core.paths import DREAM_CURSOR, Paths
-from nanomem_tui.core.text import counted
-from nanomem_tui.formats.history import (
+from nanomem_tui.agents.archive import (
     HistoryEntry,
     beyond,
     clamp_cursor,
@@ -31,7 +24,14 @@ from nanomem_tui.formats.history import (
     parse_history,
     parse_history_md,
 )
-from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui.agents.jsonl import Record, parse_jsonl
+from nanomem_tui.core import atomic
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
+from nanomem_tui.core.files import is_as
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.long_archive import is_long, long_archive
 from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to, place_of

@@ -17,7 +17,7 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Record
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message, Session
+    from nanomem_tui.agents.transcripts import Message, Session
 
 READ_ONLY = "imported, and only read"
 BESIDE = " (imported)"
@@ -32,7 +32,7 @@ class Chat(NamedTuple):
 
     def said(self) -> list[Message]:
         """The messages as those of a transcript are."""
-        from nanomem_tui.formats.sessions import Message
+        from nanomem_tui.agents.transcripts import Message
 
         return [
             Message(number, str(row.meta.get("role") or ""), row.text, _local(row.at), raw={"content": row.text})
@@ -41,7 +41,7 @@ class Chat(NamedTuple):
 
     def transcript(self, key: str) -> Session:
         """The whole as a transcript of that key."""
-        from nanomem_tui.formats.sessions import Session
+        from nanomem_tui.agents.transcripts import Session
 
         said = self.said()
         return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())

@@ -13,11 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of, whole
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import append, opened, read_from
 from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
-from nanomem_tui.formats.keep import text_of, whole
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import scopes
 

@@ -16,9 +16,9 @@ from operator import lt
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry, parse_history, plain_cursors
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.files import chunks, is_as, read_piece, stamp_of
-from nanomem_tui.formats.history import HistoryEntry, parse_history, plain_cursors
 
 WHOLE = 64_000_000
 """Bytes of an archive up to which it is held whole: some 300,000 entries in 250 MB."""

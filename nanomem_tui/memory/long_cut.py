@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nanomem_tui.formats.history import HistoryEntry, parse_history
-from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui.agents.archive import HistoryEntry, parse_history
+from nanomem_tui.agents.jsonl import Record, parse_jsonl
 from nanomem_tui.memory.long_archive import LongArchive, Piece
 
 

@@ -17,13 +17,13 @@ from datetime import UTC
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.agents.markdown import dump_mirror_line
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import safe_text
-from nanomem_tui.formats.markdown import dump_mirror_line
 from nanomem_tui.store.values import Item
 
 FOLDERS = ("episodic", "semantic")

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.agents.markdown import daily_note_name, decode
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound, Problem
 from nanomem_tui.core.files import Parsed, no_files, regular_files
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.markdown import daily_note_name, decode
 
 MIRRORS = ("episodic", "semantic")
 

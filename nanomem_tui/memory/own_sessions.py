@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents.jsonl import dump_line
+from nanomem_tui.agents.transcripts import Session, key_to_own_name, parse_session
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.atomic import opened, read_from
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.formats.jsonl import dump_line
-from nanomem_tui.formats.session_names import key_to_own_name
-from nanomem_tui.formats.sessions import Session, parse_session
 from nanomem_tui.language import secrets
 
 _HEAD = 1 << 16  # bytes of the metadata line that are read: a summary in it has at most 12,000 characters

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents.turn_log import TEXT_LIMIT
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation, Perform
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.wal_state import TEXT_LIMIT
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import capture, mirrors
 from nanomem_tui.memory.pending import Pending
@@ -26,7 +26,7 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.wal_state import WalState
+    from nanomem_tui.agents.turn_log import WalState
 
 StateOf = Callable[[str], "WalState"]
 """The turn log of a session."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import append, opened, read_from
 from nanomem_tui.core.errors import BadInput, NotFound, Problem, from_os_error
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.recall import Question, Recalled
 from nanomem_tui.memory.scopes import Audience

@@ -14,6 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanomem_tui.agents import layout
+from nanomem_tui.agents.archive import parse_cursor, parse_history
+from nanomem_tui.agents.jsonl import BOM, parse_jsonl, shared_lines
+from nanomem_tui.agents.layout import session_folders
+from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import Conflict, NanomemError, Problem, from_os_error
@@ -21,11 +26,6 @@ from nanomem_tui.core.files import read_file, regular_files
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats import agent_home
-from nanomem_tui.formats.agent_home import session_folders
-from nanomem_tui.formats.history import parse_cursor, parse_history
-from nanomem_tui.formats.jsonl import BOM, parse_jsonl, shared_lines
-from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
 from nanomem_tui.memory.repair import Repair, aside
 from nanomem_tui.store import oplog, purge_marker
@@ -146,7 +146,7 @@ def _misplaced(ws: Workspace) -> Iterator[Repair]:
 
 def _identity(ws: Workspace) -> Iterator[Repair]:
     """The id by which the agent finds its sessions, where one folder alone can be theirs."""
-    kept, known = agent_home.workspace_id(ws.paths), ws.layout.workspace_id
+    kept, known = layout.workspace_id(ws.paths), ws.layout.workspace_id
     if known is None or kept == known:
         return
     path = ws.paths.workspace_id_file

@@ -14,24 +14,26 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.core import files as core_files
-from nanomem_tui.core.files import Stamp, chunks, stamp_of
-from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.agent_home import NOT_READ, Layout, session_folders
-from nanomem_tui.formats.jsonl import parse_jsonl
-from nanomem_tui.formats.keep import text_of
-from nanomem_tui.formats.session_compaction import OFFSET_KEYS, is_metadata, is_provider_state, offset_fault
-from nanomem_tui.formats.session_names import (
+from nanomem_tui.agents.jsonl import parse_jsonl, text_of
+from nanomem_tui.agents.layout import NOT_READ, Layout, session_folders
+from nanomem_tui.agents.transcripts import (
     CHECKPOINT_SUFFIX,
+    OFFSET_KEYS,
     SUFFIX,
+    is_metadata,
     is_own_name,
+    is_provider_state,
     key_to_lossy_name,
     key_to_name,
     key_to_own_name,
     lossy_name_to_key,
     name_to_key,
+    offset_fault,
+    plain_messages,
 )
-from nanomem_tui.formats.session_plain import plain_messages
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.files import Stamp, chunks, stamp_of
+from nanomem_tui.core.paths import Paths
 
 NO_METADATA = "no metadata line"
 WHOLE = 64_000_000

@@ -24,13 +24,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents.transcript_edits import Splice, inverse, spliced
+from nanomem_tui.agents.transcripts import Session, compact, parse_session, uncompact
 from nanomem_tui.core import atomic
 from nanomem_tui.core.atomic import locked, sha256, sync_folder, write_atomic
 from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.core.files import Stamp, chunks, read_log, stamp_of
 from nanomem_tui.core.operations import Change, Operation, Value
-from nanomem_tui.formats.session_consolidation import Splice, inverse, spliced
-from nanomem_tui.formats.sessions import Session, compact, parse_session, uncompact
 from nanomem_tui.memory import session_files
 from nanomem_tui.memory.session_files import checkpoint_name
 from nanomem_tui.store.presence import Presence

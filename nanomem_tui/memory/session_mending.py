@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents.transcripts import without_unreadable
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.operations import Change
-from nanomem_tui.formats.session_compaction import without_unreadable
 from nanomem_tui.memory.session_files import SessionFile, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import kept_value
 

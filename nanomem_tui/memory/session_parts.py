@@ -11,14 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanomem_tui.agents.jsonl import text_of
+from nanomem_tui.agents.transcripts import Session, messages_in, parse_session
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.files import Stamp, chunks, read_log
-from nanomem_tui.formats.keep import text_of
-from nanomem_tui.formats.sessions import Session, messages_in, parse_session
 from nanomem_tui.memory import session_files
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Compacted, Message
+    from nanomem_tui.agents.transcripts import Compacted, Message
     from nanomem_tui.memory.session_files import SessionFile, Summary
 
 AT_ONCE = 2_000
@@ -61,8 +61,8 @@ def compacted(file: SessionFile, keep: int) -> Compacted:
     Raises BadInput for a `keep` below 1."""
     if keep < 1:
         raise BadInput("a session keeps at least one message", str(keep))
-    from nanomem_tui.formats.session_compaction import compact
-    from nanomem_tui.formats.session_long import compact_long
+    from nanomem_tui.agents.transcript_edits import compact_long
+    from nanomem_tui.agents.transcripts import compact
 
     if file.stamp[1] <= session_files.WHOLE:
         return compact(read_log(file.path), keep)

@@ -11,21 +11,20 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents.jsonl import text_of
+from nanomem_tui.agents.layout import folder_name
+from nanomem_tui.agents.transcripts import MAX_NAME, in_front, key_to_name
 from nanomem_tui.core import atomic
 from nanomem_tui.core.atomic import sha256
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.agent_home import folder_name
-from nanomem_tui.formats.keep import text_of
-from nanomem_tui.formats.session_compaction import in_front
-from nanomem_tui.formats.session_names import MAX_NAME, key_to_name
 from nanomem_tui.memory.session_files import NO_METADATA, SessionFile, Summary, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import refusal
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.agents.layout import Layout
     from nanomem_tui.workspace import Workspace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message
+    from nanomem_tui.agents.transcripts import Message
     from nanomem_tui.memory.matching import Matcher, Neighbour
 
 

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from nanomem_tui.agents.jsonl import mendable, text_of
+from nanomem_tui.agents.layout import NOT_READ
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.files import Stamp, chunks, is_as, read_end, read_log
@@ -20,9 +22,6 @@ from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_o
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.agent_home import NOT_READ
-from nanomem_tui.formats.jsonl import mendable
-from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory import session_words
 from nanomem_tui.memory.session_files import (
     TAKEN_OUT,
@@ -39,8 +38,8 @@ from nanomem_tui.memory.session_files import (
 from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, TranscriptHit
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.agent_home import Layout
-    from nanomem_tui.formats.sessions import Compacted, Message, Session
+    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.transcripts import Compacted, Message, Session
     from nanomem_tui.memory.imported_chats import Chat, ImportedChats
     from nanomem_tui.memory.matching import Matcher
     from nanomem_tui.store.presence import Presence
@@ -145,7 +144,7 @@ class Sessions:
         return self._transcript(self._file(key, path), key)
 
     def _transcript(self, file: SessionFile, key: str) -> Session:
-        from nanomem_tui.formats.sessions import parse_session
+        from nanomem_tui.agents.transcripts import parse_session
 
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
@@ -173,7 +172,7 @@ class Sessions:
                 fix = "move it away" if file.link else "check its owner, its mode and what it is"
                 found.append(Problem(unreadable, where, None, fix))
             elif summary.problems:
-                from nanomem_tui.formats.sessions import parse_session
+                from nanomem_tui.agents.transcripts import parse_session
 
                 told = parse_session(read_log(file.path), where, "").problems
                 found += mendable(told, TAKEN_OUT)
@@ -229,7 +228,7 @@ class Sessions:
         They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
         the errors of `from_os_error`.
         """
-        from nanomem_tui.formats.sessions import parse_session
+        from nanomem_tui.agents.transcripts import parse_session
 
         size = file.stamp[1]
         if size <= most:
@@ -242,7 +241,7 @@ class Sessions:
 
     def _counted(self, file: SessionFile) -> tuple[str, int]:
         """The key of a long transcript and its messages: as counted before, else by its lines, which takes no time."""
-        from nanomem_tui.formats.sessions import count_messages, session_header
+        from nanomem_tui.agents.transcripts import count_messages, session_header
 
         kept = self._summaries.get(str(file.path))
         if kept is not None and kept[0] == file.stamp:
@@ -432,7 +431,7 @@ class Sessions:
 
     def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
         """The messages of a transcript with their index, a piece of the file at a time."""
-        from nanomem_tui.formats.sessions import parse_session
+        from nanomem_tui.agents.transcripts import parse_session
 
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:

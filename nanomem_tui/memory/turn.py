@@ -15,13 +15,13 @@ from datetime import tzinfo
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from nanomem_tui.agents.turn_log import MAX_ACTIONS, parse_wal
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import AccessDenied, BadInput, DiskFull, NanomemError, NotFound, Problem, StoreError
 from nanomem_tui.core.files import read_file
 from nanomem_tui.core.operations import Operation, new_key
 from nanomem_tui.core.settings import OFF, Settings
 from nanomem_tui.core.text import one_line
-from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.language import corrections, dates, secrets, todos
 from nanomem_tui.memory import backfill, earlier, echoes, last_word, learning, names, prompt, retention, said_on
 from nanomem_tui.memory.injections import Injected

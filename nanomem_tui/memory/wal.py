@@ -20,7 +20,7 @@ from nanomem_tui.core.files import Parsed, regular_files
 from nanomem_tui.core.paths import Paths
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.wal_state import Turn, WalState
+    from nanomem_tui.agents.turn_log import Turn, WalState
     from nanomem_tui.memory.traces import Traces
 
 _OWN_ID = re.compile(r"turn_([0-9]{10,14})_[0-9]+")
@@ -219,6 +219,6 @@ def _joined(logs: Sequence[_Log]) -> _Session:
 
 
 def _parse(data: bytes, where: str) -> WalState:
-    from nanomem_tui.formats.wal_state import parse_wal  # only few homes have such files
+    from nanomem_tui.agents.turn_log import parse_wal  # only few homes have such files
 
     return parse_wal(data, where)

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
+from nanomem_tui.agents import turn_log
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.atomic import opened
 from nanomem_tui.core.errors import BadInput, Conflict
-from nanomem_tui.formats import wal_state
 from nanomem_tui.language import secrets
 
 MAX_KEY = 512
@@ -53,9 +53,9 @@ class WalWriter:
 
         Raises BadInput for a key that can name no file, or the errors of `from_os_error`.
         """
-        header = wal_state.dump_header(session_key, channel, chat_id)
+        header = turn_log.dump_header(session_key, channel, chat_id)
         masked = {name: value if name in _IDS else secrets.mask_start(value) for name, value in fields.items()}
-        self._append(session_key, header, wal_state.dump_pre(at, masked, turn))
+        self._append(session_key, header, turn_log.dump_pre(at, masked, turn))
 
     def post(
         self,
@@ -68,11 +68,11 @@ class WalWriter:
     ) -> None:
         """The end of a turn, of the session's last one where no id is given; None: it had no answer. Raises the errors
         of `from_os_error`."""
-        header = wal_state.dump_header(session_key, "", "")
+        header = turn_log.dump_header(session_key, "", "")
         actions = [secrets.mask_start(action) for action in pending_actions]
-        done = [secrets.mask_start(action) for action in done_actions[: wal_state.MAX_DONE]]
+        done = [secrets.mask_start(action) for action in done_actions[: turn_log.MAX_DONE]]
         answer = None if assistant is None else secrets.mask_start(assistant)
-        self._append(session_key, header, wal_state.dump_post(at, answer, actions, turn, done_actions=done))
+        self._append(session_key, header, turn_log.dump_post(at, answer, actions, turn, done_actions=done))
 
     def take_back(self, session_key: str, channel: str, chat_id: str, at: str, turn: str = "") -> None:
         """Take the beginning of the turn at `at` away again; where something was written after it, it is marked as
@@ -91,13 +91,13 @@ class WalWriter:
             block = tail[place + 1 :]
             if place >= 0 and b"\n### " not in block and (not turn or f"\n- turn: {turn}\n".encode() in block):
                 place += start + 1
-                if os.pread(handle, place, 0) == wal_state.dump_header(session_key, channel, chat_id):
+                if os.pread(handle, place, 0) == turn_log.dump_header(session_key, channel, chat_id):
                     os.unlink(path)
                 else:
                     os.ftruncate(handle, place)
             elif turn and f"\n- turn: {turn}\n".encode() in tail:
                 now = clock.iso(clock.now())
-                atomic.append_to(handle, wal_state.dump_post(now, None, (), turn, declined=True))
+                atomic.append_to(handle, turn_log.dump_post(now, None, (), turn, declined=True))
 
     def has_end(self, session_key: str, turn: str) -> bool:
         """Whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined, in
@@ -131,7 +131,7 @@ class WalWriter:
         other. A name beyond what a folder can hold is cut and hashed too.
         """
         if session_key not in self._files:
-            plain = self.folder / wal_state.wal_name(checked_key(session_key))
+            plain = self.folder / turn_log.wal_name(checked_key(session_key))
             taken = len(plain.name.encode()) > MAX_NAME or _owner(plain) not in (None, session_key)
             self._files[session_key] = self.folder / _hashed(plain.name, session_key) if taken else plain
         return self._files[session_key]

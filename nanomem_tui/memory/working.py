@@ -10,12 +10,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents.turn_log import Turn, WalState
 from nanomem_tui.core import clock
-from nanomem_tui.formats.wal_state import Turn, WalState
 from nanomem_tui.language import dates, secrets
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message
+    from nanomem_tui.agents.transcripts import Message
 
 MAX_SESSIONS = 1_000
 """Sessions held at once; the one not used for the longest time goes, and is filled again when it comes back."""

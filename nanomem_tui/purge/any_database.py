@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents.databases import open_read_only
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.purge.texts import has_taken, in_value, unpacked
 from nanomem_tui.purge.wanted_words import FEW, Found, Sought
 

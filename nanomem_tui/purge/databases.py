@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from nanomem_tui.agents.databases import open_read_only
 from nanomem_tui.core import atomic, config
 from nanomem_tui.core.errors import NanomemError, Refused
-from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.purge import any_database, cleaning, stored_files
 from nanomem_tui.purge.wanted_words import Found, Sought
 from nanomem_tui.store import driver_errors, first_edition, old_stores
@@ -24,8 +24,8 @@ from nanomem_tui.store.work_kinds import KINDS
 from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.store.engine import Database, SqliteDatabase
     from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.presence import Presence

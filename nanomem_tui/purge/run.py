@@ -17,13 +17,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.layout import missing_sessions
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import is_of_other_account
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.agent_home import missing_sessions
 from nanomem_tui.purge import cleaning, databases, stored_files, untouched
 from nanomem_tui.purge.databases import Memory
 from nanomem_tui.purge.texts import Line

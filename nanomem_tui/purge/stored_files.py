@@ -18,13 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import atomic, clock
-from nanomem_tui.core import files as core_files
-from nanomem_tui.core.errors import BadInput, from_os_error
-from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.formats.agent_home import Layout, session_folders
-from nanomem_tui.formats.session_names import (
+from nanomem_tui.agents.layout import Layout, session_folders
+from nanomem_tui.agents.transcripts import (
     CHECKPOINT_SUFFIX,
     SUFFIX,
     key_to_lossy_name,
@@ -32,7 +27,12 @@ from nanomem_tui.formats.session_names import (
     lossy_name_to_key,
     name_to_key,
 )
-from nanomem_tui.formats.wal_state import wal_name
+from nanomem_tui.agents.turn_log import wal_name
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import files as core_files
+from nanomem_tui.core.errors import BadInput, from_os_error
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
@@ -41,7 +41,7 @@ from nanomem_tui.store import backup, old_stores, year_archive
 from nanomem_tui.store.backup import SIDE_FILES
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot
+    from nanomem_tui.agents.snapshot_files import LtmItem, LtmSnapshot
 
 
 _BLOB = re.compile(r"[0-9a-f]{64}")
@@ -361,20 +361,20 @@ def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
 
 def _snapshot(data: bytes, sought: Sought, found: Found) -> bytes:
     """The agent's snapshot without the items that hold it or belong to it; what else it says stays."""
-    from nanomem_tui.formats import ltm_snapshot
+    from nanomem_tui.agents import snapshot_files
 
     found.clear()
     goes, snapshot = _items(data, sought, found)
     gone = {number for number, _ in goes}
     kept = tuple(item for number, item in enumerate(snapshot.items, 1) if number not in gone)
-    return ltm_snapshot.dump_snapshot(snapshot._replace(items=kept)) if found else data
+    return snapshot_files.dump_snapshot(snapshot._replace(items=kept)) if found else data
 
 
 def _items(data: bytes, sought: Sought, found: Found) -> tuple[list[tuple[int, LtmItem]], LtmSnapshot]:
     """The items of a snapshot that go, with their numbers from 1, and the snapshot."""
-    from nanomem_tui.formats import ltm_snapshot
+    from nanomem_tui.agents import snapshot_files
 
-    snapshot = ltm_snapshot.parse_snapshot(data, "LTM_SNAPSHOT.json")
+    snapshot = snapshot_files.parse_snapshot(data, "LTM_SNAPSHOT.json")
     goes = []
     for number, item in enumerate(snapshot.items, 1):
         mine: Found = Counter()

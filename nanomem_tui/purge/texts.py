@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.jsonl import parse_jsonl
+from nanomem_tui.agents.turn_log import TITLE, parse_wal
 from nanomem_tui.core import files
 from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.formats.jsonl import parse_jsonl
-from nanomem_tui.formats.wal_state import TITLE, parse_wal
 from nanomem_tui.purge.wanted_words import Found, Sought
 
 GZIP, _ZLIB = b"\x1f\x8b", b"\x78"

@@ -18,26 +18,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.agents import git
+from nanomem_tui.agents.git_history import GitHistory, probe
+from nanomem_tui.agents.layout import Layout, session_folders
+from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX, key_to_lossy_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import from_os_error, in_words
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import FORGOTTEN, counted
-from nanomem_tui.formats.agent_home import Layout, session_folders
-from nanomem_tui.formats.session_names import (
-    CHECKPOINT_SUFFIX,
-    SUFFIX,
-    key_to_lossy_name,
-    lossy_name_to_key,
-    name_to_key,
-)
 from nanomem_tui.purge import any_database, stored_files
 from nanomem_tui.purge.stored_files import is_session
 from nanomem_tui.purge.texts import GZIP, in_bytes, unpacked
 from nanomem_tui.purge.wanted_words import Found, Sought
-from nanomem_tui.store import backup, git_repository
+from nanomem_tui.store import backup
 from nanomem_tui.store.backup_archive import SUFFIX as BACKUP
 from nanomem_tui.store.backup_archive import Archive
-from nanomem_tui.store.git_history import GitHistory, probe
 
 
 def archives(paths: Paths) -> list[Path]:
@@ -129,7 +124,7 @@ def histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
 
 def _unread(git_dir: Path, workspace: Path) -> str:
     try:
-        return (git_repository.why_not(git_dir, workspace) or ("", ""))[0]
+        return (git.why_not(git_dir, workspace) or ("", ""))[0]
     except OSError as error:
         return in_words(error, "reading the git repository").line()
 
@@ -137,7 +132,7 @@ def _unread(git_dir: Path, workspace: Path) -> str:
 def _elsewhere(git_dir: Path, workspace: Path) -> Iterator[tuple[Path, str]]:
     """What belongs to a history and lies outside of the workspace: linked worktrees, objects of another repository."""
     with contextlib.suppress(OSError):  # told where the history itself is read
-        for folder in git_repository.worktrees(git_dir):
+        for folder in git.worktrees(git_dir):
             with contextlib.suppress(FileNotFoundError):
                 said = os.fsdecode(core_files.read(folder / "gitdir")).rstrip("\n")
                 checkout = Path(os.path.realpath(folder / said)).parent
@@ -181,7 +176,7 @@ def look_in_history(where: str, git_dir: Path, sought: Sought, tell: Callable[[s
         if found:
             _up(objects, trees, holding)
     try:
-        for path, said in git_repository.words(git_dir):
+        for path, said in git.words(git_dir):
             mine: Found = Counter()
             in_history(said, sought, mine)
             if path.name.endswith("MSG"):
@@ -237,7 +232,7 @@ def _paths_in(git_dir: Path) -> Iterator[str]:
                 for name, entry in objects.tree(sha).items():
                     yield f"{folder}{name}"
                     todo += [(entry.sha, f"{folder}{name}/")] if entry.is_folder else []
-    for path in git_repository.staged(git_dir) or {}:
+    for path in git.staged(git_dir) or {}:
         parts = path.split("/")
         yield from ("/".join(parts[: number + 1]) for number in range(len(parts)))
 
@@ -337,7 +332,7 @@ def _told(name: str) -> str:
 def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
     """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
     repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
-    for ref in sorted(git_repository.ref_names(git_dir)):
+    for ref in sorted(git.ref_names(git_dir)):
         kind, _, name = ref.removeprefix("refs/").partition("/")
         if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
             what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.files import read_log
-from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.purge import cleaning
 from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store import forgotten

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from nanomem_tui.agents.archive import marks
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.history import marks
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.history_changes import KEEP
 from nanomem_tui.screens.found_screen import FoundScreen
@@ -19,8 +19,8 @@ from nanomem_tui.widgets.prompt import AskScreen, typed_number
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
     from nanomem_tui.workspace import Workspace
 

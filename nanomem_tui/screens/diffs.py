@@ -14,8 +14,9 @@ from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, Sign
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.history import HistoryEntry
-    from nanomem_tui.store import git_values, merge
+    from nanomem_tui.agents import git
+    from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.store import merge
 
 Evidence = Callable[["merge.Hunk"], tuple[str, ...]]
 
@@ -36,7 +37,7 @@ def no_evidence(_hunk: merge.Hunk) -> tuple[str, ...]:
     return ()
 
 
-def file_diff(file: git_values.FileDiff, evidence: Evidence = no_evidence) -> FileDiff:
+def file_diff(file: git.FileDiff, evidence: Evidence = no_evidence) -> FileDiff:
     """One file of a commit: the very hunks that a restore counts."""
     note = file.damage or ("new file" if file.before is None else "file removed" if file.after is None else "")
     section = _Sections(file.after or "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 
+from nanomem_tui.agents.git import Commit
 from nanomem_tui.core.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted, one_line
@@ -28,7 +29,6 @@ from nanomem_tui.screens.dreaming import Running, result_words
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.taking_back import Part, take_back
-from nanomem_tui.store.git_values import Commit
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk
@@ -36,10 +36,10 @@ from nanomem_tui.widgets.document import Block, Body, Field
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dream.restored import RestoreEdit, RestorePreview
     from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.workspace import Workspace
 
 PAGE = 50  # commits that are shown before the rest is counted

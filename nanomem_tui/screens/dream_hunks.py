@@ -27,8 +27,8 @@ from nanomem_tui.widgets.diff import FileDiff, diff_texts
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Span, Spans
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.formats.history import HistoryEntry
 
 Decision = Literal["", "accept", "reject"]
 

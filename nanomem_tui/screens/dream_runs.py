@@ -17,9 +17,9 @@ from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.agents.git import Commit
     from nanomem_tui.store import merge
-    from nanomem_tui.store.git_values import Commit
 
 Meta = Mapping[str, Any]
 Runs = Mapping[str, DreamRun]

@@ -19,8 +19,8 @@ from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git import FileDiff
     from nanomem_tui.curation.moments import Mark, Moment
-    from nanomem_tui.store.git_values import FileDiff
 
 FIRST, MOST = 100, 10_000  # marks
 

@@ -13,8 +13,8 @@ from nanomem_tui.widgets.diff import DiffLine, Hunk, Sign, spans_of
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.git import FileDiff
     from nanomem_tui.store import merge
-    from nanomem_tui.store.git_values import FileDiff
 
 SHOWN = 200  # rows
 LINES = 400  # of a file

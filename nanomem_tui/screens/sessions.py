@@ -24,7 +24,7 @@ from nanomem_tui.widgets.prompt import AskScreen, typed_number
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo
     from nanomem_tui.screens.items import ItemsScreen
     from nanomem_tui.workspace import Workspace

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.core.text import one_line
 from nanomem_tui.dream import rewound
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
 from nanomem_tui.screens.diffs import file_diff
-from nanomem_tui.store.git_values import FileDiff as StoredDiff
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 from nanomem_tui.widgets.toast import say
 

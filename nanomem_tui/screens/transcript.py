@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nanomem_tui.agents.transcripts import flat_text
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import one_line
-from nanomem_tui.formats.sessions import flat_text
 from nanomem_tui.widgets.document import Block, Body, Document, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.sessions import Message, Session, ToolCall
+    from nanomem_tui.agents.transcripts import Message, Session, ToolCall
     from nanomem_tui.widgets.parts_view import Part
 
 SHOWN_CHARACTERS = 2_000  # of one text before it is unfolded

@@ -22,7 +22,7 @@ from nanomem_tui.widgets.side_by_side import side_by_side
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.wal_state import Turn, WalState
+    from nanomem_tui.agents.turn_log import Turn, WalState
     from nanomem_tui.memory.wal import WalInfo
 
 SHOWN_PROBLEMS = 20

@@ -163,8 +163,8 @@ class AgentFiles:
         for path in (self.paths.ltm_audit, self.paths.lessons_audit):
             try:
                 if path.stat().st_size <= AUDIT_LOOK:
-                    from nanomem_tui.formats.audit import parse_audit
-                    from nanomem_tui.formats.jsonl import mendable
+                    from nanomem_tui.agents.jsonl import mendable
+                    from nanomem_tui.agents.snapshot_files import parse_audit
 
                     found += mendable(parse_audit(files.read(path), self.paths.relative(path))[1])
             except FileNotFoundError:

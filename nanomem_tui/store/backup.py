@@ -26,13 +26,13 @@ from typing import NamedTuple
 
 from sqlalchemy import Table, update
 
+from nanomem_tui.agents.databases import open_read_only
+from nanomem_tui.agents.layout import Layout
 from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, user_settings, workspace_id
 from nanomem_tui.core.settings import without_password
-from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.formats.foreign_databases import open_read_only
 from nanomem_tui.store import (
     driver_errors,
     first_edition,

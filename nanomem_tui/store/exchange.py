@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.snapshot_files import AuditEvent, dump_event
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.operations import Change, Operation, Value, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats.audit import AuditEvent, dump_event
 from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import NO_CHAT, AnyRow, Item, Lesson, Row, dumped, fact_of, placed_in_session, session_of
 
@@ -322,22 +322,22 @@ def _whole(value: Any, default: int = 0) -> int:
 
 
 def _parse_items(data: bytes, where: str) -> AgentRows:
-    from nanomem_tui.formats.ltm_snapshot import parse_snapshot
+    from nanomem_tui.agents.snapshot_files import parse_snapshot
 
     parsed = parse_snapshot(data, where)
     return _rows(((item.id, item.to_dict()) for item in parsed.items), parsed.complete, parsed.problems, where)
 
 
 def _dump_items(rows: Iterable[Raw], present: bytes) -> bytes:
-    from nanomem_tui.formats import ltm_snapshot
+    from nanomem_tui.agents import snapshot_files
 
-    old = ltm_snapshot.parse_snapshot(present, "")
-    items = tuple(ltm_snapshot.LtmItem.from_dict(raw) for raw in rows)
-    return ltm_snapshot.dump_snapshot(old._replace(items=items, updated_at=clock.local_naive(clock.now())))
+    old = snapshot_files.parse_snapshot(present, "")
+    items = tuple(snapshot_files.LtmItem.from_dict(raw) for raw in rows)
+    return snapshot_files.dump_snapshot(old._replace(items=items, updated_at=clock.local_naive(clock.now())))
 
 
 def _parse_lessons(data: bytes, where: str) -> AgentRows:
-    from nanomem_tui.formats.lessons import parse_lessons
+    from nanomem_tui.agents.snapshot_files import parse_lessons
 
     parsed = parse_lessons(data, where)
     return _rows(((row.id, row.to_dict()) for row in parsed.lessons), parsed.complete, parsed.problems, where)
@@ -355,7 +355,7 @@ def _rows(rows: Iterable[tuple[str, Raw]], complete: bool, problems: Sequence[Pr
 
 
 def _dump_lessons(rows: Iterable[Raw], _present: bytes) -> bytes:
-    from nanomem_tui.formats.lessons import LessonLine, dump_lessons
+    from nanomem_tui.agents.snapshot_files import LessonLine, dump_lessons
 
     return dump_lessons(LessonLine.from_dict(raw) for raw in rows)
 

@@ -19,16 +19,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents import markdown
+from nanomem_tui.agents.archive import parse_cursor
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.formats import markdown
-from nanomem_tui.formats.history import parse_cursor
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.agents.git_history import GitHistory
 
 _TRIES = 5
 _WRITER_WAIT = 0.05
@@ -109,7 +109,7 @@ class FileLayer:
         """What cannot be read in the memory files and in their git history."""
         found: list[Problem] = []
         if self._paths.is_versioned:
-            from nanomem_tui.store.git_history import probe
+            from nanomem_tui.agents.git_history import probe
 
             found += probe(self._paths).problems
         for name in self.names():
@@ -173,9 +173,9 @@ class FileLayer:
         for key in keys:
             atomic.refuse_foreign(self.path(key).resolve(), key)
         if self._paths.is_versioned and (git := self._git()) is not None:
-            from nanomem_tui.store import git_repository
+            from nanomem_tui.agents import git as agents_git
 
-            name = git_repository.read_head(git.git_dir).name
+            name = agents_git.read_head(git.git_dir).name
             atomic.refuse_foreign(git.git_dir / name, f"{self._paths.relative(git.git_dir)}/{name}")
 
     def _step(self, change: Change) -> Step:
@@ -455,7 +455,7 @@ def commit_outside(git: GitHistory, steps: Sequence[Step], label: str) -> None:
     head = git.head()
     files = {step.key: step.outside for step in steps if step.outside is not None and git.tracks(step.key)}
     if head is not None:
-        from nanomem_tui.store.git_values import id_of_blob
+        from nanomem_tui.agents.git import id_of_blob
 
         files = {key: data for key, data in files.items() if git.blob_id(head, key) != id_of_blob(data)}
     if files:
@@ -472,9 +472,9 @@ def to_commit(git: GitHistory, steps: Sequence[Step]) -> tuple[dict[str, bytes |
     head = git.head()
     if not git.inside or head is None:
         return {step.key: step.target for step in taken}, []
-    from nanomem_tui.store import git_repository
+    from nanomem_tui.agents import git as agents_git
 
-    staged = git_repository.staged(git.git_dir)
+    staged = agents_git.staged(git.git_dir)
     files: dict[str, bytes | None] = {}
     left: list[str] = []
     for step in taken:
@@ -555,7 +555,7 @@ def commit_message(operation: Operation) -> str:
 def has_commit(git: GitHistory, operation: Operation, holds: Callable[[str], bool]) -> bool:
     """Whether the commit of an operation was made since it was recorded; `holds` is asked about the id of one that says
     the same."""
-    from nanomem_tui.store.git_history import AUTHOR
+    from nanomem_tui.agents.git_history import AUTHOR
 
     words, since = commit_message(operation).strip(), operation.at[:19]
     for commit in git.walk():
@@ -568,7 +568,7 @@ def has_commit(git: GitHistory, operation: Operation, holds: Callable[[str], boo
 
 def refuse_unreadable(paths: Paths) -> None:
     """Raise Refused when there is a repository that is damaged or not used: nothing goes on as if there were none."""
-    from nanomem_tui.store.git_history import probe
+    from nanomem_tui.agents.git_history import probe
 
     found = probe(paths) if paths.is_versioned else None
     if found is not None and found.problems:
@@ -582,9 +582,9 @@ def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> t
     An operation that says itself what its commit is (a Dream) is not made then: raises Refused, DamagedGit. In a
     repository above the workspace nothing is committed while git is in the midst of a merge or the like.
     """
-    from nanomem_tui.store import git_repository
-    from nanomem_tui.store.git_history import MENDING, VERSIONED, probe
-    from nanomem_tui.store.git_values import DamagedGit
+    from nanomem_tui.agents import git as agents_git
+    from nanomem_tui.agents.git import DamagedGit
+    from nanomem_tui.agents.git_history import MENDING, VERSIONED, probe
 
     keys = [change.key for change in operation.changes if change.layer == "file"]
     if git is None:
@@ -593,7 +593,7 @@ def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> t
         found = probe(paths)
         problem = found.problems[0] if found.problems and any(key in VERSIONED for key in keys) else None
         return found.history, problem and problem._replace(severity="warning")
-    if git.inside and (what := git_repository.in_progress(git.git_dir)):
+    if git.inside and (what := agents_git.in_progress(git.git_dir)):
         said = f"not committed: git is in the midst of {what}"
         return None, Problem(said, str(git.git_dir.parent), fix="finish it or abort it", severity="warning")
     try:

@@ -20,13 +20,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry, dump_entry, parse_cursor, parse_history, plain_cursors
+from nanomem_tui.agents.jsonl import torn_tail
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Value
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, parse_history, plain_cursors
-from nanomem_tui.formats.jsonl import torn_tail
 from nanomem_tui.store.presence import Presence
 
 LAYER = "history"

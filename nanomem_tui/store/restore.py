@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from sqlalchemy import update
 
+from nanomem_tui.agents.layout import Layout
 from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.store import backup, first_edition, forgotten, processes, user_files
 from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Mark, base_of, folder_of
 from nanomem_tui.store.backup_archive import Archive, Entry

@@ -37,9 +37,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, cast
 
-from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
-from nanomem_tui.core.text import counted, one_line, safe_text
-from nanomem_tui.formats.documents import (
+from nanomem_tui.agents.documents import (  # fmt: skip
     Block,
     Piece,
     Reading,
@@ -48,8 +46,10 @@ from nanomem_tui.formats.documents import (
     parse_markdown,
     parse_saved_page,
     parse_text,
-)  # fmt: skip
-from nanomem_tui.formats.markdown import decode
+)
+from nanomem_tui.agents.markdown import decode
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
+from nanomem_tui.core.text import counted, one_line, safe_text
 from nanomem_tui.store.knowledge_values import PATH, Chunk, Document
 
 Tell = Callable[[str, int, int], None]

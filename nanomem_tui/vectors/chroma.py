@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from nanomem_tui.agents.databases import OURS
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core import settings as core_settings
 from nanomem_tui.core.errors import (
@@ -30,7 +31,6 @@ from nanomem_tui.core.errors import (
     extra_command,
     from_os_error,
 )
-from nanomem_tui.formats.chroma_folder import OURS
 from nanomem_tui.store.values import Fact
 from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
 from nanomem_tui.vectors.embedders import said

@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from nanomem_tui.agents.archive import HistoryEntry  # noqa: E402
 from nanomem_tui.dream import places, relations  # noqa: E402
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
 from nanomem_tui.dream.known import Lines  # noqa: E402
-from nanomem_tui.formats.history import HistoryEntry  # noqa: E402
 from nanomem_tui.language import compare  # noqa: E402
 from nanomem_tui.language.spoken import owner_of  # noqa: E402
 from nanomem_tui.language.topics import topics_of_line  # noqa: E402

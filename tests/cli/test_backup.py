@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.store import backup, presence
 from nanomem_tui.store.presence import Presence
 from tests.cli.conftest import Run

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.formats.sessions import key_to_name
 from nanomem_tui.memory import shelf
 
 Run = Callable[..., Any]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.cli import quick
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.formats.sessions import key_to_name
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, run_in_child
 from tests.dream.test_consolidator import KEY, Home, session, talk

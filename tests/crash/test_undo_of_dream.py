@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.store import git_repository
+from nanomem_tui.agents import git as agents_git
+from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, run_in_child
 from tests.crash.test_dream import FILES, WHERE, Seen, cursor_is_behind, look, prepared
@@ -80,7 +80,7 @@ def kill_at(tmp_path: Path, every: int) -> int:
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(FileLayer, "apply"), (GitHistory, "commit_files"), (git_repository, "stage"), (FileLayer, "commit_of")],
+    [(FileLayer, "apply"), (GitHistory, "commit_files"), (agents_git, "stage"), (FileLayer, "commit_of")],
     ids=["recorded", "files written", "branch moved", "all done"],
 )
 def test_an_undo_that_is_killed_between_its_steps(tmp_path: Path, owner: Any, name: str) -> None:

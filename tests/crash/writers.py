@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.formats.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.memory.turn_values import turn_end
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
@@ -13,7 +14,6 @@ from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.review import Review
 from nanomem_tui.dream.service import Dreams
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.curation.waiting import Waits
 from nanomem_tui.dream import evidence
 from nanomem_tui.dream.evidence import Candidates, EntryEvidence, Said
-from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.formats.session_names import key_to_name
-from nanomem_tui.formats.sessions import Message
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 

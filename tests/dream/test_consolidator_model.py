@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.formats.history import TRUNCATED_SUFFIX
+from nanomem_tui.agents.archive import TRUNCATED_SUFFIX
 from tests.dream.test_consolidator import KEY, KEY_OF_OPENAI, Home, asked, said, session, talk
 from tests.model.server import ModelServer, Script, says, status
 from tests.store.homes import agent_runs

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.edits import apply_edits
 from nanomem_tui.dream.entry_lines import lines_of
 from nanomem_tui.dream.facts import facts_of
 from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.formats.history import HistoryEntry
 
 
 def told(content: str) -> list[str]:

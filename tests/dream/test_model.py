@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import ModelTooLong
 from nanomem_tui.dream.dreamer import NO_EDIT
 from nanomem_tui.dream.prompts import Fence, entry_text
-from nanomem_tui.formats.history import HistoryEntry
 from tests.dream.dreaming import BERLIN, NOTHING_MORE, TEA, Dreaming, edit, fact, step, study
 from tests.model.server import Asked, Reply, says, status
 from tests.store.git_samples import needs_git

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry, marks, parse_history
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import check
 from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.formats.history import HistoryEntry, marks, parse_history
 from nanomem_tui.language import injection
 
 ORDERS = """\

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents import git_history
 from nanomem_tui.core.errors import Refused
-from nanomem_tui.store import git_history
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small, write
 

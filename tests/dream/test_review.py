@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.dream.dreamer import Proposal
@@ -17,7 +18,6 @@ from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import waiting_changes
 from nanomem_tui.dream.run import DreamRunner
 from nanomem_tui.dream.standing import apply_standing
-from nanomem_tui.formats.history import HistoryEntry
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import bench, fresh
 

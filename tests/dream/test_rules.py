@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream import details
 from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Skipped, facts_of, skipped_summary
 from nanomem_tui.dream.guards import Limits, check
 from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.formats.history import HistoryEntry
 from tests.store.git_samples import sample
 
 FILES = {
@@ -191,7 +191,7 @@ def test_what_is_known_is_not_added_again(old: str, new: str) -> None:
 )
 @pytest.mark.slow
 def test_on_a_real_history_a_second_dream_changes_nothing(tmp_path, name: str, after: int) -> None:
-    from nanomem_tui.formats.history import parse_history
+    from nanomem_tui.agents.archive import parse_history
 
     paths = sample(name, tmp_path)
     entries = [e for e in parse_history(paths.history.read_bytes(), "history.jsonl")[0] if e.cursor > after]

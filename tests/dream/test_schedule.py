@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.layout import Layout
 from nanomem_tui.core import clock, paths
 from nanomem_tui.core.errors import ModelRefused, ModelUnavailable
 from nanomem_tui.core.paths import Paths
@@ -23,9 +26,6 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.schedule import Schedule, backoff
 from nanomem_tui.dream.service import Dreams
-from nanomem_tui.formats import agent_home
-from nanomem_tui.formats.agent_home import Layout
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.store.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git
@@ -263,7 +263,7 @@ def test_an_agent_that_runs_here_counts_whatever_the_configuration_names(tmp_pat
 def test_the_samples_dream_by_themselves(sample_copy: Callable[[str], Path]) -> None:
     for name, on in (("nb035", False), ("v0_1_5", False), ("ramfirst", True)):
         found = paths.locate(sample_copy(name) / "home" / ".nanobot" / "workspace")
-        at = Clocked(Bench(found), agent_home.detect(found))
+        at = Clocked(Bench(found), agents_layout.detect(found))
         assert at.schedule.plan().on is on, at.schedule.plan().why
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents import git as agents_git
+from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import NothingToDo, Refused
 from nanomem_tui.dream.hunks import HunkLayer
-from nanomem_tui.store import git_repository
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Steps, run_in_child
 from tests.store.git_samples import git, needs_git, small
@@ -80,7 +80,7 @@ def written(workspace: Path) -> None:
 
 
 def committed(workspace: Path) -> None:
-    killed(workspace, git_repository, "stage")
+    killed(workspace, agents_git, "stage")
 
 
 def cursor_moved(workspace: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry, dump_entry
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Limits
 from nanomem_tui.dream.result import DreamResult
-from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.store.merge import hunks
 from tests.conftest import LONG
 from tests.dream import year

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.agents.archive import HistoryEntry
 
 COUNT = 2000
 START = {

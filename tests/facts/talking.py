@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents.transcripts import key_to_lossy_name
 from nanomem_tui.facts import extract_rules
 from nanomem_tui.facts.crystallize import Crystallized, Decision, Plan
 from nanomem_tui.facts.dialogue import Told
 from nanomem_tui.facts.proposals import Proposal
-from nanomem_tui.formats.session_names import key_to_lossy_name
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.workspace import Workspace
 

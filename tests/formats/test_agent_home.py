@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.layout import agent_settings, detect, workspace_id
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.agent_home import agent_settings, detect, workspace_id
-from nanomem_tui.formats.session_names import key_to_name
 
 ID = "0123456789abcdef0123456789abcdef"
 OTHER = "f" * 32

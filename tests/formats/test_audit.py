@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.snapshot_files import LESSON_TYPES, MEMORY_TYPES, AuditEvent, dump_event, parse_audit
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES, AuditEvent, dump_event, parse_audit
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 EVENTS = st.builds(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents import databases
+from nanomem_tui.agents.databases import identify
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.formats import chroma_folder
-from nanomem_tui.formats.foreign_databases import identify
 from tests.formats import chroma_homes
 from tests.formats.chroma_homes import ADD, DELETE, UPDATE, UPSERT, fact, named
 
@@ -25,7 +25,7 @@ def listing(folder: Path) -> dict[str, tuple[int, int, bytes]]:
 
 
 def told(path: Path) -> dict[str, Any]:
-    return {entry.id: entry.metadata for entry in chroma_folder.read_chroma_folder(path, "x").entries}
+    return {entry.id: entry.metadata for entry in databases.read_chroma_folder(path, "x").entries}
 
 
 @pytest.mark.parametrize("release", chroma_homes.SCHEMAS)
@@ -34,7 +34,7 @@ def test_both_collections_are_read_and_others_are_counted(tmp_path: Path, releas
     everything = {"nanobot_memory": named([TEA]), "others": named([TEA, NUTS]), "nanobot_facts": named([more])}
     path = chroma_homes.make(tmp_path / "chroma", everything, release)
     before = listing(path.parent)
-    found = chroma_folder.read_chroma_folder(path, "x")
+    found = databases.read_chroma_folder(path, "x")
     assert [(entry.collection, entry.id, entry.metadata) for entry in found.entries] == [
         ("nanobot_facts", "fact::偏好::项 0", more), ("nanobot_memory", "fact::Drinks::tea", TEA)
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_a_version_with_other_tables_is_one_line(tmp_path: Path, lacking: str) -
         connection.execute(f"ALTER TABLE {lacking} RENAME TO {lacking}2")
         connection.commit()
     with pytest.raises(BadInput, match=f"no Chroma folder of a version that is known: its table {lacking} lacks"):
-        chroma_folder.read_chroma_folder(path, "x")
+        databases.read_chroma_folder(path, "x")
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing of SQLite", b"SQLite format 3\0" + b"\xff" * 5000])
@@ -100,7 +100,7 @@ def test_what_is_no_database_is_one_line(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "chroma.sqlite3"
     path.write_bytes(data)
     with pytest.raises(BadInput):
-        chroma_folder.read_chroma_folder(path, "x")
+        databases.read_chroma_folder(path, "x")
 
 
 def test_a_damaged_page_costs_what_is_on_it(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_damaged_page_costs_what_is_on_it(tmp_path: Path) -> None:
     page = data.index(b"0030xxx") // 4096 * 4096
     data[page : page + 4096] = b"\xff" * 4096
     path.write_bytes(data)
-    found = chroma_folder.read_chroma_folder(path, "x")
+    found = databases.read_chroma_folder(path, "x")
     whole = sum(entry.metadata == many[entry.id] for entry in found.entries)
     assert 50 <= whole < 60
     assert ["the table embedding_metadata cannot be read beyond row" in one.what for one in found.problems] == [True]
@@ -118,8 +118,8 @@ def test_a_damaged_page_costs_what_is_on_it(tmp_path: Path) -> None:
 
 def test_the_database_of_a_folder_is_found(tmp_path: Path) -> None:
     path = chroma_homes.make(tmp_path / "chroma", {})
-    assert chroma_folder.database(path.parent) == chroma_folder.database(path) == path
-    assert chroma_folder.database(tmp_path) is None
-    assert chroma_folder.database(tmp_path / "no such folder") is None
+    assert databases.database(path.parent) == databases.database(path) == path
+    assert databases.database(tmp_path) is None
+    assert databases.database(tmp_path / "no such folder") is None
     os.rename(path, path.with_name("other.db"))
-    assert chroma_folder.database(path.with_name("other.db")) is None
+    assert databases.database(path.with_name("other.db")) is None

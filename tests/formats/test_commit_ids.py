@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.commit_ids import decode_short_id
+from nanomem_tui.agents.archive import decode_short_id
 
 
 @given(st.text("0123456789abcdef", min_size=4, max_size=4))

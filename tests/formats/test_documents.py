@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats import documents
-from nanomem_tui.formats.documents import (
+from nanomem_tui.agents import documents
+from nanomem_tui.agents.documents import (
     Block,
     decode_page,
     parse_man_page,

@@ -6,12 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from nanomem_tui.agents.databases import identify, memory_entries, open_read_only
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.formats.foreign_databases import (
-    identify,
-    memory_entries,
-    open_read_only,
-)
 
 SCOPED = "ftswal/home/.nanobot/memory/longterm.db"
 

@@ -8,19 +8,19 @@ import time
 
 import pytest
 
-from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_history, parse_history_md
-from nanomem_tui.formats.jsonl import dump_line
-from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot, dump_snapshot, parse_snapshot
-from nanomem_tui.formats.sessions import compact, parse_session, uncompact
-from nanomem_tui.formats.wal_state import dump_header, dump_post, dump_pre, parse_wal
+from nanomem_tui.agents.archive import HistoryEntry, dump_entry, parse_history, parse_history_md
+from nanomem_tui.agents.jsonl import dump_line
+from nanomem_tui.agents.snapshot_files import LtmItem, LtmSnapshot, dump_snapshot, parse_snapshot
+from nanomem_tui.agents.transcripts import compact, parse_session, uncompact
+from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_wal
 
 HEAVY = ("textual", "rich", "sqlmodel", "sqlalchemy", "sqlite3", "dulwich", "rapidfuzz", "click", "pydantic", "asyncio")
 
 
 def test_importing_every_format_imports_nothing_heavy():
     code = (
-        "import pkgutil, importlib, sys; import nanomem_tui.formats as f\n"
-        "[importlib.import_module(f'nanomem_tui.formats.{m.name}') for m in pkgutil.iter_modules(f.__path__)]\n"
+        "import pkgutil, importlib, sys; import nanomem_tui.agents as f\n"
+        "[importlib.import_module(f'nanomem_tui.agents.{m.name}') for m in pkgutil.iter_modules(f.__path__)]\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,27 +19,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import demo
+from nanomem_tui.agents import (  # fmt: skip
+    archive,
+    documents,
+    git,
+    jsonl,
+    layout,
+    markdown,
+    snapshot_files,
+    transcripts,
+    turn_log,
+)
 from nanomem_tui.cli.shared import json_object
 from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.formats import (
-    agent_home,
-    audit,
-    documents,
-    history,
-    jsonl,
-    lessons,
-    ltm_snapshot,
-    markdown,
-    sessions,
-    wal_state,
-)  # fmt: skip
 from nanomem_tui.memory import filters, regressions
 from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.turn_values import turn_end, turn_input
-from nanomem_tui.store import git_repository
 from nanomem_tui.store.backup import check as check_backup
 from nanomem_tui.store.backup import make as make_backup
 from nanomem_tui.store.first_edition import read_ledgers
@@ -83,23 +81,23 @@ def settings_of(path: Path) -> object:
 
 def home_of(path: Path) -> object:
     found = place_of(path.parent / "x" / "y")
-    return agent_home.detect(found), agent_home.agent_settings(found)
+    return layout.detect(found), layout.agent_settings(found)
 
 
 def head_of(path: Path) -> object:
-    return git_repository.read_head(path.parent)
+    return git.read_head(path.parent)
 
 
 PARSERS: dict[str, tuple[str, Parse]] = {
-    "history": ("memory/history.jsonl", lambda data, _: history.parse_history(data, "x")),
-    "history in Markdown": ("memory/MEMORY.md", lambda data, _: history.parse_history_md(data, "x", 0.0)),
-    "cursor": ("memory/.cursor", lambda data, _: history.parse_cursor(data)),
+    "history": ("memory/history.jsonl", lambda data, _: archive.parse_history(data, "x")),
+    "history in Markdown": ("memory/MEMORY.md", lambda data, _: archive.parse_history_md(data, "x", 0.0)),
+    "cursor": ("memory/.cursor", lambda data, _: archive.parse_cursor(data)),
     "lines of JSON": ("memory/history.jsonl", lambda data, _: jsonl.parse_jsonl(data, "x")),
-    "transcript": ("../sessions/", lambda data, _: sessions.parse_session(data, "x", "cli:x")),
-    "turn log": ("memory/session-state/", lambda data, _: wal_state.parse_wal(data, "x")),
-    "snapshot": ("memory/LTM_SNAPSHOT.json", lambda data, _: ltm_snapshot.parse_snapshot(data, "x")),
-    "lessons": ("memory/LESSONS.jsonl", lambda data, _: lessons.parse_lessons(data, "x")),
-    "audit log": ("memory/LTM_AUDIT.jsonl", lambda data, _: audit.parse_audit(data, "x")),
+    "transcript": ("../sessions/", lambda data, _: transcripts.parse_session(data, "x", "cli:x")),
+    "turn log": ("memory/session-state/", lambda data, _: turn_log.parse_wal(data, "x")),
+    "snapshot": ("memory/LTM_SNAPSHOT.json", lambda data, _: snapshot_files.parse_snapshot(data, "x")),
+    "lessons": ("memory/LESSONS.jsonl", lambda data, _: snapshot_files.parse_lessons(data, "x")),
+    "audit log": ("memory/LTM_AUDIT.jsonl", lambda data, _: snapshot_files.parse_audit(data, "x")),
     "Markdown": ("memory/MEMORY.md", lambda data, _: markdown.decode(data, "x")),
     "mirror": ("memory/MEMORY.md", lambda data, _: markdown.parse_mirror(data, "x")),
     "prose": ("memory/MEMORY.md", lambda data, _: documents.parse_markdown(text(data), "x")),
@@ -150,7 +148,7 @@ def samples_in(folder: Path) -> Samples:
     home = demo.build(folder / ".nanobot")
     workspace = home if home.name == "workspace" else home / "workspace"
     paths = locate(workspace)
-    made = make_backup(paths, agent_home.detect(paths), folder / "backup").path.read_bytes()
+    made = make_backup(paths, layout.detect(paths), folder / "backup").path.read_bytes()
     turn = {"session_key": "telegram:1", "text": "hi", "assistant": "yes", "tools": [{"name": "x", "result": "y"}]}
     change = ["item", "ltm_1", None, {"text": "a"}]
     operation = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.history import (
+from nanomem_tui.agents.archive import (
     HistoryEntry,
     clamp_cursor,
     dump_entry,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.jsonl import dump_line, dump_line_as_read, parse_jsonl, torn_tail
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.formats.jsonl import dump_line, dump_line_as_read, parse_jsonl, torn_tail
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 JSON = st.recursive(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.lessons import LessonLine, dump_lessons, parse_lessons
+from nanomem_tui.agents.snapshot_files import LessonLine, dump_lessons, parse_lessons
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 LESSONS = st.builds(

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.formats import llm_usage
-from nanomem_tui.formats.llm_usage import Calls
+from nanomem_tui.agents import databases
+from nanomem_tui.agents.databases import Calls
 
 COLUMNS = (
     "started_at_ms", "duration_ms", "provider", "model", "source", "stream", "finish_reason", "input_tokens",
@@ -56,7 +56,7 @@ def test_calls_are_summed_by_local_day_model_and_source(tmp_path: Path) -> None:
         call("2026-03-02T10:00:00+00:00", source="dream", tokens=(None, None, None, None), finish="error"),
         call("2026-07-01T22:30:00+00:00", model="qwen3"),  # two hours of summer
     )
-    found = llm_usage.read_llm_usage(path, "log")
+    found = databases.read_llm_usage(path, "log")
     assert found.calls == (
         Calls("2026-03-01", "gpt-4o", "user", 10, 5, 15, 1, 0, 0),
         Calls("2026-03-02", "gpt-4o", "dream", 0, 0, 0, 1, 1, 0),
@@ -68,14 +68,14 @@ def test_calls_are_summed_by_local_day_model_and_source(tmp_path: Path) -> None:
 
 def test_the_calls_since_a_local_day(tmp_path: Path) -> None:
     path = made(tmp_path / "log", call("2026-03-01T22:59:59+00:00"), call("2026-03-01T23:00:00+00:00"))
-    assert [one.day for one in llm_usage.read_llm_usage(path, "log", "2026-03-02").calls] == ["2026-03-02"]
-    assert len(llm_usage.read_llm_usage(path, "log", "no day").calls) == 2
+    assert [one.day for one in databases.read_llm_usage(path, "log", "2026-03-02").calls] == ["2026-03-02"]
+    assert len(databases.read_llm_usage(path, "log", "no day").calls) == 2
 
 
 def test_where_there_is_no_log_there_is_nothing_and_no_problem(tmp_path: Path) -> None:
-    assert llm_usage.read_llm_usage(tmp_path / "none", "log") == llm_usage.Report()
+    assert databases.read_llm_usage(tmp_path / "none", "log") == databases.Report()
     (tmp_path / "empty").touch()
-    assert llm_usage.read_llm_usage(tmp_path / "empty", "log") == llm_usage.Report()
+    assert databases.read_llm_usage(tmp_path / "empty", "log") == databases.Report()
 
 
 def test_what_a_live_agent_has_not_moved_into_its_file_is_read_and_no_byte_changes(tmp_path: Path) -> None:
@@ -86,14 +86,14 @@ def test_what_a_live_agent_has_not_moved_into_its_file_is_read_and_no_byte_chang
         agent.commit()
         before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
         assert any(name.endswith("-wal") for name in before)
-        assert [one.requests for one in llm_usage.read_llm_usage(path, "log").calls] == [2]
+        assert [one.requests for one in databases.read_llm_usage(path, "log").calls] == [2]
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("data", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 2000])
 def test_a_broken_log_is_one_problem(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "log").write_bytes(data)
-    found = llm_usage.read_llm_usage(tmp_path / "log", "llm_usage.sqlite3")
+    found = databases.read_llm_usage(tmp_path / "log", "llm_usage.sqlite3")
     assert found.calls == ()
     assert [problem.where for problem in found.problems] == ["llm_usage.sqlite3"]
 
@@ -102,7 +102,7 @@ def test_a_log_that_is_torn_in_the_middle_is_one_problem(tmp_path: Path) -> None
     path = made(tmp_path / "log", *(call("2026-03-01T10:00:00+00:00", model=f"m{n}" * 50) for n in range(500)))
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    found = llm_usage.read_llm_usage(path, "log")
+    found = databases.read_llm_usage(path, "log")
     assert found.calls == ()
     assert len(found.problems) == 1
 
@@ -113,28 +113,28 @@ def test_a_log_that_may_not_be_read_is_one_problem(tmp_path: Path, monkeypatch: 
     def denied(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("nanomem_tui.formats.foreign_databases._source", denied)
-    found = llm_usage.read_llm_usage(path, "log")
+    monkeypatch.setattr("nanomem_tui.agents.databases._source", denied)
+    found = databases.read_llm_usage(path, "log")
     assert (found.calls, len(found.problems)) == ((), 1)
 
 
 def test_a_newer_log_is_read_with_a_warning_and_one_of_another_form_is_not(tmp_path: Path) -> None:
-    newer = llm_usage.read_llm_usage(made(tmp_path / "newer", call("2026-03-01T10:00:00+00:00"), version=2), "log")
+    newer = databases.read_llm_usage(made(tmp_path / "newer", call("2026-03-01T10:00:00+00:00"), version=2), "log")
     assert [one.requests for one in newer.calls] == [1]
     assert [problem.severity for problem in newer.problems] == ["warning"]
-    other = llm_usage.read_llm_usage(made(tmp_path / "other", (1, "m"), columns=("started_at_ms", "model")), "log")
+    other = databases.read_llm_usage(made(tmp_path / "other", (1, "m"), columns=("started_at_ms", "model")), "log")
     assert other.calls == ()
     assert "input_tokens" in other.problems[0].what
     with closing(sqlite3.connect(tmp_path / "foreign")) as connection:
         connection.execute("CREATE TABLE facts (id)")
-    foreign = llm_usage.read_llm_usage(tmp_path / "foreign", "log")
+    foreign = databases.read_llm_usage(tmp_path / "foreign", "log")
     assert (foreign.calls, len(foreign.problems)) == ((), 1)
 
 
 def test_an_older_log_without_the_fields_beside_the_tokens_is_read(tmp_path: Path) -> None:
     columns = ("started_at_ms", "model", "source", "input_tokens", "output_tokens", "total_tokens")
     path = made(tmp_path / "log", (1_772_359_200_000, "m", "user", 1, 2, 3), columns=columns)
-    assert llm_usage.read_llm_usage(path, "log").calls == (Calls("2026-03-01", "m", "user", 1, 2, 3, 1, 0, 0),)
+    assert databases.read_llm_usage(path, "log").calls == (Calls("2026-03-01", "m", "user", 1, 2, 3, 1, 0, 0),)
 
 
 def test_values_that_are_none_cost_only_themselves(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_values_that_are_none_cost_only_themselves(tmp_path: Path) -> None:
         call(at, model=b"\xff\xfe"),  # type: ignore[arg-type]
         call(at, model=None, source=None, finish=None),  # type: ignore[arg-type]
     )
-    found = llm_usage.read_llm_usage(path, "log")
+    found = databases.read_llm_usage(path, "log")
     assert [(one.model, one.prompt_tokens, one.completion_tokens, one.requests) for one in found.calls] == [
         ("", 10, 5, 1),
         ("gpt-4o", 1, 2, 2),
@@ -160,5 +160,5 @@ def test_values_that_are_none_cost_only_themselves(tmp_path: Path) -> None:
 def test_reading_leaves_the_log_as_it_was_on_disk(tmp_path: Path) -> None:
     path = made(tmp_path / "log", call("2026-03-01T10:00:00+00:00"))
     before = (os.stat(path).st_mtime_ns, sorted(os.listdir(tmp_path)))
-    llm_usage.read_llm_usage(path, "log")
+    databases.read_llm_usage(path, "log")
     assert (os.stat(path).st_mtime_ns, sorted(os.listdir(tmp_path))) == before

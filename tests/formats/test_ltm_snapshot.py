@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot, dump_snapshot, parse_snapshot
+from nanomem_tui.agents.snapshot_files import LtmItem, LtmSnapshot, dump_snapshot, parse_snapshot
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NAMES = {"id", "text", "source", "session_key", "created_at", "updated_at", "hits"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.markdown import (
+from nanomem_tui.agents.markdown import (
     Bullet,
     bullets,
     daily_note_name,

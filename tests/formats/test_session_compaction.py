@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents import transcript_edits
+from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
+from nanomem_tui.agents.transcript_edits import compact_long
+from nanomem_tui.agents.transcripts import BOUNDARY_TEXT, compact, parse_session, uncompact, without_unreadable
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.formats import session_long
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
-from nanomem_tui.formats.session_compaction import without_unreadable
-from nanomem_tui.formats.session_long import compact_long
-from nanomem_tui.formats.sessions import BOUNDARY_TEXT, compact, parse_session, uncompact
 
 BOUNDARY = {"role": "user", "content": BOUNDARY_TEXT, "_hidden_history": True}
 STATE = {"_type": "provider_state", "state": {"kind": "opaque", "payload": "x"}}
@@ -244,7 +243,7 @@ def test_a_long_transcript_is_cut_to_the_same_bytes_without_being_held(parts, ke
     at = sorted(data.draw(st.lists(st.integers(0, len(every)), max_size=4)))
     pieces = [b"".join(every[a:b]) for a, b in pairwise([0, *at, len(every)])]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_long, "MARGIN", margin)
+        patch.setattr(transcript_edits, "MARGIN", margin)
         found = compact_long(lambda: pieces, keep)
     if found is None:  # the last part does not tell
         return

@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.transcript_edits import Splice, consolidated, inverse, last_summary, merged_summary, spliced
+from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.formats.session_consolidation import (
-    Splice,
-    consolidated,
-    inverse,
-    last_summary,
-    merged_summary,
-    spliced,
-)
-from nanomem_tui.formats.sessions import parse_session
 
 NOW = "2026-02-03T04:05:06.000007"
 

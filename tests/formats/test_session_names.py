@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.formats.session_names import (
-    key_to_lossy_name,
-    key_to_name,
-    lossy_name_to_key,
-    name_to_key,
-)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60))

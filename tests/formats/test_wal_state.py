@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.wal_state import (
+from nanomem_tui.agents.turn_log import (
     MAX_ACTIONS,
     PRE_FIELDS,
     TEXT_LIMIT,

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
+from nanomem_tui.agents import work_records
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.formats import work_records
 
 SEED = """
 CREATE TABLE goals (id TEXT PRIMARY KEY, description TEXT NOT NULL, status TEXT NOT NULL, priority INTEGER NOT NULL,

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.layout import detect, session_folders
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.files import chunks
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.agent_home import detect, session_folders
 from tests.hostile.test_traps import PLACES, SOFT, built, few, planted, workspace
 
 __all__ = ["built", "workspace"]  # fixtures

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.formats import llm_usage
+from nanomem_tui.agents import databases
 from tests.conftest import need
 from tests.interop.real_agent import PEER
 
@@ -67,7 +67,7 @@ def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path: Path, zone: No
         theirs = json.loads(agent.stdout.readline())
         assert path.with_name(f"{path.name}-wal").stat().st_size > 0
         before = {file.name: file.read_bytes() for file in path.parent.iterdir() if not file.name.endswith("-shm")}
-        ours = llm_usage.read_llm_usage(path, "llm_usage.sqlite3")
+        ours = databases.read_llm_usage(path, "llm_usage.sqlite3")
         after = {file.name: file.read_bytes() for file in path.parent.iterdir() if not file.name.endswith("-shm")}
         agent.stdin.close()
         assert agent.wait(timeout=60) == 0
@@ -80,14 +80,14 @@ def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path: Path, zone: No
         )
         for day in theirs["days"] for source, counts in day["sources"].items()
     }  # fmt: skip
-    closed = llm_usage.read_llm_usage(path, "llm_usage.sqlite3")  # nothing lies beside it any more
+    closed = databases.read_llm_usage(path, "llm_usage.sqlite3")  # nothing lies beside it any more
     assert closed == ours
     assert sum(one.total_tokens for one in closed.calls if one.model == "model-1") == sum(
         day["total_tokens"] for day in theirs["model_days_30d"] if day["model"] == "model-1"
     )
 
 
-def _by_source(report: llm_usage.Report) -> dict[tuple[str, str], tuple[int, ...]]:
+def _by_source(report: databases.Report) -> dict[tuple[str, str], tuple[int, ...]]:
     found: dict[tuple[str, str], list[int]] = {}
     for one in report.calls:
         counts = (

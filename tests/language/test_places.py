@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.facts import MEMORY, SOUL, USER
 from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.formats.history import HistoryEntry
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.formats.sessions import key_to_name
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory import conversations, shelf
 from nanomem_tui.memory.conversations import nearest_wanted

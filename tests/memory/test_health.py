@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.layout import detect
+from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.turn_log import dump_header, dump_pre
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.agent_home import detect
-from nanomem_tui.formats.sessions import key_to_name
-from nanomem_tui.formats.wal_state import dump_header, dump_pre
 from nanomem_tui.memory import recovery, repairs
 from nanomem_tui.memory.health import examine
 from nanomem_tui.memory.health_store import has_wal_reset_fix

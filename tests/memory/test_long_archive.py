@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.archive import HistoryEntry, dump_entry, parse_history
 from nanomem_tui.core import files
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_history
 from nanomem_tui.memory import long_archive
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.matching import matcher

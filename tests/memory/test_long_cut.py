@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.atomic import quarantined
 from nanomem_tui.core.errors import Conflict, NothingToDo
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import long_archive
 from nanomem_tui.store import history_file
 from nanomem_tui.store.history_file import appended, look_through

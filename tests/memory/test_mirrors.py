@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.markdown import parse_mirror
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.formats.markdown import parse_mirror
 from nanomem_tui.memory import mirrors
 from nanomem_tui.memory.mirrors import MirrorLayer
 from nanomem_tui.store.values import Item

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents import transcript_edits
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import Conflict
-from nanomem_tui.formats import session_long
-from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import session_files, session_parts
 
 KEY = "cli:long"
@@ -76,7 +76,7 @@ def test_a_long_one_is_compacted_as_a_short_one_and_put_back(workspace: Path, mo
         expected = path.read_bytes()
         ws.undo()
         monkeypatch.setattr(session_files, "WHOLE", 100)
-        monkeypatch.setattr(session_long, "MARGIN", 10)
+        monkeypatch.setattr(transcript_edits, "MARGIN", 10)
         held = []
         monkeypatch.setattr(session_parts, "read_log", held.append)
         assert ws.sessions.compact_preview(KEY, 40).kept == 40
@@ -102,7 +102,7 @@ def test_a_call_far_before_its_result_is_looked_for_in_all_of_it(
         path.write_bytes(b"\n".join(lines))
         plan = ws.sessions.compact_preview(KEY, 40)
         monkeypatch.setattr(session_files, "WHOLE", 100)
-        monkeypatch.setattr(session_long, "MARGIN", 10)
+        monkeypatch.setattr(transcript_edits, "MARGIN", 10)
         assert ws.sessions.compact_preview(KEY, 40).kept == plan.kept > 480
 
 

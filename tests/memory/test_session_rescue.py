@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
-from nanomem_tui.formats.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.layers import layer_of
 from nanomem_tui.memory import session_rescue
 from nanomem_tui.memory.session_files import checkpoint_name

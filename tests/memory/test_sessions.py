@@ -9,12 +9,12 @@ import time
 
 import pytest
 
+from nanomem_tui.agents.layout import detect, named_folders
+from nanomem_tui.agents.transcripts import key_to_name, parse_session
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.agent_home import detect, named_folders
-from nanomem_tui.formats.sessions import key_to_name, parse_session
 from nanomem_tui.memory.session_layer import SessionLayer
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.store.presence import Presence

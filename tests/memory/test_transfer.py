@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents import databases
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.formats import foreign_tables
 from nanomem_tui.memory import foreign, scopes
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import ImportPlan
@@ -534,9 +534,9 @@ def test_lessons_are_known_by_their_words(other: Path, ws: Workspace) -> None:
 
 def test_a_cell_as_large_as_a_disk_is_never_read_whole(tmp_path: Path) -> None:
     path = scoped_database(tmp_path / "x.db", {"content": "x" * 5_000_000})
-    with foreign_tables.tables(path, "x.db") as source:
+    with databases.tables(path, "x.db") as source:
         ((_, raw),) = source.rows("memory_entries", ("content",))
-    assert len(raw["content"]) == foreign_tables.MAX_CELL == rows.MAX_TEXT + 1
+    assert len(raw["content"]) == databases.MAX_CELL == rows.MAX_TEXT + 1
 
 
 def test_an_import_is_one_line_of_the_log(samples: Path, ws: Workspace) -> None:

@@ -16,11 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.snapshot_files import parse_lessons, parse_snapshot
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.formats.lessons import parse_lessons
-from nanomem_tui.formats.ltm_snapshot import parse_snapshot
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, rows, scoped
 from nanomem_tui.memory.transfer.service import FORMATS

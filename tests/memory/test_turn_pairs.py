@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_wal
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.formats.wal_state import dump_header, dump_post, dump_pre, parse_wal
 from nanomem_tui.memory import recovery, retention
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.workspace import Workspace

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from nanomem_tui.agents.turn_log import parse_wal
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, InvalidConfig, NanomemError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter, checked_key
 

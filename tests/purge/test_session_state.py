@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.formats import wal_state
+from nanomem_tui.agents import turn_log
 from nanomem_tui.purge.texts import in_bytes, lines_in
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
 from tests.cli.conftest import Result
@@ -46,7 +46,7 @@ def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace: Path
     assert run("forget", "--person", "mallory", "--yes").code == 0
     for word in ("mallory", "Ozymandias"):
         assert planted.outside_git(workspace.parent, word) == []
-    state = wal_state.parse_wal((workspace / "memory/session-state/telegram_777.md").read_bytes(), "telegram_777.md")
+    state = turn_log.parse_wal((workspace / "memory/session-state/telegram_777.md").read_bytes(), "telegram_777.md")
     assert [(one.pre["sender_id"], one.assistant) for one in state.turns] == [("alice", "ok")]
     assert state.problems == ()
     assert run("turn", "list", "--json").json[0]["sender_id"] == "alice"
@@ -130,7 +130,7 @@ def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, tu
 def test_a_session_of_the_same_file_name_stays(workspace: Path, run: Run) -> None:
     path = workspace / "memory" / "session-state" / "telegram_7_7.md"
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(wal_state.dump_header("telegram_7:7", "telegram_7", "7"))
+    path.write_bytes(turn_log.dump_header("telegram_7:7", "telegram_7", "7"))
     run("forget", "--session", "telegram:7_7", "--yes")
     assert path.exists()
     assert run("forget", "--session", "telegram_7:7", "--yes").code == 0
@@ -138,13 +138,11 @@ def test_a_session_of_the_same_file_name_stays(workspace: Path, run: Run) -> Non
 
 
 def _state(*turns: tuple[str, str]) -> bytes:
-    data = wal_state.dump_header("a:b", "a", "b")
+    data = turn_log.dump_header("a:b", "a", "b")
     for number, (sender, text) in enumerate(turns):
-        data += wal_state.dump_pre(
-            f"2026-01-0{number + 1}T00:00:00Z", {"sender_id": sender, "user": text}, f"t{number}"
-        )
+        data += turn_log.dump_pre(f"2026-01-0{number + 1}T00:00:00Z", {"sender_id": sender, "user": text}, f"t{number}")
     for number, (_, text) in enumerate(turns):
-        data += wal_state.dump_post(f"2026-01-1{number}T00:00:00Z", f"re {text}", (f"do {text}",), f"t{number}")
+        data += turn_log.dump_post(f"2026-01-1{number}T00:00:00Z", f"re {text}", (f"do {text}",), f"t{number}")
     return data
 
 
@@ -153,7 +151,7 @@ def test_blocks_that_do_not_follow_each_other_are_one_turn() -> None:
     found: Counter[str] = Counter()
     sought = Words((), Marks(senders=frozenset({"mallory"})))
     left = in_bytes(data, sought, found)
-    assert [one.assistant for one in wal_state.parse_wal(left, "").turns] == ["re two"]
+    assert [one.assistant for one in turn_log.parse_wal(left, "").turns] == ["re two"]
     assert (found, b"one" in left, b"three" in left) == ({"turn": 2}, False, False)
     assert {"- sender_id: mallory", "  - do three"} <= {one.said for one in lines_in(data, sought)}
     assert in_bytes(left, sought, found) is left

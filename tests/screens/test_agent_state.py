@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents import turn_log
 from nanomem_tui.core import clock
-from nanomem_tui.formats import wal_state
 from nanomem_tui.looking import agent_words
 
 SLEEPS = "import sys; print('up', flush=True); sys.stdin.read()"
@@ -39,24 +39,24 @@ def said(demo: Path) -> str:
 
 
 def test_no_agent_then_idle_then_in_a_turn_then_idle_again(demo: Path, request: pytest.FixtureRequest) -> None:
-    log = demo / "memory" / "session-state" / wal_state.wal_name("slack:C0LANTERN")
+    log = demo / "memory" / "session-state" / turn_log.wal_name("slack:C0LANTERN")
     assert said(demo) == "no agent"
     request.getfixturevalue("agent")
     assert said(demo) == "agent idle"
     now = clock.now()
     with log.open("ab") as file:
-        file.write(wal_state.dump_pre(clock.iso(now), {"speaker": "user", "user": "are you there?"}))
+        file.write(turn_log.dump_pre(clock.iso(now), {"speaker": "user", "user": "are you there?"}))
     assert said(demo) == "agent in a turn"
     with log.open("ab") as file:
-        file.write(wal_state.dump_post(clock.iso(now + timedelta(seconds=2)), "Yes."))
+        file.write(turn_log.dump_post(clock.iso(now + timedelta(seconds=2)), "Yes."))
     assert said(demo) == "agent idle"
 
 
 def test_a_turn_that_is_open_for_hours_is_none_that_goes_on(demo: Path, agent: object) -> None:
-    log = demo / "memory" / "session-state" / wal_state.wal_name("slack:C0LANTERN")
+    log = demo / "memory" / "session-state" / turn_log.wal_name("slack:C0LANTERN")
     old = clock.iso(clock.now() - timedelta(hours=2))
     with log.open("ab") as file:
-        file.write(wal_state.dump_pre(old, {"speaker": "user", "user": "are you there?"}))
+        file.write(turn_log.dump_pre(old, {"speaker": "user", "user": "are you there?"}))
     assert said(demo) == "agent idle"
 
 

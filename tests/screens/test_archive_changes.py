@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry, dump_entry
 from nanomem_tui.core import files
-from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.memory import long_archive
 from nanomem_tui.store import presence
 from nanomem_tui.store.presence import Presence

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.dream_hunks import (
     Proposed,

@@ -15,10 +15,10 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
 from nanomem_tui.curation.origin import origin
-from nanomem_tui.formats.sessions import Message, key_to_name
 from nanomem_tui.looking import looked_at
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.item_fields import read_fields

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.memory import session_files, session_parts
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.filter_bar import FilterBar

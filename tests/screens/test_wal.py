@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from nanomem_tui import open_workspace
-from nanomem_tui.formats import wal_state
+from nanomem_tui.agents import turn_log
 from nanomem_tui.screens.wal import WalScreen
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.parts_view import PartsView
@@ -21,7 +21,7 @@ def view(on: Console) -> PartsView:
 
 
 def log_of(workspace: Path, key: str = KEY) -> Path:
-    return workspace / "memory" / "session-state" / wal_state.wal_name(key)
+    return workspace / "memory" / "session-state" / turn_log.wal_name(key)
 
 
 def write(path: Path, *blocks: bytes) -> None:
@@ -71,11 +71,11 @@ async def test_followed_new_turns_appear_as_the_agent_writes_them(demo: Path) ->
         await on.at("slack:C0LANTERN")
         await on.press("f")
         await on.shows("following (f stops)")
-        pre = wal_state.dump_pre("2026-01-02T10:00:00+00:00", {"speaker": "user", "user": "is anyone there?"})
+        pre = turn_log.dump_pre("2026-01-02T10:00:00+00:00", {"speaker": "user", "user": "is anyone there?"})
         write(log_of(demo, "slack:C0LANTERN"), pre)
         on.app.look()
         await on.shows("is anyone there?", "UNFINISHED")
-        write(log_of(demo, "slack:C0LANTERN"), wal_state.dump_post("2026-01-02T10:00:07+00:00", "I am."))
+        write(log_of(demo, "slack:C0LANTERN"), turn_log.dump_post("2026-01-02T10:00:07+00:00", "I am."))
         on.app.look()
         await on.shows("is anyone there?", "I am.", "7 s")
         await on.press("f")
@@ -88,7 +88,7 @@ async def test_not_followed_the_place_stays(sample: Callable[[str], Path]) -> No
         await on.at("feishu:oc_a")
         await on.press("tab", "g", "n", "n", "n")
         before = view(on).current.key if view(on).current else ""
-        pre = wal_state.dump_pre("2026-03-02T10:00:00+00:00", {"speaker": "user", "user": "later"})
+        pre = turn_log.dump_pre("2026-03-02T10:00:00+00:00", {"speaker": "user", "user": "later"})
         write(log_of(workspace, "feishu:oc_a"), pre)
         on.app.look()
         await on.until(lambda: len(view(on).parts) == 82)
@@ -125,9 +125,9 @@ async def test_no_logs_is_said(sample: Callable[[str], Path]) -> None:
 def begun(workspace: Path, text: str) -> None:
     """A turn of a new session that has no end."""
     path = log_of(workspace, "telegram:7")
-    header = wal_state.dump_header("telegram:7", "telegram", "7")
+    header = turn_log.dump_header("telegram:7", "telegram", "7")
     told = {"speaker": "user", "sender_id": "ana", "message_id": "m1", "user": text}
-    write(path, header, wal_state.dump_pre("2026-01-02T10:00:00+00:00", told))
+    write(path, header, turn_log.dump_pre("2026-01-02T10:00:00+00:00", told))
 
 
 async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and_can_be_taken_back(demo: Path) -> None:

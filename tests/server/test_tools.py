@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.attach.tool import NOTHING, PARAMETERS
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Refused
-from nanomem_tui.formats.sessions import key_to_name
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server.declared import PROPOSE, RECALL, TOOLS

@@ -6,11 +6,11 @@ import contextlib
 import json
 from pathlib import Path
 
+from nanomem_tui.agents import snapshot_files, turn_log
+from nanomem_tui.agents.git_history import GitHistory
+from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.formats import lessons, ltm_snapshot, wal_state
-from nanomem_tui.formats.session_names import key_to_name
-from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Record, text_of
 from nanomem_tui.tiers.trail import Stored
@@ -70,19 +70,19 @@ def build(home: Path) -> Path:
     at = "2026-01-02T09:00:00"
     names = list(ATTACKS)
     items = [
-        ltm_snapshot.LtmItem(f"ltm_17000000000{n:02}_{n}", attack(name), attack(name), f"cli:{name}", at, at, 1)
+        snapshot_files.LtmItem(f"ltm_17000000000{n:02}_{n}", attack(name), attack(name), f"cli:{name}", at, at, 1)
         for n, name in enumerate(names)
     ]
-    (memory / "LTM_SNAPSHOT.json").write_bytes(ltm_snapshot.dump_snapshot(ltm_snapshot.LtmSnapshot(tuple(items))))
+    (memory / "LTM_SNAPSHOT.json").write_bytes(snapshot_files.dump_snapshot(snapshot_files.LtmSnapshot(tuple(items))))
     lines = [
-        lessons.LessonLine(
+        snapshot_files.LessonLine(
             id=f"lesson_{1700000000000 + number}_{number}", key=attack(name), trigger=attack(name),
             bad_action=attack(name), better_action=attack(name), scope="session", session_key=everything(),
             source=attack(name), confidence=5, hits=1, enabled=True, created_at=at, updated_at=at,
         )
         for number, name in enumerate(names)
     ]  # fmt: skip
-    (memory / "LESSONS.jsonl").write_bytes(lessons.dump_lessons(lines))
+    (memory / "LESSONS.jsonl").write_bytes(snapshot_files.dump_lessons(lines))
     _sessions(folder, at)
     entries = [
         {"cursor": n, "timestamp": "2026-01-02 09:00", "content": f"- [durable] {attack(name)}", "session_key": name}
@@ -90,11 +90,11 @@ def build(home: Path) -> Path:
     ]
     (memory / "history.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
     for name in names[:3]:
-        data = wal_state.dump_header(f"cli:{name}", "cli", name)
-        data += wal_state.dump_pre(at + "+00:00", {"speaker": "user", "user": everything()})
-        data += wal_state.dump_post(at + "+00:00", everything(), [everything()])
-        data += wal_state.dump_pre(at + "+00:00", {"speaker": everything(), "user": everything()})
-        (memory / "session-state" / wal_state.wal_name(f"cli:{name}")).write_bytes(data)
+        data = turn_log.dump_header(f"cli:{name}", "cli", name)
+        data += turn_log.dump_pre(at + "+00:00", {"speaker": "user", "user": everything()})
+        data += turn_log.dump_post(at + "+00:00", everything(), [everything()])
+        data += turn_log.dump_pre(at + "+00:00", {"speaker": everything(), "user": everything()})
+        (memory / "session-state" / turn_log.wal_name(f"cli:{name}")).write_bytes(data)
     (memory / "2026-01-02.md").write_text(everything())
     for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"):
         (workspace / name).write_text("# Title\n\n" + "\n".join(f"- {attack(one)}" for one in names) + "\n")

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.layout import Layout, detect
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.formats.agent_home import Layout, detect
 from nanomem_tui.store import backup, backup_archive, restore
 from nanomem_tui.store.backup_archive import SUFFIX
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.store import backup, restore
 from tests.store.test_backup import make, paths, texts
 

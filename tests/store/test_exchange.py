@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.snapshot_files import LESSON_TYPES, MEMORY_TYPES
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NotFound
-from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 from tests.store.homes import Agent, item, make_home

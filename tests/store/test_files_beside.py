@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, DiskFull
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import files
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 from tests.store.git_samples import git, needs_git, small

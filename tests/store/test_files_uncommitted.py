@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.git import DamagedGit
 from nanomem_tui.core.errors import Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.store.git_values import DamagedGit
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git

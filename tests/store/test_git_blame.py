@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.store.git_blame import Written, blame, places
-from nanomem_tui.store.git_history import GitHistory
-from nanomem_tui.store.git_values import Commit
+from nanomem_tui.agents.git import Commit
+from nanomem_tui.agents.git_history import GitHistory, Written, blame, places
 from tests.store.git_samples import git, needs_git, sample
 
 pytestmark = needs_git

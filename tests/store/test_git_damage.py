@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents import git as agents_git
+from nanomem_tui.agents import git_history
+from nanomem_tui.agents.git import DamagedGit, Head
+from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import git_history, git_repository
-from nanomem_tui.store.git_history import GitHistory
-from nanomem_tui.store.git_repository import Head
-from nanomem_tui.store.git_values import DamagedGit
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git
@@ -115,7 +115,7 @@ def test_a_pipe_in_the_place_of_a_file_of_git_blocks_nobody(tmp_path: Path, name
     assert ended(lambda: list(GitHistory(paths.workspace / ".git").missing()))
     assert ended(lambda: GitHistory(paths.workspace / ".git").commit_files({"USER.md": b"x\n"}, "nanomem: edit"))
     assert ended(lambda: git_history.probe(paths))
-    assert ended(lambda: git_repository.staged(paths.workspace / ".git"))
+    assert ended(lambda: agents_git.staged(paths.workspace / ".git"))
 
 
 @pytest.mark.parametrize("noted", ["refs/heads/away/main", "\udcff", "index"])
@@ -135,12 +135,12 @@ def test_a_note_removes_no_lock_outside_of_the_repository_and_stops_no_commit(tm
 def test_a_branch_that_was_left_meanwhile_gets_no_commit(tmp_path: Path) -> None:
     paths = small(tmp_path)
     git_dir = paths.workspace / ".git"
-    head = git_repository.read_head(git_dir)
+    head = agents_git.read_head(git_dir)
     git(paths.workspace, "checkout", "-q", "-b", "other")
     first = git(paths.workspace, "rev-parse", "HEAD~1").strip()
-    assert git_repository.move(git_dir, head, first) is False
+    assert agents_git.move(git_dir, head, first) is False
     assert git(paths.workspace, "rev-parse", "main", "other").split() == [head.sha, head.sha]
-    assert git_repository.move(git_dir, Head("refs/heads/other", head.sha), first) is True
+    assert agents_git.move(git_dir, Head("refs/heads/other", head.sha), first) is True
 
 
 def test_an_object_that_is_there_is_fsynced_and_an_empty_one_is_written_again(
@@ -162,7 +162,7 @@ def test_an_object_that_is_there_is_fsynced_and_an_empty_one_is_written_again(
 def test_a_folder_without_a_head_among_the_worktrees_hides_no_ref(tmp_path: Path) -> None:
     paths = small(tmp_path)
     (paths.workspace / ".git/worktrees/pruned").mkdir(parents=True)
-    assert "refs/heads/main" in git_repository.refs(paths.workspace / ".git")
+    assert "refs/heads/main" in agents_git.refs(paths.workspace / ".git")
 
 
 def test_what_a_killed_process_of_an_earlier_release_left_is_removed(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.agents import git as agents_git
+from nanomem_tui.agents import git_history
+from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, NotFound, Refused
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import git_history, git_repository
-from nanomem_tui.store.git_history import GitHistory
 from tests.store.git_samples import git, needs_git, sample, small, write
 
 pytestmark = needs_git
@@ -175,7 +176,7 @@ def test_a_foreign_ref_lock_refuses_and_stays(tmp_path: Path, monkeypatch: pytes
     held = paths.workspace / ".git/refs/heads/main.lock"
     held.write_bytes(b"")
     head = opened(paths).head()
-    monkeypatch.setattr(git_repository.time, "monotonic", iter(range(0, 1000, 3)).__next__)
+    monkeypatch.setattr(agents_git.time, "monotonic", iter(range(0, 1000, 3)).__next__)
     with pytest.raises(Refused, match="locked"):
         opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
     assert held.exists()
@@ -197,19 +198,19 @@ def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_change
 ) -> None:
     paths = small(tmp_path)
     history = opened(paths)
-    real = git_repository.move
+    real = agents_git.move
 
     def late(*given: Any) -> bool:
         """Somebody is quicker, once."""
-        monkeypatch.setattr(git_repository, "move", real)
+        monkeypatch.setattr(agents_git, "move", real)
         opened(paths).commit_files({"SOUL.md": f"agent {len(history.commits())}\n".encode()}, "dream: other")
         return real(*given)
 
-    monkeypatch.setattr(git_repository, "move", late)
+    monkeypatch.setattr(agents_git, "move", late)
     sha = history.commit_files({"USER.md": b"ours\n"}, "nanomem: edit")
     assert sha == git(paths.workspace, "rev-parse", "HEAD").strip()
     assert (history.file_at(sha, "SOUL.md") or b"").startswith(b"agent")
-    monkeypatch.setattr(git_repository, "move", late)
+    monkeypatch.setattr(agents_git, "move", late)
     with pytest.raises(Conflict) as caught:
         history.commit_files({"SOUL.md": b"ours\n"}, "nanomem: edit")
     assert caught.value.where == "SOUL.md"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import locate
-from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.store import backup, restore
 
 pytestmark = pytest.mark.sqlite("the file itself")

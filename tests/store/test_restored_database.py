@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.store import backup, restore
 from nanomem_tui.store.backup_archive import Archive
 from tests.store.stores import add, open_store, other_process, texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.formats.documents import Block, Piece, Reading
+from nanomem_tui.agents.documents import Block, Piece, Reading
 from nanomem_tui.tiers.knowledge_sources import LEAST, MOST, WHOLE, cut, words_in
 
 

@@ -10,13 +10,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from nanomem_tui.agents.layout import session_folders
+from nanomem_tui.agents.transcripts import SUFFIX, key_to_lossy_name, key_to_own_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core.text import counted
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding
-from nanomem_tui.formats.agent_home import session_folders
-from nanomem_tui.formats.session_names import SUFFIX, key_to_lossy_name, key_to_own_name, lossy_name_to_key, name_to_key
 from nanomem_tui.store.values import Item, Row
 
 PASSING = ("dream", "cron", "heartbeat", "system", "subagent", "unified")

@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents import databases
+from nanomem_tui.agents.databases import DOCUMENT, ChromaEntry
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats import chroma_folder
-from nanomem_tui.formats.chroma_folder import DOCUMENT, ChromaEntry
 from nanomem_tui.memory.transfer import fact_rows
 from nanomem_tui.memory.transfer.fact_rows import FactRow
 from nanomem_tui.memory.transfer.record_rows import clock_there
@@ -30,7 +30,7 @@ _NAMES = ("category", "key", "value", "domain", "sub_category")
 def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
     """The facts in the database of such a folder. Raises BadInput for a version that is not known, and what opening
     does."""
-    folder = chroma_folder.read_chroma_folder(path, where)
+    folder = databases.read_chroma_folder(path, where)
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
     found, problems = fact_rows.read_fact_rows(map(_row, facts), where, workspace_id)
     notes = [

@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.agents import databases
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
 from nanomem_tui.core.files import read_file
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.formats import chroma_folder, foreign_databases
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.transfer import chroma, facts, folders, jsonl, markdown, ram_first, scoped
 from nanomem_tui.memory.transfer.values import Reading
@@ -52,7 +52,7 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
     for path, why in likely:
         if path is None or path.name == FORBIDDEN or any(foreign.same_file(path, one.path) for one in found):
             continue
-        kind = foreign_databases.identify(path) if path.is_file() else None
+        kind = databases.identify(path) if path.is_file() else None
         if kind in ("scoped", "facts"):
             found.append(Candidate(path, f"{kind}-db", why))
     if not found:  # else it is an index of what was found
@@ -62,7 +62,7 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
 
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
     """What is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or Refused."""
-    database = chroma_folder.database(path)
+    database = databases.database(path)
     if path.is_dir() and database is None:
         return _read_folder(path, paths, workspace_id, source_workspace)
     path = database or path
@@ -130,7 +130,7 @@ def _check(path: Path) -> None:
 
 
 def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
-    kind = foreign_databases.identify(path)
+    kind = databases.identify(path)
     if kind == "scoped":
         return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
@@ -139,10 +139,10 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
         from nanomem_tui.memory.transfer import work  # who only looks which files there are has no use for it
 
         return work.read(path, where, "working-db" if kind == "working" else "longterm-db")
-    if kind == "chroma" or path.name == chroma_folder.NAME:
+    if kind == "chroma" or path.name == databases.NAME:
         return chroma.read_chroma_facts(path, where, workspace_id)
     if kind is None:
-        with foreign_databases.open_read_only(path):  # says what is wrong with a damaged one
+        with databases.open_read_only(path):  # says what is wrong with a damaged one
             pass
     what = "a database of another system" if kind is None else f"a database of {kind.replace('-', ' ')}"
     raise BadInput(f"{what}, which holds no memories to import", str(path), f"known are {_KNOWN}")

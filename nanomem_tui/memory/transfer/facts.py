@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.databases import tables
 from nanomem_tui.core.text import one_line
-from nanomem_tui.formats.foreign_tables import tables
 from nanomem_tui.memory.imported_chats import in_order
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.fact_rows import OWN, FactRow, names_there

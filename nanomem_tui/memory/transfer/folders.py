@@ -10,10 +10,11 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from nanomem_tui.agents import databases
+from nanomem_tui.agents import layout as agents_layout
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.text import counted
-from nanomem_tui.formats import agent_home, chroma_folder
 from nanomem_tui.memory import backfill
 
 CHROMA = "chroma"
@@ -64,17 +65,17 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
     if home is None:
         whys = {**refused, **dict.fromkeys(_closed(folder, taken), "a folder")}
         return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
-    layout = agent_home.detect(home)
+    layout = agents_layout.detect(home)
     here = [name for name in INSTRUCTIONS if (home.workspace / name).is_file()]
     beside = [path for path in _beside(folder, taken) if path.name not in INSTRUCTIONS]
-    if layout.release in agent_home.NOT_READ:
+    if layout.release in agents_layout.NOT_READ:
         beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
     named = [(path.relative_to(folder.resolve()).as_posix(), _OF_AGENT.get(path.name)) for path in beside]
     named += [(name, None) for name in _in_memory(home, folder.resolve(), taken)]
     named += [(path.name, "a folder") for path in _closed(folder, taken) if path.name not in _AGENT_FOLDERS]
     told += _not_taken([f"{name} ({why})" if why else name for name, why in named], "; name one to import it")
     here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
-    sessions = sum(1 for place in agent_home.session_folders(home, layout) for _ in place.glob("*.jsonl"))
+    sessions = sum(1 for place in agents_layout.session_folders(home, layout) for _ in place.glob("*.jsonl"))
     here += [counted(sessions, "session")] if sessions else []
     if here:
         way = f"nanomem recall MESSAGE --in all --workspace {home.workspace}"
@@ -112,7 +113,7 @@ def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
 
 def chroma(home: Path | None) -> list[Path]:
     """The index of vectors in an agent's home, where it holds one."""
-    found = chroma_folder.database(home / CHROMA) if home is not None else None
+    found = databases.database(home / CHROMA) if home is not None else None
     return [found] if found is not None else []
 
 
@@ -123,7 +124,7 @@ def _named(folder: Path) -> Iterator[Path]:
         known = (home.ltm_snapshot, home.lessons, home.longterm_db, home.facts_db)
         yield from (path for path in known if path is not None)
         yield from chroma(home.home)
-    yield from (folder / place / name for place in PLACES for name in (*NAMES, f"{CHROMA}/{chroma_folder.NAME}"))
+    yield from (folder / place / name for place in PLACES for name in (*NAMES, f"{CHROMA}/{databases.NAME}"))
 
 
 def _markdown(folder: Path) -> Iterator[Path]:

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from nanomem_tui.agents import jsonl
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
-from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer import rows, work_lines
 from nanomem_tui.memory.transfer.fact_rows import EARLIER, with_earlier
 from nanomem_tui.memory.transfer.values import Found, Reading

@@ -12,12 +12,12 @@ from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents import markdown as parts
+from nanomem_tui.agents.markdown import dump_mirror_line
 from nanomem_tui.core import clock, files
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.formats import markdown as parts
-from nanomem_tui.formats.markdown import dump_mirror_line
 from nanomem_tui.language import chat_logs, dates, injection, notes, outline
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory import said_on

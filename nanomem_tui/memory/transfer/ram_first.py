@@ -39,11 +39,11 @@ def read(source: Source, data: bytes, where: str, workspace_id: str) -> Reading:
 def _raws_in(source: Source, data: bytes, where: str) -> tuple[list[tuple[str, Raw]], tuple[Problem, ...]]:
     """The rows of a file with their places, also those whose id another has, and what could not be read."""
     if source is SNAPSHOT:
-        from nanomem_tui.formats.ltm_snapshot import parse_snapshot
+        from nanomem_tui.agents.snapshot_files import parse_snapshot
 
         snapshot = parse_snapshot(data, where)
         return [(f"item {item.number}", item.to_dict()) for item in snapshot.items], snapshot.problems
-    from nanomem_tui.formats.lessons import parse_lessons
+    from nanomem_tui.agents.snapshot_files import parse_lessons
 
     learned = parse_lessons(data, where)
     return [(f"line {lesson.line}", lesson.to_dict()) for lesson in learned.lessons], learned.problems

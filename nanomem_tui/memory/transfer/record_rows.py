@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.databases import Raw
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
-from nanomem_tui.formats.foreign_tables import Raw
 from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import NOUNS, Found

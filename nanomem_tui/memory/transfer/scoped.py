@@ -17,8 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.agents.databases import Raw, Tables, tables
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.formats.foreign_tables import Raw, Tables, tables
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.exchange import global_scope

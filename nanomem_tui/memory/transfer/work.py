@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents import work_records
+from nanomem_tui.agents.work_records import WorkRow
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.formats import work_records
-from nanomem_tui.formats.work_records import WorkRow
 from nanomem_tui.memory.transfer.values import TWICE, Choices, Entry, Found, Reading
 from nanomem_tui.store.work_kinds import KINDS, Kind
 from nanomem_tui.store.work_values import COUNTERS, TierRecord, checked, checked_id, differing

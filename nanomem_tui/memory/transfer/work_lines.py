@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.agents import jsonl
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, from_os_error
 from nanomem_tui.core.text import one_line
-from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer.rows import BadRow
 from nanomem_tui.memory.transfer.values import Found
 from nanomem_tui.store.work_kinds import KINDS

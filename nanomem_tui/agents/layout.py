@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from nanomem_tui.agents.transcripts import SUFFIX, name_to_key
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.formats.session_names import SUFFIX, name_to_key
 
 SessionNaming = Literal["base64url", "lossy"]
 

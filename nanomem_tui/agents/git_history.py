@@ -19,13 +19,28 @@ import contextlib
 import hashlib
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui.agents import git
+from nanomem_tui.agents.archive import decode_short_id
+from nanomem_tui.agents.git import (
+    Commit,
+    DamagedGit,
+    DamagedPack,
+    ElsewhereHead,
+    FileDiff,
+    FileStat,
+    Head,
+    Staged,
+    cursor_of,
+    id_of_blob,
+    read_head,
+)
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import (
@@ -39,23 +54,12 @@ from nanomem_tui.core.errors import (
     in_words,
 )
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.formats.commit_ids import decode_short_id
-from nanomem_tui.store import git_repository
-from nanomem_tui.store.git_repository import Head, Staged, read_head
-from nanomem_tui.store.git_values import (
-    Commit,
-    DamagedGit,
-    DamagedPack,
-    ElsewhereHead,
-    FileDiff,
-    FileStat,
-    cursor_of,
-    id_of_blob,
-)
+from nanomem_tui.store import merge
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ShaFile
+
 
 AUTHOR = "nanomem <nanomem@localhost>"
 VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
@@ -122,7 +126,7 @@ def probe(paths: Paths) -> Opened:
             continue
         where = paths.relative(git_dir)
         try:
-            if reason := git_repository.why_not(git_dir, paths.workspace):
+            if reason := git.why_not(git_dir, paths.workspace):
                 return Opened(None, (Problem(reason[0], where, fix=reason[1]),))
             if not (git_dir / "objects").is_dir():
                 raise DamagedGit("not a git repository: it has no objects")
@@ -142,7 +146,7 @@ def _probe_outer(paths: Paths) -> Opened:
         return Opened(None)
     root = git_dir.parent
     try:
-        if not (reason := git_repository.why_not_outer(git_dir, paths.workspace)):
+        if not (reason := git.why_not_outer(git_dir, paths.workspace)):
             history = GitHistory(git_dir, inside=f"{paths.workspace.relative_to(root).as_posix()}/")
             history.check()
             head = history.head()
@@ -178,7 +182,7 @@ class GitHistory:
         """Raise DamagedGit unless HEAD leads to a commit, or to a branch where none has commits yet."""
         branch, head = read_head(self.git_dir)
         if head is None:
-            others = sorted(name for name in git_repository.refs(self.git_dir) if name.startswith("refs/heads/"))
+            others = sorted(name for name in git.refs(self.git_dir) if name.startswith("refs/heads/"))
             if others:
                 fix = f"`git symbolic-ref HEAD {others[0]}` goes back to it"
                 raise ElsewhereHead(f"HEAD names {branch}, which has no commit, while {others[0]} has", "", fix)
@@ -220,7 +224,7 @@ class GitHistory:
         from dulwich.objects import ObjectID
 
         try:
-            git_repository.refuse_misplaced(self._loose(sha))
+            git.refuse_misplaced(self._loose(sha))
             number, data = self._store.get_raw(ObjectID(sha.encode()))
             return _checked(sha, number, data)
         except KeyError as error:
@@ -239,7 +243,7 @@ class GitHistory:
         from dulwich.objects import ObjectID, ShaFile
 
         with contextlib.suppress(Exception):
-            git_repository.refuse_misplaced(self._loose(sha))
+            git.refuse_misplaced(self._loose(sha))
             loose = ShaFile.from_path(os.fspath(self._loose(sha)))
             return _checked(sha, loose.type_num, loose.as_raw_string())
         with contextlib.suppress(OSError):  # the folder of the packs is none
@@ -318,7 +322,7 @@ class GitHistory:
     def missing(self) -> Iterator[tuple[str, str, str]]:
         """(name, what is wrong, what to do) of each ref and HEAD of a worktree that leads to no object. Raises
         DamagedGit."""
-        for name, sha in git_repository.refs(self.git_dir).items():
+        for name, sha in git.refs(self.git_dir).items():
             try:
                 self.raw(sha)
             except DamagedGit:
@@ -410,7 +414,7 @@ class GitHistory:
         head = self.head()
         if head is None or self._entry(self.read(head).tree, path) is not None:
             return False
-        return not git_repository.is_ignored(self.git_dir, self.inside + path)
+        return not git.is_ignored(self.git_dir, self.inside + path)
 
     def _is_encoded(self, blob: str) -> bool:
         """Whether a filter made the blob of the file (git-crypt, LFS): its plain text must not go where that lies. Also
@@ -608,13 +612,13 @@ class GitHistory:
         new = commit.id.decode()
         try:
             self._write([*made, commit])
-            if not git_repository.move(self.git_dir, head, new):
+            if not git.move(self.git_dir, head, new):
                 return None
         except OSError as error:
             raise from_os_error(error, "writing the git history") from error
         reason = ("commit: " if head.sha else "commit (initial): ") + message.split("\n", 1)[0]
-        git_repository.log(self.git_dir, head, new, f"{author} {commit.commit_time} +0000", reason)
-        git_repository.stage(self.git_dir, self._staged(old_tree, tree, files))
+        git.log(self.git_dir, head, new, f"{author} {commit.commit_time} +0000", reason)
+        git.stage(self.git_dir, self._staged(old_tree, tree, files))
         return new
 
     def _write(self, made: Iterable[ShaFile]) -> None:
@@ -640,7 +644,7 @@ class GitHistory:
             else:  # as a power cut leaves one
                 path.unlink()
         try:
-            git_repository.when_free(lambda: self._store.add_object(one), _OBJECT_WAIT)
+            git.when_free(lambda: self._store.add_object(one), _OBJECT_WAIT)
         except Refused:  # left by a process that was killed: who would still write it, writes the same bytes
             path.with_name(path.name + ".lock").unlink(missing_ok=True)
             self._store.add_object(one)
@@ -696,7 +700,7 @@ class GitHistory:
     def tidy(self) -> tuple[str, ...]:
         """Bring the staging area up to date; return the files that it still shows as they were. Raises DamagedGit."""
         rows = self.behind()
-        return () if not rows or git_repository.stage(self.git_dir, rows) else tuple(map(self.name, rows))
+        return () if not rows or git.stage(self.git_dir, rows) else tuple(map(self.name, rows))
 
     def behind(self) -> dict[str, Staged]:
         """The entries of the staging area that hold what one of our newest commits replaced, by repository path.
@@ -704,7 +708,7 @@ class GitHistory:
         A process that is killed behind its commit, or that finds `index.lock` held, leaves them so: a plain `git
         commit` would take our commits back. Reads only. Raises DamagedGit.
         """
-        held, head = git_repository.staged(self.git_dir), self.head()
+        held, head = git.staged(self.git_dir), self.head()
         ours = self._ours() if held is not None and head is not None else []
         rows: dict[str, Staged] = {}
         if not ours or held is None or head is None:
@@ -750,8 +754,8 @@ class GitHistory:
         if paths.is_versioned:
             return cls.open(paths)
         try:
-            git_repository.make(paths.workspace / ".git")
-            ignore = git_repository.merged_ignore(paths.workspace / ".gitignore")
+            git.make(paths.workspace / ".git")
+            ignore = git.merged_ignore(paths.workspace / ".gitignore")
             files: dict[str, bytes | None] = {".gitignore": ignore}
             for name in VERSIONED:
                 path = paths.workspace / name
@@ -777,3 +781,79 @@ def _decoded(message: bytes, charset: bytes | None) -> str:
         return message.decode((charset or b"utf-8").decode("ascii", "replace"), "replace")
     except LookupError:
         return message.decode("utf-8", "replace")
+
+
+# Which commit wrote each line of a versioned file; and, behind one that brought a line back, which one wrote it
+# first.
+
+
+class Written(NamedTuple):
+    """The commit that wrote a line, and the one that wrote it before that brought it back; mostly the same."""
+
+    by: str
+    first: str
+
+
+def blame(git: GitHistory, sha: str, path: str, brings_back: Callable[[Commit], bool]) -> list[Written]:
+    """Who wrote each line of `path` as of the commit `sha`.
+
+    A line that comes from a version that cannot be read is given to the commit behind it; one that `brings_back` says
+    was only brought back (an undo, a revert), and that stands in no version before, to that commit. Raises DamagedGit
+    for `sha` itself.
+    """
+    blob = git.blob_id(sha, path)
+    lines = _lines(git, blob)
+    written: list[Written | None] = [None] * len(lines)
+    held = [[place] for place in range(len(lines))]  # for each line of the version that is looked at, where it ends up
+    sought: dict[str, list[int]] = {}  # lines that were brought back, and that an older version may have
+    while sought or any(held):
+        commit = git.read(sha)
+        parent, before = _before(git, commit, path)
+        if parent is not None and before == blob:
+            sha = parent
+            continue
+        older = _lines(git, before)
+        passed: list[list[int]] = [[] for _ in older]
+        for ends, came_from in zip(held, places(older, lines), strict=True):
+            if came_from is not None:
+                passed[came_from] += ends
+        for number, line in enumerate(older):
+            passed[number] += sought.pop(line, ())
+        handed_on = {place for ends in passed for place in ends}
+        back = brings_back(commit)
+        for line, ends in zip(lines, held, strict=True):
+            for place in (end for end in ends if end not in handed_on):
+                written[place] = Written((written[place] or Written(sha, sha)).by, sha)
+                if back and line.strip():
+                    sought.setdefault(line, []).append(place)
+        if parent is None:
+            break
+        sha, blob, lines, held = parent, before, older, passed
+    return [one or Written(sha, sha) for one in written]
+
+
+def _before(git: GitHistory, commit: Commit, path: str) -> tuple[str | None, str | None]:
+    """The parent of a commit and its blob of the file; None for a parent, or a version, that cannot be read."""
+    try:
+        if commit.parent is None:
+            return None, None
+        blob = git.blob_id(commit.parent, path)
+        _lines(git, blob)
+        return commit.parent, blob
+    except DamagedGit:
+        return None, None
+
+
+def _lines(git: GitHistory, blob: str | None) -> list[str]:
+    return merge.split_lines(git.text(blob) or "")
+
+
+def places(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+    """For each line of `new` its place in `old`, None for one that is new."""
+    found: list[int | None] = []
+    at = 0
+    for edit in merge.edits(old, new):
+        found += range(at, edit.start)
+        found += [None] * (edit.new_stop - edit.new_start)
+        at = edit.stop
+    return [*found, *range(at, len(old))]

@@ -10,8 +10,8 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from nanomem_tui.agents.markdown import blocks as blocks_of_code
 from nanomem_tui.core.text import safe_text
-from nanomem_tui.formats.markdown import blocks as blocks_of_code
 
 LONGEST_TITLE = 200
 """Characters of a heading; what is longer was meant otherwise."""

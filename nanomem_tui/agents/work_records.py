@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.agents.databases import MAX_CELL, Raw, tables
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
-from nanomem_tui.formats.foreign_tables import MAX_CELL, Raw, tables
 
 Reader = Callable[[Any, list[str]], Any]
 """A value as its field takes it; the list gets what had to be put right. Raises ValueError with what is wrong."""

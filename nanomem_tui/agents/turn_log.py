@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from nanomem_tui.agents.jsonl import NOTHING
+from nanomem_tui.agents.transcripts import key_to_lossy_name, lossy_name_to_key
 from nanomem_tui.core.errors import Problem
-from nanomem_tui.formats.keep import NOTHING
-from nanomem_tui.formats.session_names import key_to_lossy_name, lossy_name_to_key
 
 TEXT_LIMIT = 400
 MAX_ACTIONS = 10

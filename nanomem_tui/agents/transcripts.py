@@ -1,0 +1,603 @@
+"""Session transcripts of every release: one metadata line, at times an opaque provider state, then messages.
+
+Parses and lists. Cutting a transcript is `session_compaction`; files, locks and sidecars are the caller's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from nanomem_tui.agents.jsonl import (
+    BOM,
+    Record,
+    dump_line_as_read,
+    parse_jsonl,
+    parse_object,
+    records,
+    shared_lines,
+    text_of,
+)
+from nanomem_tui.core import files
+from nanomem_tui.core.errors import BadInput, Problem
+
+# Names of session files: the canonical base64url of today, the lossy names of old releases, and the hash that our own
+# transcripts have where a key is too long for a name. Strings, no folder.
+
+SUFFIX = ".jsonl"
+CHECKPOINT_SUFFIX = ".checkpoint.json"
+MAX_NAME = 255
+"""Characters of a file name."""
+_HASH = 64
+_UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+
+
+def key_to_name(key: str) -> str:
+    """The file name of session `key`: base64url without padding. Raises BadInput for a key that no name can hold."""
+    return _stem(key) + SUFFIX
+
+
+def key_to_own_name(key: str) -> str:
+    """The file name of our own transcript of session `key`: that of today, or a hash where it would be too long. The
+    metadata line says whose it is. Raises BadInput for a key that no name can hold."""
+    name = key_to_name(key)
+    return name if len(name) <= MAX_NAME else _hashed(key)
+
+
+def is_own_name(name: str, key: str) -> bool:
+    """Whether a file name is the hash of a key: only our own transcripts have such names."""
+    return len(name) == _HASH + len(SUFFIX) and name == _hashed(key)
+
+
+def name_to_key(name: str) -> str | None:
+    """The key in a file name; None when the stem is not canonical base64url of UTF-8, which agents then ignore."""
+    stem = name.removesuffix(SUFFIX)
+    if not stem or stem == name:
+        return None
+    import base64
+
+    try:
+        key = base64.urlsafe_b64decode(stem + "=" * (-len(stem) % 4)).decode("utf-8")
+        return key if _stem(key) == stem else None
+    except (ValueError, BadInput):
+        return None
+
+
+def key_to_lossy_name(key: str) -> str:
+    """The file name that old releases gave to `key`. Keys collide: `slack:T1_C2` and `slack_T1:C2` share one."""
+    return _UNSAFE.sub("_", key).strip() + SUFFIX
+
+
+def lossy_name_to_key(name: str) -> str:
+    """The likeliest key behind an old name: its first `_` was the `:` after the channel. Metadata knows better."""
+    return name.removesuffix(SUFFIX).replace("_", ":", 1)
+
+
+def _hashed(key: str) -> str:
+    from hashlib import sha256  # few keys are that long
+
+    return sha256(key.encode("utf-8", "surrogatepass")).hexdigest() + SUFFIX
+
+
+def _stem(key: str) -> str:
+    if not key:
+        raise BadInput("a session without a key")
+    import base64
+
+    try:
+        return base64.urlsafe_b64encode(key.encode("utf-8")).decode("ascii").rstrip("=")
+    except UnicodeEncodeError:
+        raise BadInput("a session key that is not UTF-8", repr(key)) from None
+
+
+# -- Counting the messages of a long transcript without reading them out. Opens no file -------------------------------
+
+_BEGIN = b'{"role": "'
+"""What a message begins with as agents write it; in what it says, quotation marks are escaped."""
+
+
+def plain_messages(data: bytes) -> int | None:
+    """How many messages whole lines hold that all have the form in which agents write one, and are not read out; None
+    where one has not, or may be about the session.
+
+    A line that another is glued to, one with NUL bytes or with what is no UTF-8 has not. Damage between two quotation
+    marks is not seen.
+    """
+    if not data.startswith(_BEGIN) or not data.endswith(b"}\n"):
+        return None
+    lines = data.count(b"\n")
+    if not lines == data.count(b"}\n" + _BEGIN) + 1 == data.count(_BEGIN):
+        return None
+    if b'"_type"' in data or b'{"role": ""' in data or b"\0" in data:
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return None
+    return lines
+
+
+# Cutting a session transcript down to its last messages, or to the lines that can be read, and putting messages back.
+# Bytes in, bytes out; opens no file.
+
+BOUNDARY_TEXT = "Continue the active task from the working-memory checkpoint above."
+OFFSET_KEYS = ("last_archived", "last_consolidated")
+
+
+class Compacted(NamedTuple):
+    """A shorter transcript and what was taken out of it.
+
+    `removed` holds the exact lines, in order. `boundary_at` is the place among them from which the boundary message was
+    moved to the head of what is kept, None when it stayed. `removed_unarchived` counts removed messages that no summary
+    covers. The offsets are those written; an offset that the file does not have is None, as is `before` for it.
+    """
+
+    data: bytes
+    removed: bytes
+    removed_messages: int
+    kept_messages: int
+    last_archived: int | None
+    last_consolidated: int | None
+    removed_unarchived: int = 0
+    boundary_at: int | None = None
+    before: tuple[int | None, int | None] = (None, None)
+
+
+class Mended(NamedTuple):
+    """A transcript without the lines that cannot be read: its bytes, how many such lines it had, and its messages.
+    `shared`: lines that held several objects, each of which has a line of its own now."""
+
+    data: bytes
+    lines: int
+    messages: int
+    shared: int = 0
+
+
+def is_metadata(value: Mapping[str, Any]) -> bool:
+    """Whether this line describes the session."""
+    return value.get("_type") == "metadata"
+
+
+def is_provider_state(value: Mapping[str, Any]) -> bool:
+    """Whether this line is the model provider's private state: never shown, never edited."""
+    return value.get("_type") == "provider_state"
+
+
+def offset_fault(value: object, count: int) -> str:
+    """Why an agent refuses this offset into `count` messages, or nothing."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return "not a whole number"
+    if value < 0:
+        return "negative"
+    return f"there are {count} messages" if value > count else ""
+
+
+def compact(data: bytes, keep: int) -> Compacted:
+    """The transcript with its last `keep` messages, a few more where a tool's call and result would be parted.
+
+    Unreadable lines stay with the messages after them. Raises BadInput for a negative `keep`.
+    """
+    if keep < 0:
+        raise BadInput("cannot keep a negative number of messages", str(keep))
+    head, body = _split(parse_jsonl(data, ""))
+    readable = [place for place, record in enumerate(body) if record.value is not None]
+    cut = _cut([body[place].value or {} for place in readable], keep)
+    offsets = offsets_of(head, len(body))
+    if cut == 0:
+        return Compacted(data, b"", 0, len(readable), *offsets, before=offsets)
+    place = readable[cut - 1] + 1
+    boundary = _boundary(body, place, offsets)
+    moved_to_head = [] if boundary is None else [boundary]
+    kept = moved_to_head + list(range(place, len(body)))
+    gone = [body[at] for at in range(place) if at != boundary]
+    archived, consolidated = (_shifted(body, kept, offset) for offset in offsets)
+    covered = offsets[0] if offsets[0] is not None else offsets[1] or 0
+    return Compacted(
+        data=b"".join((*_head_lines(head, (archived, consolidated)), *(_line(body[at]) for at in kept))),
+        removed=b"".join(_line(record) for record in gone),
+        removed_messages=sum(record.value is not None for record in gone),
+        kept_messages=sum(body[at].value is not None for at in kept),
+        last_archived=archived,
+        last_consolidated=consolidated,
+        removed_unarchived=sum(covered <= at < place and at != boundary for at in readable),
+        boundary_at=boundary,
+        before=offsets,
+    )
+
+
+def without_unreadable(data: bytes) -> Mended:
+    """The transcript without the lines that cannot be read and with one object a line, its offsets at the messages that
+    they pointed at, in UTF-8; the same bytes where there is no such line and no other encoding."""
+    plain = files.plain(data)
+    records = parse_jsonl(plain, "")
+    shared = shared_lines(records)
+    head, body = _split(records)
+    kept = [place for place, record in enumerate(body) if record.value is not None]
+    lines = len(body) - len(kept)
+    if not lines and not shared:
+        return Mended(plain, 0, len(kept))
+    offsets = [_shifted(body, kept, offset) for offset in offsets_of(head, len(body))]
+    whole = (*_head_lines(head, (offsets[0], offsets[1])), *(_line(body[place]) for place in kept))
+    return Mended(b"".join(whole), lines, len(kept), shared)
+
+
+def uncompact(
+    data: bytes,
+    removed: bytes,
+    last_archived: int | None = None,
+    last_consolidated: int | None = None,
+    boundary_at: int | None = None,
+) -> bytes:
+    """`data` with the `removed` lines of a compaction in front of its messages again, also when it has grown since.
+
+    The two offsets are those from before (`Compacted.before`), None to leave one alone; when the agent has moved an
+    offset on since, the farther one wins.
+    """
+    head, body = _split(parse_jsonl(data, ""))
+    lines = [line + b"\n" for line in removed.split(b"\n")[:-1]]
+    rest = [_line(record) for record in body]
+    added = sum(record.value is not None for record in parse_jsonl(removed, ""))
+    if boundary_at is not None and body and is_boundary(body[0]):
+        lines.insert(boundary_at, rest.pop(0))
+    current = offsets_of(head, len(body))
+    floor = 0 if boundary_at is None else 1
+    archived = _restored(last_archived, current[0], added, floor)
+    consolidated = _restored(last_consolidated, current[1], added, floor)
+    return b"".join((*_head_lines(head, (archived, consolidated)), *lines, *rest))
+
+
+def in_front(data: bytes, earlier: bytes) -> bytes:
+    """`data` with the messages of an `earlier` transcript in front of its own. Its metadata stays; an offset that it
+    has not moved yet is that of the earlier one, any other points at the message that it pointed at."""
+    head, body = _split(parse_jsonl(earlier, ""))
+    archived, consolidated = offsets_of(head, len(body))
+    old = (archived or consolidated or 0, consolidated or archived or 0)
+    return uncompact(data, b"".join(map(_line, body)), *old)
+
+
+def is_about(record: Record) -> bool:
+    """Whether this line says something about the session, and is no message."""
+    return record.value is not None and (is_metadata(record.value) or is_provider_state(record.value))
+
+
+def _split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """The lines about the session, and the lines of its messages, readable or not."""
+    head: list[Record] = []
+    body: list[Record] = []
+    for record in records:
+        (head if is_about(record) else body).append(record)
+    return head, body
+
+
+def _cut(messages: Sequence[Mapping[str, Any]], keep: int) -> int:
+    """How many messages go: all but `keep`, fewer where that would part a call from its result."""
+    cut = max(0, len(messages) - keep)
+    if cut == len(messages):
+        return cut
+    while cut and messages[cut].get("role") == "tool":
+        cut -= 1
+    for call, result in sorted(_pairs(messages), reverse=True):
+        if call < cut <= result:
+            cut = call
+    return cut
+
+
+def _pairs(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
+    """(index of the call, index of its result) of every tool result whose call is there."""
+    calls: dict[str, int] = {}
+    pairs = []
+    for index, message in enumerate(messages):
+        made = message.get("tool_calls")
+        for call in made if isinstance(made, list) else ():
+            if isinstance(call, dict) and isinstance(call.get("id"), str):
+                calls[call["id"]] = index
+        answered = message.get("tool_call_id")
+        if isinstance(answered, str) and answered in calls:
+            pairs.append((calls[answered], index))
+    return pairs
+
+
+def offsets_of(head: Sequence[Record], count: int) -> tuple[int | None, int | None]:
+    """Both offsets as they stand for `count` lines: None where there is none, 0 where an agent would refuse it."""
+    value = metadata_of(head)
+    archived, consolidated = (value.get(name) for name in OFFSET_KEYS)
+    return _session_compaction_offset(archived, count), _session_compaction_offset(consolidated, count)
+
+
+def _session_compaction_offset(value: object, count: int) -> int | None:
+    if value is None:
+        return None
+    return value if isinstance(value, int) and not offset_fault(value, count) else 0
+
+
+def metadata_of(head: Sequence[Record]) -> dict[str, Any]:
+    """The metadata that agents obey: the last."""
+    return next((r.value for r in reversed(head) if r.value is not None and is_metadata(r.value)), {})
+
+
+def is_boundary(record: Record) -> bool:
+    """Whether this line is the hidden message that an agent puts where its archive ends."""
+    value = record.value or {}
+    return value.get("_hidden_history") is True and value.get("content") == BOUNDARY_TEXT
+
+
+def _boundary(body: Sequence[Record], place: int, offsets: tuple[int | None, int | None]) -> int | None:
+    """The place of the boundary message that is in force, when the cut at `place` would take it away."""
+    last = next((at for at in range(len(body) - 1, -1, -1) if is_boundary(body[at])), None)
+    in_force = last is not None and last < place and last >= (offsets[0] or 0)
+    return last if in_force else None
+
+
+def _shifted(body: Sequence[Record], kept: Sequence[int], offset: int | None) -> int | None:
+    """The offset among the kept messages.
+
+    An agent writes offsets with the whole file, so they count lines that became unreadable since; it reads them without
+    such lines. What is written here is right for the reader.
+    """
+    return None if offset is None else sum(at < offset and body[at].value is not None for at in kept)
+
+
+def _restored(old: int | None, now: int | None, added: int, floor: int) -> int | None:
+    """The offset with `added` messages in front again; one up to `floor` has not moved since it was written."""
+    return old if old is None or now is None or now <= floor else max(old, now + added)
+
+
+def _line(record: Record) -> bytes:
+    return record.raw + b"\n"
+
+
+def _head_lines(head: Sequence[Record], offsets: tuple[int | None, int | None]) -> list[bytes]:
+    """The lines about the session without provider state, with these offsets where it has any (None: left alone)."""
+    lines = []
+    obeyed = metadata_of(head)
+    for record in head:
+        if record.value is None or is_provider_state(record.value):
+            continue
+        lines.append(with_offsets(record, offsets) if record.value is obeyed else _line(record))
+    return lines
+
+
+def with_offsets(record: Record, offsets: tuple[int | None, int | None]) -> bytes:
+    """A line of metadata with these offsets where it has any (None: left alone), else as it is."""
+    value = record.value or {}
+    pairs = zip(OFFSET_KEYS, offsets, strict=True)
+    new = {name: offset for name, offset in pairs if offset is not None and name in value}
+    wanted = {**value, **new}
+    if all(repr(offset) == repr(value[name]) for name, offset in new.items()):
+        return _line(record)
+    raw = record.raw
+    for name, offset in new.items():
+        raw = re.sub(rb'("%s"\s*:\s*)[^,}\s]+' % name.encode(), rb"\g<1>%d" % offset, raw, count=1)
+    try:
+        same = parse_object(raw) == wanted
+    except ValueError:
+        same = False
+    return raw + b"\n" if same else dump_line_as_read(wanted)
+
+
+__all__ = [
+    "BOUNDARY_TEXT",
+    "Compacted",
+    "Message",
+    "Session",
+    "ToolCall",
+    "compact",
+    "count_messages",
+    "key_to_lossy_name",
+    "key_to_name",
+    "lossy_name_to_key",
+    "name_to_key",
+    "parse_session",
+    "session_header",
+    "uncompact",
+]
+
+_WIDE = "this file is {}, not UTF-8: agents read nothing of it"
+_WIDE_FIX = "`nanomem doctor --fix` makes it UTF-8"
+_META_START = b'{"_type"'
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool; `arguments` is JSON text, as the model sent it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. `index` counts readable messages from 0, as agents count them; `content` is flattened to text.
+
+    `hidden` messages are the agent's own notes to itself, `command` ones are left out of replay and archive.
+    """
+
+    index: int
+    role: str
+    content: str
+    timestamp: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+    hidden: bool = False
+    command: bool = False
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    line: int = 0
+
+    @property
+    def boundary(self) -> bool:
+        """Whether this is the hidden message that continues after a consolidation."""
+        return self.hidden and self.content == BOUNDARY_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One transcript; times are naive local ISO.
+
+    `last_archived` and `last_consolidated` are indices into `messages` as an agent would use them: an offset that it
+    would refuse is 0 here, with a problem. `unreadable` counts lines that cost a message.
+    """
+
+    key: str
+    created_at: str
+    updated_at: str
+    metadata: Mapping[str, Any]
+    last_archived: int
+    last_consolidated: int
+    has_provider_state: bool
+    messages: tuple[Message, ...]
+    problems: tuple[Problem, ...]
+    has_metadata: bool = True
+    unreadable: int = 0
+
+    @property
+    def title(self) -> str:
+        """The title a person or the agent gave it, or nothing."""
+        return text_of(self.metadata.get("title"))
+
+
+def parse_session(data: bytes, where: str, fallback_key: str) -> Session:
+    """The session in `data`; `fallback_key` comes from the file's name and is used when the file names none."""
+    header: dict[str, Any] | None = None
+    provider_state, unreadable = False, 0
+    messages: list[Message] = []
+    problems: list[Problem] = []
+    if files.is_wide(data):
+        problems.append(Problem(_WIDE.format(files.encoding_of(data)[:6].upper()), where, 1, _WIDE_FIX))
+    for record in records(files.plain(data), where):
+        if record.problem is not None:
+            problems.append(record.problem)
+        if record.value is None:
+            unreadable += 1
+        elif is_metadata(record.value):
+            if header is not None:
+                problems.append(Problem("a second metadata line, which agents obey", where, record.number))
+            header = record.value
+        elif is_provider_state(record.value):
+            provider_state = True
+        else:
+            messages.append(_message(len(messages), record))
+            if not messages[-1].role:
+                problems.append(Problem("a message without a role", where, record.number, severity="warning"))
+    if header is None:
+        what = "no metadata line: the agent loads this session and does not list it"
+        fix = "nothing is lost: let the agent write to it once, it then begins with one"
+        problems.append(Problem(what, where, None, fix, "warning"))
+    head = header or {}
+    archived, consolidated = (_offset(head, name, len(messages), where, problems) for name in OFFSET_KEYS)
+    metadata = head.get("metadata")
+    return Session(
+        key=text_of(head.get("key")) or fallback_key,
+        created_at=text_of(head.get("created_at")),
+        updated_at=text_of(head.get("updated_at")),
+        metadata=metadata if isinstance(metadata, dict) else {},
+        last_archived=archived if OFFSET_KEYS[0] in head else consolidated,
+        last_consolidated=consolidated if OFFSET_KEYS[1] in head else archived,
+        has_provider_state=provider_state,
+        messages=tuple(messages),
+        problems=tuple(problems),
+        has_metadata=header is not None,
+        unreadable=unreadable,
+    )
+
+
+def session_header(first_bytes: bytes, where: str) -> dict[str, Any] | None:  # noqa: ARG001 - shaped as all parsers
+    """The metadata object out of the first bytes of a file, for cheap listing; None when the first line is none.
+
+    `first_bytes` must reach past the first newline: a longer metadata line is not readable from its beginning.
+    """
+    line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].strip(b"\0 \t\r")
+    if not line.startswith(b"{"):
+        return None
+    try:
+        value = parse_object(line)
+    except ValueError:
+        return None
+    return value if is_metadata(value) else None
+
+
+def count_messages(data: bytes) -> int:
+    """How many messages a file holds, by its newlines: cheap, and as exact as every line is one readable message."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    at = 0
+    while data.startswith(_META_START, at):
+        lines -= 1
+        at = data.find(b"\n", at) + 1
+        if at == 0:
+            break
+    return max(0, lines)
+
+
+def messages_in(data: bytes) -> int:
+    """How many messages these lines hold, without what each of them is made of."""
+    if (plain := plain_messages(data)) is not None:
+        return plain
+    return sum(
+        record.value is not None and not is_metadata(record.value) and not is_provider_state(record.value)
+        for record in records(data, "")
+    )
+
+
+def flat_text(content: object) -> str:
+    """The text of a message's content: a text, or blocks of which those without text are named in brackets."""
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if not isinstance(content, list):
+        return json.dumps(content, ensure_ascii=False)
+    return "\n".join(_block_text(block) for block in content)
+
+
+def _block_text(block: object) -> str:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return json.dumps(block, ensure_ascii=False)
+    for key in ("text", "thinking", "content"):
+        if isinstance(block.get(key), str):
+            return str(block[key])
+    return f"[{text_of(block.get('type')) or 'block'}]"
+
+
+def _message(index: int, record: Record) -> Message:
+    value = record.value or {}
+    return Message(
+        index=index,
+        role=text_of(value.get("role")),
+        content=flat_text(value.get("content")),
+        timestamp=text_of(value.get("timestamp")),
+        tool_calls=_tool_calls(value["tool_calls"]) if "tool_calls" in value else (),
+        tool_call_id=text_of(value.get("tool_call_id")),
+        name=text_of(value.get("name")),
+        hidden=value.get("_hidden_history") is True,
+        command=value.get("_command") is True,
+        raw=value,
+        line=record.number,
+    )
+
+
+def _tool_calls(value: object) -> tuple[ToolCall, ...]:
+    calls = []
+    for call in value if isinstance(value, list) else ():
+        if not isinstance(call, dict):
+            continue
+        function = call.get("function")
+        inner = function if isinstance(function, dict) else call
+        arguments = inner.get("arguments", "")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        calls.append(ToolCall(text_of(call.get("id")), text_of(inner.get("name")), text))
+    return tuple(calls)
+
+
+def _offset(head: Mapping[str, Any], name: str, count: int, where: str, problems: list[Problem]) -> int:
+    value = head.get(name, 0)
+    if why := offset_fault(value, count):
+        fix = "the agent starts from 0 and replays the whole transcript"
+        problems.append(Problem(f"{name} is {value!r:.40}: {why}", where, 1, fix))
+        return 0
+    return int(value)
