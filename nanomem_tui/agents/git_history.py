@@ -499,8 +499,6 @@ class GitHistory:
 
     def counted(self, sha: str) -> tuple[tuple[FileStat, ...], str]:
         """Lines added and removed in each file of a commit, and why some could not be counted ("": all were)."""
-        from nanomem_tui.store import merge
-
         try:
             diffs = self.diff(sha)
         except NanomemError as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dream.edits import TITLES
-from nanomem_tui.model.fence import Fence
+from nanomem_tui.model.client import Fence
 
 Message = dict[str, str]
 MAX_FACTS = 100

@@ -30,7 +30,7 @@ from nanomem_tui.dream.summary import (
 )
 from nanomem_tui.dream.veil import hidden, hide
 from nanomem_tui.language import secrets
-from nanomem_tui.model.fence import Fence
+from nanomem_tui.model.client import Fence
 
 if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings

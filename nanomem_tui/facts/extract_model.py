@@ -19,8 +19,7 @@ from nanomem_tui.facts.proposals import MAX_KEY, MAX_LABEL, MAX_VALUE, Evidence,
 from nanomem_tui.language import secrets, spoken
 from nanomem_tui.language.simplified import simplified
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.model.client import Usage, estimate_tokens
-from nanomem_tui.model.fence import Fence
+from nanomem_tui.model.client import Fence, Usage, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -442,7 +442,7 @@ class EndpointEmbedder:
     """Vectors by a model behind an endpoint. Asks first when there is a text, or when its dimension is asked for."""
 
     def __init__(self, config: ModelConfig, *, backoff: float = 0.5, attempts: int = 4) -> None:
-        from nanomem_tui.model.endpoint import EMBEDDINGS, Endpoint
+        from nanomem_tui.model.client import EMBEDDINGS, Endpoint
 
         parts = urlsplit(config.base_url)
         self.name = f"{config.model} at {config.host}{parts.path.rstrip('/')}"
@@ -519,7 +519,7 @@ class EndpointEmbedder:
 
 def endpoint(settings: Settings, environ: Mapping[str, str] = os.environ) -> EndpointEmbedder:
     """The embedder that the settings point to. Raises InvalidConfig when they do not say which, MissingExtra."""
-    from nanomem_tui.model import wire
+    from nanomem_tui.model import client
     from nanomem_tui.model.client import ModelConfig
 
     if not (settings.embedding_base_url and settings.embedding_model):
@@ -528,7 +528,7 @@ def endpoint(settings: Settings, environ: Mapping[str, str] = os.environ) -> End
                             f"nanomem config set {lacking} …")  # fmt: skip
     if util.find_spec("numpy") is None:
         raise missing("numpy")
-    wire.needed()
+    client.needed()
     return EndpointEmbedder(
         ModelConfig(
             base_url=settings.embedding_base_url,

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.model.providers import chosen, key_of, text_of
-from nanomem_tui.model.settings import _preset
+from nanomem_tui.model.settings import _preset, chosen, key_of, text_of
 from tests.conftest import need
 from tests.interop.real_agent import PEER
 

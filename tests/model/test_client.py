@@ -23,10 +23,9 @@ from nanomem_tui.core.errors import (
     ModelUnavailable,
     Refused,
 )
-from nanomem_tui.model import wire
-from nanomem_tui.model.answers import Reply as Text
-from nanomem_tui.model.answers import Unusable, strict, value_of
-from nanomem_tui.model.client import Answer, ModelClient, ModelConfig, Usage
+from nanomem_tui.model import client as model_client
+from nanomem_tui.model.client import Answer, ModelClient, ModelConfig, Unusable, Usage, strict, value_of
+from nanomem_tui.model.client import Reply as Text
 from tests.model.server import KEY, ModelServer, Reply, Script, knows, packed, says, status
 
 SCHEMA = {
@@ -253,9 +252,9 @@ def test_retry_after_is_honoured_within_the_time_there_is(serve: Serve) -> None:
 
 
 def test_a_retry_after_may_be_a_date_and_nonsense_is_none() -> None:
-    assert wire._seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
-    assert 10**9 < (wire._seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
-    assert [wire._seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
+    assert model_client._seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
+    assert 10**9 < (model_client._seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
+    assert [model_client._seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -315,7 +314,7 @@ def test_a_redirect_is_never_followed_with_the_key(serve: Serve, code: int) -> N
 
 
 def test_a_huge_response_is_not_read_to_its_end(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MAX_BYTES", 200_000)
+    monkeypatch.setattr(model_client, "MAX_BYTES", 200_000)
     huge = says("x" * 400_000)
     for reply in (huge, packed(huge)):
         _, client = serve(reply)
