@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from adapters import FullTextPorter
 
 from nanomem_tui.core import config, paths
-from nanomem_tui.store.knowledge_values import KnowledgeHit
+from nanomem_tui.store.work.values import KnowledgeHit
 from nanomem_tui.workspace import Workspace
 from tests.tiers.man_pages import SETS, answers, manuals, questions
 

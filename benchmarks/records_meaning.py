@@ -33,7 +33,7 @@ from tiers import SEED, Times, filled, timed, words
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import extra_command
-from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import semantic
 from nanomem_tui.vectors import meaning as search
 from nanomem_tui.vectors import records

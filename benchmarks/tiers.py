@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
 from nanomem_tui.language import tokens
-from nanomem_tui.store import work
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.workspace import Workspace
 
 SEED = 7
@@ -158,7 +158,7 @@ def filled(home: Path, count: int) -> Path:
             return workspace
         made = records(count)
         while part := list(itertools.islice(made, BATCH)):
-            ws.tier_database.write(lambda connection, part=part: work.put(connection, part))
+            ws.tier_database.write(lambda connection, part=part: work_records.put(connection, part))
     return workspace
 
 

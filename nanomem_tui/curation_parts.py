@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.scopes import Scopes
     from nanomem_tui.curation.waiting import Waits
-    from nanomem_tui.store.user_files import Habits
+    from nanomem_tui.store.files.user import Habits
     from nanomem_tui.workspace import Workspace
 
 
@@ -40,7 +40,7 @@ class CurationParts:
     @cached_property
     def habits(self) -> Habits:
         """Bookmarks, named filters and macros of a person."""
-        from nanomem_tui.store.user_files import Habits
+        from nanomem_tui.store.files.user import Habits
 
         return Habits(self._whole.paths)
 

@@ -16,7 +16,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToD
 from nanomem_tui.core.paths import Paths, usual_name
 from nanomem_tui.core.settings import named_path
 from nanomem_tui.core.text import one_line
-from nanomem_tui.store import user_files
+from nanomem_tui.store.files import user
 
 Origin = Literal["settings", "agent", "remembered", "opened"]
 SETTING = "workspaces"
@@ -62,7 +62,7 @@ def known(opened: Mapping[Path, str] | None = None) -> Listed:
     loaded = config.load(None, forgiving=True)
     problems = [one for one in loaded.problems if SETTING in one.what or one.what.endswith(config.NOTHING_USED)]
     if loaded.settings.remember_workspaces:
-        problems += user_files.opened_workspaces_problems()
+        problems += user.opened_workspaces_problems()
     rows: list[Known] = []
     for name, path, origin in _told(
         loaded.settings.workspaces, opened or {}, again=loaded.settings.remember_workspaces
@@ -83,7 +83,7 @@ def _told(entries: Sequence[str], opened: Mapping[Path, str], *, again: bool) ->
     usual = paths.default_workspace()
     if os.path.lexists(usual):
         yield "", str(usual), "agent"
-    for path in user_files.opened_workspaces() if again else ():
+    for path in user.opened_workspaces() if again else ():
         yield "", path, "remembered"
     for place, called in opened.items():
         yield called, str(place), "opened"
@@ -169,8 +169,8 @@ def forget(what: str, *, dry_run: bool = False) -> Known:
         return row
     if row.origin == "settings":
         _save([entry for entry in _entries() if not _is(entry, row.place)], dry_run=False)
-    if str(row.place) in user_files.opened_workspaces():
-        user_files.forget_workspace(str(row.place))
+    if str(row.place) in user.opened_workspaces():
+        user.forget_workspace(str(row.place))
     return row
 
 
@@ -188,4 +188,4 @@ def _same(row: Known, text: str) -> bool:
 
 
 def _save(entries: Sequence[str], *, dry_run: bool) -> None:
-    user_files.save_setting(paths.user_settings(), SETTING, json.dumps(list(entries)), dry_run=dry_run)
+    user.save_setting(paths.user_settings(), SETTING, json.dumps(list(entries)), dry_run=dry_run)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.model.client import Usage
     from nanomem_tui.parts import Parts
-    from nanomem_tui.store.oplog import LogEntry
-    from nanomem_tui.store.presence import Watch
+    from nanomem_tui.store.files.presence import Watch
+    from nanomem_tui.store.operations import LogEntry
     from nanomem_tui.workspace import Workspace
 
 HISTORY = 200
@@ -39,11 +39,11 @@ def layer_of(ws: Workspace, name: str) -> Layer:
         ours = own_sessions_folder(ws.paths, ws.id)
         return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent, ours)
     if name == "history":
-        from nanomem_tui.store.history_file import HistoryLayer
+        from nanomem_tui.store.files.history import HistoryLayer
 
         return HistoryLayer(ws.paths, ws.agent)
     if name == "tier":
-        from nanomem_tui.store.work_layer import TierLayer
+        from nanomem_tui.store.work.layer import TierLayer
 
         return TierLayer(ws.tier_database)
     if name == "lifecycle":
@@ -112,7 +112,7 @@ def unfinished_changes(ws: Workspace) -> Iterable[Problem]:
 def watch_of(ws: Parts, since: int) -> Watch:
     """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
     from nanomem_tui.memory import foreign, wal
-    from nanomem_tui.store.presence import Watch
+    from nanomem_tui.store.files.presence import Watch
 
     state = wal.usual_or_named(ws.paths, ws.settings.wal_state_dir)
     databases = foreign.sources(ws.paths, ws.settings)

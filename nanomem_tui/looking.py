@@ -15,8 +15,8 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.bars import Status
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.files.presence import Presence
     from nanomem_tui.store.memory_store import CheckpointResult
-    from nanomem_tui.store.presence import Presence
     from nanomem_tui.workspace import Workspace
 
 PRESENCE_LOOKS = 3  # looks between two looks for an agent's process
@@ -155,7 +155,7 @@ def agent_words(ws: Workspace, agent: Presence) -> str:
     if not agent.running or agent.dreaming:
         return "dreaming" if agent.running else "no agent"
     from nanomem_tui.memory.wal import may_go_on
-    from nanomem_tui.store.presence import since
+    from nanomem_tui.store.files.presence import since
 
     try:
         if not ws.wal.counts()["turns"]:

@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.store.oplog import OwnChanges
+from nanomem_tui.store.operations import OwnChanges
 
 if TYPE_CHECKING:
     from nanomem_tui.core.config import Loaded
@@ -50,9 +50,9 @@ class Opening:
             self.first_page = []
         self._read.set()
         if self.loaded.settings.remember_workspaces and not self.made_up:
-            from nanomem_tui.store import user_files
+            from nanomem_tui.store.files import user
 
-            user_files.note_workspace(self.paths.workspace)
+            user.note_workspace(self.paths.workspace)
 
     def close(self) -> NanomemError | None:
         """Save what waits and close the workspace; return the error where that failed."""

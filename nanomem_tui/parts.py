@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.turn import Engine
     from nanomem_tui.memory.wal import WalStates
     from nanomem_tui.model.client import Usage as Spent
-    from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.oplog import LogEntry
-    from nanomem_tui.store.presence import Presence, Watch
+    from nanomem_tui.store.files.layer import FileLayer
+    from nanomem_tui.store.files.presence import Presence, Watch
+    from nanomem_tui.store.operations import LogEntry
     from nanomem_tui.store.values import Item
-    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work.records import WorkStore
     from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
@@ -166,11 +166,9 @@ class Parts(CurationParts):
     @cached_property
     def tier_database(self) -> WorkStore:
         """Where the records of an agent's work lie, and the knowledge base."""
-        from nanomem_tui.store import work_takeover
+        from nanomem_tui.store import takeover
 
-        return work_takeover.open_work(
-            self.paths, self.id, self.settings.database_url, self.settings.flush_interval_seconds
-        )
+        return takeover.open_work(self.paths, self.id, self.settings.database_url, self.settings.flush_interval_seconds)
 
     @cached_property
     def records(self) -> TierRecords:
@@ -345,7 +343,7 @@ class Parts(CurationParts):
     @cached_property
     def documents(self) -> FileLayer:
         """SOUL.md, USER.md and MEMORY.md."""
-        from nanomem_tui.store.files import FileLayer
+        from nanomem_tui.store.files.layer import FileLayer
 
         return FileLayer(self.paths, self.git, perform=self.perform)
 
@@ -432,6 +430,6 @@ class Parts(CurationParts):
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
-        from nanomem_tui.store import presence
+        from nanomem_tui.store.files import presence
 
         return presence.look(self.paths, self.layout.sessions_dir)

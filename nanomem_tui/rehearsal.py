@@ -10,9 +10,9 @@ import os
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.core.operations import Change, Operation
-from nanomem_tui.store import forgotten, oplog, snapshot
+from nanomem_tui.store import forgotten, operations, snapshot
 from nanomem_tui.store.memory_store import CheckpointResult
-from nanomem_tui.store.oplog import Journal, LogEntry
+from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.workspace import Workspace
 
@@ -93,7 +93,7 @@ def _on_top(stored: list[LogEntry], done: list[Operation]) -> list[LogEntry]:
     """Return the entries, newest first, with these operations on top, oldest first."""
     entries = {one.id: LogEntry(one, False, 0) for one in reversed(done)} | {e.operation.id: e for e in stored}
     for one in done:
-        target = one.undoes if one.undoes and oplog.takes_back_all(one) else one.redoes
+        target = one.undoes if one.undoes and operations.takes_back_all(one) else one.redoes
         if target in entries:
             entries[target] = entries[target]._replace(undone=bool(one.undoes))
     return list(entries.values())

@@ -14,7 +14,7 @@ from nanomem_tui.curation.waiting import Waits, edits_waiting
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
 from nanomem_tui.store import purge_marker, reading
-from nanomem_tui.store.work_kinds import TIERS
+from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

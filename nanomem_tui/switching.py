@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nanomem_tui.known import Known
     from nanomem_tui.opening import Opening
     from nanomem_tui.screens.dreaming import Running
-    from nanomem_tui.store.oplog import OwnChanges
+    from nanomem_tui.store.operations import OwnChanges
     from nanomem_tui.workspace import Workspace
 
 PATIENCE = 5.0  # seconds that a look, or a Dream by schedule that was told to stop, may take to end

@@ -19,9 +19,10 @@ from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import CorruptDatabase, NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.parts import Parts
-from nanomem_tui.store import oplog, user_files
+from nanomem_tui.store import operations
+from nanomem_tui.store.files import user
 from nanomem_tui.store.memory_store import CheckpointResult
-from nanomem_tui.store.oplog import LogEntry, OwnChanges
+from nanomem_tui.store.operations import LogEntry, OwnChanges
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import Checkpointer
@@ -84,12 +85,14 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             done: list[Operation] = []
             journal = self.store.journal
             for _ in range(max(1, count)):
-                found = self.own_changes.next_undo(journal.find) if own else journal.first_answer(oplog.undo_target)
+                found = (
+                    self.own_changes.next_undo(journal.find) if own else journal.first_answer(operations.undo_target)
+                )
                 if found is None:
                     break
                 done.append(self._undo(found, keys))
             if not done:
-                raise oplog.no_more_own() if own else oplog.nothing_to_undo(self.log(1_000))
+                raise operations.no_more_own() if own else operations.nothing_to_undo(self.log(1_000))
             return done
 
     def _undo(self, entry: LogEntry, keys: Sequence[str] | None) -> Operation:
@@ -117,7 +120,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             done: list[Operation] = []
             journal = self.store.journal
             for _ in range(max(1, count)):
-                undo = self.own_changes.next_redo(journal.find) if own else journal.first_answer(oplog.redo_target)
+                undo = self.own_changes.next_redo(journal.find) if own else journal.first_answer(operations.redo_target)
                 if undo is None:
                     break
                 label = f"redo: {undo.label.removeprefix('undo: ')}"
@@ -131,12 +134,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         entry = self.store.journal.find(op_id)
         if entry is None:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
-        if entry.operation.kind == oplog.MENDED:
-            raise oplog.mended(entry.operation)
-        if oplog.is_final(entry.operation):
+        if entry.operation.kind == operations.MENDED:
+            raise operations.mended(entry.operation)
+        if operations.is_final(entry.operation):
             what = "nothing brings that back: it took texts out for good, or its own were taken out"
             raise NothingToDo(what, op_id, "`nanomem log` says which `forget` or `scrub` it was")
-        if entry.operation.kind in oplog.BOOKKEEPING:
+        if entry.operation.kind in operations.BOOKKEEPING:
             fix = "`nanomem redo` takes back the last undo; else name the operation that it undid"
             raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)
         return entry
@@ -144,7 +147,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def set_setting(self, name: str, text: str) -> Path:
         """Write one setting into the user's settings file; returns the file. See `user_files.save_setting`."""
         file = paths.user_settings()
-        user_files.save_setting(file, name, text)
+        user.save_setting(file, name, text)
         return file
 
     def leading(self, work: str) -> AbstractContextManager[bool]:

@@ -54,7 +54,7 @@ from nanomem_tui.core.errors import (
     in_words,
 )
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import merge
+from nanomem_tui.store.files import merge
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore

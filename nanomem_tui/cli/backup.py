@@ -227,8 +227,7 @@ def restore_backup(
     """
     from nanomem_tui.store import backup as backups
     from nanomem_tui.store import restore
-    from nanomem_tui.store.backup import folder_of
-    from nanomem_tui.store.backup_archive import Archive
+    from nanomem_tui.store.backup import Archive, folder_of
 
     path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
     if place is not None and user_settings:
@@ -249,7 +248,7 @@ def restore_backup(
         state.show(_restored(done), lines)
         return 0
     paths, layout = _found(state)
-    from nanomem_tui.store.presence import look
+    from nanomem_tui.store.files.presence import look
 
     agent = look(paths, layout.sessions_dir)
     if agent.running and not force:

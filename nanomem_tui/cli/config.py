@@ -105,13 +105,13 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
       nanomem config set max_items 5000
     """
     from nanomem_tui.core import config as configuration
-    from nanomem_tui.store import user_files
+    from nanomem_tui.store.files import user
 
     file, found = _file(state, here=here, key=key), _located(state)
     workspace = found.workspace if found else None
     if key == "keys":
         _check_keys(value)
-    saved = user_files.save_setting(file, key, value, workspace=workspace, dry_run=dry_run)
+    saved = user.save_setting(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
     now, shown = _without_password(saved.value), _without_password(saved.was)
     said = f"{key} = {configuration.written(now)} in {file}"
@@ -130,10 +130,10 @@ def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
     """Say on stderr that the memory in the file of a workspace does not go to the server that was named."""
     if found is None or key != "database_url" or not value:
         return
-    from nanomem_tui.store import store_move
+    from nanomem_tui.store import migrate_store
 
     with contextlib.suppress(NanomemError):  # what keeps it from being read is told by every other command
-        if store_move.holds_in_file(found, paths.workspace_id(found)):
+        if migrate_store.holds_in_file(found, paths.workspace_id(found)):
             move = f"nanomem migrate-store sqlite {shlex.quote(str(value))}"
             output.notes([f"Note: the memory in {found.database} stays there, out of use; `{move}` moves it."])
 
@@ -203,11 +203,11 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     """
     from nanomem_tui.core import config as configuration
     from nanomem_tui.core import settings
-    from nanomem_tui.store import user_files
+    from nanomem_tui.store.files import user
 
     file = _file(state, here=here)
     try:
-        was = user_files.drop_setting(file, key, dry_run=dry_run)
+        was = user.drop_setting(file, key, dry_run=dry_run)
     except NothingToDo as nothing:  # what was asked for is so already
         state.show({"key": key, "was": None, "path": str(file)}, [nothing.line()])
         return

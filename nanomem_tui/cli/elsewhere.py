@@ -39,9 +39,9 @@ def note(ws: Workspace, words: str = "", audience: Audience | None = None, *, ou
 
 def renamed_memory(ws: Workspace) -> str:
     """That the agent's home has a memory that nothing shows; "" where it has none, or this workspace has one."""
-    from nanomem_tui.store import old_stores
+    from nanomem_tui.store import place
 
-    return next((f"Note: {one.text()}" for one in old_stores.renamed(ws.paths)), "")
+    return next((f"Note: {one.text()}" for one in place.renamed(ws.paths)), "")
 
 
 def _to_import(ws: Workspace, *, with_rows: bool) -> str:

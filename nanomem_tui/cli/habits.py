@@ -58,7 +58,7 @@ def add_bookmark(state: State, screen: str, row: str, title: str, part: str, dry
     Example:
       nanomem bookmarks add sessions telegram:20417 --title "the trip"
     """
-    from nanomem_tui.store.user_files import Bookmark
+    from nanomem_tui.store.files.user import Bookmark
 
     _known_screen(screen)
     mark = Bookmark(screen, row, title, part)
@@ -82,7 +82,7 @@ def delete_bookmark(state: State, screen: str, row: str, part: str, yes: bool, d
     Example:
       nanomem bookmarks delete items ltm_1739443200123_1 --yes
     """
-    from nanomem_tui.store.user_files import Bookmark
+    from nanomem_tui.store.files.user import Bookmark
 
     mark = Bookmark(screen, row, "", part)
     body = {"id": row, "screen": screen, "part": part}
@@ -146,7 +146,7 @@ def save_filter(state: State, name: str, text: str, screen: str, dry_run: bool) 
       nanomem filters save unused 'hits:0 age:>30d'
     """
     from nanomem_tui.memory.fields import ITEM_FIELDS, LESSON_FIELDS, parsed
-    from nanomem_tui.store.user_files import NamedFilter, checked_name
+    from nanomem_tui.store.files.user import NamedFilter, checked_name
 
     _known_screen(screen)
     fields = {"items": ITEM_FIELDS, "lessons": LESSON_FIELDS}.get(screen)

@@ -31,7 +31,7 @@ from nanomem_tui.core.errors import WorkspaceMissing
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.knowledge_values import KnowledgeDocument, KnowledgeHit
+    from nanomem_tui.store.work.values import KnowledgeDocument, KnowledgeHit
     from nanomem_tui.tiers.knowledge import Added, Contents, KnowledgeBase
     from nanomem_tui.tiers.knowledge_sources import Found
 

@@ -17,7 +17,7 @@ from nanomem_tui.core.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.store.oplog import LogEntry
+    from nanomem_tui.store.operations import LogEntry
     from nanomem_tui.workspace import Workspace
 
 PAST = {"undo": "undid", "redo": "redid"}

@@ -25,7 +25,7 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.year_archive import Manifest
+    from nanomem_tui.store.work.year_archive import Manifest
     from nanomem_tui.tiers.lifecycle import LifecyclePlan
     from nanomem_tui.workspace import Workspace
 

@@ -15,7 +15,7 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.user_files import Macro
+from nanomem_tui.store.files.user import Macro
 
 
 @click.group("macro", cls=Group)

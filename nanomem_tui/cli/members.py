@@ -39,10 +39,10 @@ def list_members(state: State, limit: int, offset: int) -> None:
     Example:
       nanomem members list
     """
-    from nanomem_tui.store import leases
+    from nanomem_tui.store import processes
 
     with _database(state) as database:
-        found = leases.members(database)[offset : offset + limit]
+        found = processes.members(database)[offset : offset + limit]
         state.show({"members": found, "where": database.where}, found)
 
 
@@ -57,10 +57,10 @@ def add_member(state: State, role: str) -> None:
     Example:
       nanomem members add colleague
     """
-    from nanomem_tui.store import leases
+    from nanomem_tui.store import processes
 
     with _database(state) as database:
-        leases.grant(database, role)
+        processes.grant(database, role)
         state.show({"operation": None, "member": role}, [f"{role} sees this memory now, and may change it."])
 
 
@@ -74,10 +74,10 @@ def remove_member(state: State, role: str) -> None:
     Example:
       nanomem members remove colleague
     """
-    from nanomem_tui.store import leases
+    from nanomem_tui.store import processes
 
     with _database(state) as database:
-        leases.revoke(database, role)
+        processes.revoke(database, role)
         state.show({"operation": None, "member": role}, [f"{role} sees this memory no more."])
 
 

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import Refused
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.store.store_move import Done, Plan
+    from nanomem_tui.store.migrate_store import Done, Plan
 
 
 @click.command("migrate-store", cls=Command)
@@ -41,16 +41,16 @@ def migrate_store(
       nanomem migrate-store postgresql+psycopg://me@db.example/memory sqlite
     """
     from nanomem_tui.core import paths
-    from nanomem_tui.store import moving, work_takeover
-    from nanomem_tui.store.store_move import Move
+    from nanomem_tui.store import copying, takeover
+    from nanomem_tui.store.migrate_store import Move
 
     found = state.locate()
     key = paths.workspace_id(found)
     move = Move(found, key, source, target, replace=replace)
-    stores = [work_takeover.open_work(found, key, _url(place)) for place in (source, target)]
+    stores = [takeover.open_work(found, key, _url(place)) for place in (source, target)]
     try:
         plan = move.plan()
-        of_work = moving.counts_of_work(stores[0])
+        of_work = copying.counts_of_work(stores[0])
         if plan.state == "done" and of_work and not stores[0].moved_to():  # cut off between the two
             plan = plan._replace(state="resumed", rows=of_work)
         elif plan.state != "done":
@@ -67,7 +67,7 @@ def migrate_store(
             return
         with output.Progress() as progress:
             done = move.run(progress)
-            moved = moving.move_work(*stores, replace=replace)
+            moved = copying.move_work(*stores, replace=replace)
     finally:
         move.close()
         for store in stores:
@@ -85,9 +85,9 @@ def _names(found: Paths, target: str, *, keep: bool) -> bool:
 
 def _set(found: Paths, target: str) -> str:
     """Let the settings of the workspace name the store; the file that says it."""
-    from nanomem_tui.store import user_files
+    from nanomem_tui.store.files import user
 
-    user_files.save_setting(found.settings, "database_url", _url(target), workspace=found.workspace)
+    user.save_setting(found.settings, "database_url", _url(target), workspace=found.workspace)
     return str(found.settings)
 
 

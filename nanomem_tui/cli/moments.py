@@ -301,7 +301,7 @@ def _said(row: Kept) -> str:
 
 
 def _json(row: Kept) -> dict[str, Any]:
-    from nanomem_tui.store.work_values import TierRecord
+    from nanomem_tui.store.work.values import TierRecord
 
     return dict(values.plain(row if isinstance(row, TierRecord) else row._asdict()))
 

@@ -124,7 +124,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
 
 def _of_record(change: Change, *, alone: bool) -> Iterator[str]:
     """What becomes of a record of an agent's work."""
-    from nanomem_tui.store.work_layer import record_of
+    from nanomem_tui.store.work.layer import record_of
 
     before, after = (record_of(change.key, value) if value else None for value in (change.before, change.after))
     old, new = (record.fields if record else {} for record in (before, after))
@@ -187,7 +187,7 @@ def _document(value: Mapping[str, Any] | None) -> str:
 
 def _lines_changed(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
     """The lines of a file that go and come, each with its sign; those of a file of one line were said."""
-    from nanomem_tui.store import merge
+    from nanomem_tui.store.files import merge
 
     old, new = (str((value or {}).get("text", "")) for value in (before, after))
     if max(old.count("\n"), new.count("\n")) < 1 or "raw" in {**(before or {}), **(after or {})}:

@@ -147,8 +147,7 @@ def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
 def backups_left(memory: Memory, done: Looked, wanted: Wanted) -> list[str]:
     """That the last backup is gone, and how another is made."""
     from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import folder_of
-    from nanomem_tui.store.backup_archive import SUFFIX
+    from nanomem_tui.store.backup import SUFFIX, folder_of
 
     removed = wanted.backups and any(place.where.endswith(SUFFIX) for place in done.can_go)
     if not removed or backup.listed(folder_of(memory.paths)):

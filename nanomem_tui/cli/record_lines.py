@@ -12,11 +12,11 @@ from nanomem_tui.cli import output, words
 from nanomem_tui.cli.planned import shown_value
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.store.work_kinds import KINDS, Kind
-from nanomem_tui.store.work_values import plain
+from nanomem_tui.store.work.kinds import KINDS, Kind
+from nanomem_tui.store.work.values import plain
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.work_values import TierRecord
+    from nanomem_tui.store.work.values import TierRecord
     from nanomem_tui.tiers.records import Past
     from nanomem_tui.workspace import Workspace
 

@@ -14,7 +14,7 @@ from nanomem_tui.cli.shared import Command, Count, asked_query, pass_state, quer
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core.text import one_line
-from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS
+from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 
 COLLECTIONS = tuple(KINDS[name].table for name in RECORD_KINDS)
 """The records of each kind."""

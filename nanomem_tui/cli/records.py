@@ -34,7 +34,7 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import BadInput, NothingToDo
-from nanomem_tui.store.work_kinds import ABOUT, RECORD_KINDS, TIERS, Field, Kind, kind_of
+from nanomem_tui.store.work.kinds import ABOUT, RECORD_KINDS, TIERS, Field, Kind, kind_of
 
 SHOWN = 20  # of those that are to be deleted
 
@@ -274,7 +274,7 @@ def edit(ctx: click.Context, state: State, record_id: str, data: str, dry_run: b
     Example:
       nanomem record {kind} edit ID --data '{data}'
     """
-    from nanomem_tui.store import work_layer
+    from nanomem_tui.store.work import layer
 
     kind = _kind(ctx)
     fields = _object(kind, data)
@@ -286,7 +286,7 @@ def edit(ctx: click.Context, state: State, record_id: str, data: str, dry_run: b
             done = []
         else:
             changed = next(change for change in done[0].changes if change.key == row.key)
-            row = work_layer.record_of(changed.key, changed.after or {})
+            row = layer.record_of(changed.key, changed.after or {})
     warnings = warned(state, fields) if done else []
     tell(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 

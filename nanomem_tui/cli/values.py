@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.history import OldEntry
     from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
     from nanomem_tui.memory.wal import OpenTurn, WalInfo
-    from nanomem_tui.store.oplog import LogEntry
+    from nanomem_tui.store.operations import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson, Record
 
 FOREIGN = "foreign:"

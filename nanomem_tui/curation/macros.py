@@ -17,7 +17,7 @@ from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, f
 from nanomem_tui.curation.values import Decision, Finding, How
 from nanomem_tui.memory import fields
 from nanomem_tui.memory.scope_names import of_key
-from nanomem_tui.store.user_files import Macro, Step
+from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.curation.rewinding import LAYERS, WORK, Difference, Kept, difference, layer_name, rewound
 from nanomem_tui.memory.scope_names import lies_in
-from nanomem_tui.store import work_layer
-from nanomem_tui.store.oplog import WINDOWS
+from nanomem_tui.store.operations import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of
 from nanomem_tui.store.values import ROW_LAYERS, Item
-from nanomem_tui.store.work_values import COUNTERS, TierRecord
+from nanomem_tui.store.work import layer as work_layer
+from nanomem_tui.store.work.values import COUNTERS, TierRecord
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -323,10 +323,10 @@ class Moments:
     def _work(self, keys: Collection[str]) -> dict[str, TierRecord]:
         if not keys or not self._ws.tier_database.exists:
             return {}
-        from nanomem_tui.store import work
+        from nanomem_tui.store.work import records
 
         def look(connection: Connection) -> dict[str, TierRecord]:
-            found = (work.get(connection, *work_layer.split(key)) for key in keys)
+            found = (records.get(connection, *work_layer.split(key)) for key in keys)
             return {record.key: record for record in found if record is not None}
 
         return self._ws.tier_database.read(look)

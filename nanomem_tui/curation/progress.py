@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.store.oplog import Journal, LogEntry
+from nanomem_tui.store.operations import Journal, LogEntry
 
 PAUSE = timedelta(minutes=10)
 """A longer pause between two decisions ends a sitting."""

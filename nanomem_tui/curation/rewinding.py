@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.core.operations import Change, Operation
-from nanomem_tui.store import work_layer
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of
-from nanomem_tui.store.work_values import COUNTERS, TierRecord, differing
+from nanomem_tui.store.work import layer as work_layer
+from nanomem_tui.store.work.values import COUNTERS, TierRecord, differing
 
 WORK = "work"
 """What the layer of work records is called here; their key is `<kind>/<id>`."""

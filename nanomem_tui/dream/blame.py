@@ -22,7 +22,7 @@ from nanomem_tui.dream import evidence
 from nanomem_tui.dream.blamed import BlamedLine, Writer, brings_back, full_name, who_made
 from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidence, RecordedEdit, Said
 from nanomem_tui.dream.log import behind
-from nanomem_tui.store import merge
+from nanomem_tui.store.files import merge
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.sessions import Sessions
-    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.files.layer import FileLayer
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence

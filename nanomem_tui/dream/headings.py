@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nanomem_tui.agents import markdown
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.core.operations import Change
-from nanomem_tui.store import files, merge
+from nanomem_tui.store.files import layer, merge
 
 Owned = Callable[[str], Collection[int]]
 """Of a memory file by its name: the lines (from 1) of the headings that a Dream of ours made."""
@@ -78,7 +78,7 @@ def taken_back(change: Change, now: str | None, owned: Owned) -> Change:
     if now is None or now == base or "raw" in {**(change.before or {}), **(change.after or {})}:
         return change
     try:
-        merged = files.merged_with(change.key, base.encode(), now.encode(), then.encode())
+        merged = layer.merged_with(change.key, base.encode(), now.encode(), then.encode())
     except (Conflict, UnicodeEncodeError):  # it is said by who makes the change
         return change
     after = (merged or b"").decode()

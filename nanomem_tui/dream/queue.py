@@ -27,8 +27,8 @@ from nanomem_tui.memory.long_archive import WHOLE, is_long, long_archive
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git_history import GitHistory
-    from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.files.layer import FileLayer
+    from nanomem_tui.store.files.presence import Presence
 
 
 class Queue(NamedTuple):

@@ -35,8 +35,8 @@ from nanomem_tui.dream.restored import (
     problem,
     written_since,
 )
-from nanomem_tui.store import merge
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files import merge
+from nanomem_tui.store.files.layer import FileLayer
 
 Side = Literal["now", "then"]
 """Of lines that a later edit changed as well: those that stand now, or those that stood before the commit."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nanomem_tui.agents.git import Commit, FileDiff
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import merge
+from nanomem_tui.store.files import merge
 
 _NAMED = 3  # commits that a note names
 

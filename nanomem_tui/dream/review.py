@@ -23,7 +23,7 @@ from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
 from nanomem_tui.dream.veil import on_its_line
 from nanomem_tui.language import secrets
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files.layer import FileLayer
 
 WAITS = "waits for review"
 

@@ -12,7 +12,7 @@ from nanomem_tui.agents.archive import parse_cursor
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.history_file import HISTORY
+from nanomem_tui.store.files.history import HISTORY
 
 
 def said(operations: Sequence[Operation]) -> str:

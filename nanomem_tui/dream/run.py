@@ -33,9 +33,11 @@ from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_ch
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.language import secrets
-from nanomem_tui.store import files, forgotten, merge
-from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store import forgotten
+from nanomem_tui.store.files import layer as files_layer
+from nanomem_tui.store.files import merge
+from nanomem_tui.store.files.layer import FileLayer
+from nanomem_tui.store.files.presence import Presence
 
 MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
@@ -178,7 +180,7 @@ class DreamRunner(DreamQueue):
     def _clean_up(self) -> None:
         """Finish what killed Dreams left half done, before anything is read. Raises what keeps that from being done,
         Refused when the versions of the files cannot be read."""
-        files.refuse_unreadable(self._paths)
+        files_layer.refuse_unreadable(self._paths)
         if self._settle is not None:
             self._settle()
         repository.cleaned(self._git())

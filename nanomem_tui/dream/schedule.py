@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.dream.service import Dreams
-    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.files.presence import Presence
 
 RETRY = timedelta(minutes=1)
 """How long after a first failure the next try is; twice as long after each more, and never longer than the interval."""

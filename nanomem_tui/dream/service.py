@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.run import DreamRunner
     from nanomem_tui.dream.versions import Versions
     from nanomem_tui.model.client import Usage
-    from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.files.layer import FileLayer
+    from nanomem_tui.store.files.presence import Presence
 
 
 class Dreams:
@@ -102,7 +102,7 @@ class Dreams:
         """The history for who would tell what is in it. Raises Refused when it cannot be read: it is not none."""
         git = self._git()
         if git is None and self._paths.is_versioned:
-            from nanomem_tui.store.files import refuse_unreadable
+            from nanomem_tui.store.files.layer import refuse_unreadable
 
             refuse_unreadable(self._paths)
         return git

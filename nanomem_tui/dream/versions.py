@@ -20,8 +20,8 @@ from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.dream.blamed import Who, who_made
 from nanomem_tui.dream.log import required
 from nanomem_tui.dream.survival import Lasting, Version, survival
-from nanomem_tui.store import merge
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files import merge
+from nanomem_tui.store.files.layer import FileLayer
 
 NOW = ""
 """In place of the id of a commit: the files as they are now."""

@@ -9,7 +9,7 @@ from typing import Any
 from nanomem_tui.core.operations import Change
 from nanomem_tui.facts.value_history import values_of
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.values import Item
 
 FEW = 20

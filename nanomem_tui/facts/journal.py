@@ -17,7 +17,7 @@ from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.values import Record
 
 KIND = "journal"

@@ -15,7 +15,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.labels import told
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 

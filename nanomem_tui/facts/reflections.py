@@ -19,7 +19,7 @@ from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.lessons import Lessons
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, Record, dumped
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.store.oplog import LogEntry, takes_back_all
+from nanomem_tui.store.operations import LogEntry, takes_back_all
 from nanomem_tui.store.values import Item, fact_of
 
 

@@ -26,7 +26,7 @@ from nanomem_tui.store.values import Item
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer import markdown
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.oplog import LogEntry
+    from nanomem_tui.store.operations import LogEntry
 
 MARKER = "backfill:v1"
 KIND = "memory.backfill"

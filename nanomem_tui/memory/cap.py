@@ -21,7 +21,7 @@ from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.oplog import LogEntry
+    from nanomem_tui.store.operations import LogEntry
 
 KIND = "items.over_cap"
 BUFFER = 1.1

@@ -38,7 +38,7 @@ from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.store import backup, purge_marker
 from nanomem_tui.store.backup import folder_of
-from nanomem_tui.store.presence import Presence, look, since
+from nanomem_tui.store.files.presence import Presence, look, since
 
 LARGE_DOCUMENT = 100_000
 FATAL_DOCUMENT = 400_000

@@ -19,7 +19,7 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git_history import GitHistory

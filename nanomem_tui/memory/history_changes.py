@@ -35,7 +35,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.long_archive import is_long, long_archive
 from nanomem_tui.memory.long_cut import LongCut, first_above, line_of, line_up_to, place_of
-from nanomem_tui.store.history_file import (
+from nanomem_tui.store.files.history import (
     BACKUP,
     CURSOR,
     HISTORY,
@@ -50,8 +50,8 @@ from nanomem_tui.store.history_file import (
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.files import Stamp
-    from nanomem_tui.store.files import FileLayer
-    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.files.layer import FileLayer
+    from nanomem_tui.store.files.presence import Presence
 
 KEEP = 1000
 """Entries that an agent keeps when it compacts its archive."""

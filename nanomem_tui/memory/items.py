@@ -22,7 +22,7 @@ from nanomem_tui.memory.labels import told
 from nanomem_tui.memory.unsettled import settled
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Hit, Item, active, with_value
 

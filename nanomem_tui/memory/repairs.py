@@ -28,8 +28,8 @@ from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
 from nanomem_tui.memory.repair import Repair, aside
-from nanomem_tui.store import oplog, purge_marker
-from nanomem_tui.store.history_file import LAYER, file_value
+from nanomem_tui.store import operations, purge_marker
+from nanomem_tui.store.files.history import LAYER, file_value
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -105,8 +105,10 @@ def _tell(perform: Callable[[Operation], object], wanted: Sequence[Repair], back
     label = _label(wanted)
     fixes = [[one.where, one.what, one.how] for one in wanted]
     with contextlib.suppress(NanomemError, OSError):
-        meta = {"backup": backup, "fixes": fixes} | ({oplog.ASIDE: True} if all(one.aside for one in wanted) else {})
-        perform(new_operation(oplog.MENDED, label, (), meta=meta))
+        meta = {"backup": backup, "fixes": fixes} | (
+            {operations.ASIDE: True} if all(one.aside for one in wanted) else {}
+        )
+        perform(new_operation(operations.MENDED, label, (), meta=meta))
         return True
     return False
 

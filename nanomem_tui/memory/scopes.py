@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.groups import is_group, is_private
-from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import SAID_AGAIN
 from nanomem_tui.store.values import LOCAL_CHANNELS, SCOPE_TYPES, Item, Lesson, chat_of, dumped, is_channel, is_id
 

@@ -33,7 +33,7 @@ from nanomem_tui.core.files import Stamp, chunks, read_log, stamp_of
 from nanomem_tui.core.operations import Change, Operation, Value
 from nanomem_tui.memory import session_files
 from nanomem_tui.memory.session_files import checkpoint_name
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 
 LOCK_NAME = ".session-files.lock"
 INSIST = "stop the agent first, or insist with --force"

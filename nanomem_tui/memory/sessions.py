@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.transcripts import Compacted, Message, Session
     from nanomem_tui.memory.imported_chats import Chat, ImportedChats
     from nanomem_tui.memory.matching import Matcher
-    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.files.presence import Presence
 
 __all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHit"]
 

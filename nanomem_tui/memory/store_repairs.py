@@ -28,14 +28,15 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         return
     if ws.store.shows_copy:
         return
-    from nanomem_tui.store import health, leases, oplog
+    from nanomem_tui.store import operations, processes
+    from nanomem_tui.store import recovery as store_recovery
     from nanomem_tui.store.engine import SqliteDatabase
     from nanomem_tui.store.recovery import LOG
 
     where = ws.store.where
     database, recovery = ws.store.writer.database, ws.store.writer.recovery
     if recovery is not None and isinstance(database, SqliteDatabase):
-        if damaged := list(health.damage(database)):
+        if damaged := list(store_recovery.damage(database)):
             how = "it is made anew from the newest whole copy and the log"
             how += "; this file goes to the quarantine" if database.file.exists() else ""
             yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
@@ -50,15 +51,15 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         if lost := recovery.lost_commits():
             what = f"it lacks {counted(lost, 'change')} that the log beside it has"
             yield Repair(what, where, "they are made again", recovery.make_lost_commits_again)
-        if names := health.missing_indexes(database):
+        if names := store_recovery.missing_indexes(database):
             how = "they are made anew from their tables"
-            yield Repair(f"lacks index {names[0]}", where, how, partial(health.make_indexes, database, names))
-    if (server := ws.store.server) is not None and (tables := leases.strays(server)):
+            yield Repair(f"lacks index {names[0]}", where, how, partial(store_recovery.make_indexes, database, names))
+    if (server := ws.store.server) is not None and (tables := processes.strays(server)):
         what = f"tables of one role, which other members may not see: {', '.join(tables)}"
         how = "they are given to the owner of the schema"
-        yield Repair(what, where, how, partial(leases.give_strays_to_owner, server))
+        yield Repair(what, where, how, partial(processes.give_strays_to_owner, server))
     for entry in ws.store.unfinished():
-        if entry.state == oplog.STUCK:
+        if entry.state == operations.STUCK:
             close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
             yield Repair(half_done(entry.operation), where, "what is there stays", close)
     if not ws.store.index_state().current:

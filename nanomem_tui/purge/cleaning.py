@@ -16,11 +16,11 @@ from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge.texts import has_taken, in_value, unmarked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought
-from nanomem_tui.store import happening, knowledge, work, work_aging, work_search
-from nanomem_tui.store.oplog import WITHHELD
+from nanomem_tui.store.operations import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
-from nanomem_tui.store.work_kinds import KINDS, Kind
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work import aging, knowledge, models, records, search
+from nanomem_tui.store.work.kinds import KINDS, Kind
+from nanomem_tui.store.work.values import TierRecord
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -206,7 +206,7 @@ def clean_work(
 
     for kind in KINDS.values():
         found: Found = Counter()
-        for record in list(work.each(connection, kind)):
+        for record in list(records.each(connection, kind)):
             goes, holds = _record(connection, kind, record, sought, found, write=write)
             if goes:
                 name(kind.name, record.id, record.title)
@@ -218,7 +218,7 @@ def clean_work(
     count("knowledge", _documents(connection, sought, write=write))
     count("lifecycle", _batches(connection, sought, write=write))
     if write and every:
-        work_search.drop_removed(connection)
+        search.drop_removed(connection)
     return held
 
 
@@ -236,16 +236,16 @@ def _record(
     if not write:
         return goes, True
     if goes:
-        work.remove(connection, kind, [record.id])
-        work.forget_changes(connection, kind.name, record.id)
+        records.remove(connection, kind, [record.id])
+        records.forget_changes(connection, kind.name, record.id)
     else:
-        work.put(connection, [record._replace(fields=fields)])
+        records.put(connection, [record._replace(fields=fields)])
     return goes, True
 
 
 def _happening(connection: Connection, sought: Sought, *, write: bool) -> Found:
     found: Found = Counter()
-    for row in list(happening.newest(connection)):
+    for row in list(models.newest(connection)):
         texts = {name: row[name] for name in ("name", "agent", "source", "data_json")}
         mine: Found = Counter()
         cleaned = {name: in_value(text, sought, mine) for name, text in texts.items()}
@@ -254,18 +254,18 @@ def _happening(connection: Connection, sought: Sought, *, write: bool) -> Found:
             continue
         found.update({"row": 1} if goes else mine)
         if write:
-            happening.rewrite(connection, row["number"], None if goes or sought.whole else cleaned)
+            models.rewrite(connection, row["number"], None if goes or sought.whole else cleaned)
     return found
 
 
 def _changes(connection: Connection, sought: Sought, *, write: bool) -> Found:
     found: Found = Counter()
-    for seq, *texts in work.all_changes(connection):
+    for seq, *texts in records.all_changes(connection):
         cleaned = [in_value(text, sought, found) for text in texts]
         goes = any(has_taken(core_files.loads(text), sought) for text in texts)
         found["row"] += goes
         if write and (goes or cleaned != texts):
-            work.rewrite_change(connection, seq, None if goes else cleaned)
+            records.rewrite_change(connection, seq, None if goes else cleaned)
     return +found
 
 
@@ -287,14 +287,14 @@ def _documents(connection: Connection, sought: Sought, *, write: bool) -> Found:
 def _batches(connection: Connection, sought: Sought, *, write: bool) -> Found:
     """A batch that holds it goes, and its run cannot be undone any more."""
     found: Found = Counter()
-    for seq, run, value in work_aging.every_batch(connection):
+    for seq, run, value in aging.every_batch(connection):
         mine: Found = Counter()
         if in_value(value, sought, mine) is value and not has_taken(value, sought):
             continue
         mine.update({} if mine else {"row": 1})
         found.update(mine)
         if write:
-            work_aging.drop_batch(connection, seq)
-            if (ended := work_aging.run_of(connection, run)) is not None:
-                work_aging.keep_run(connection, ended._replace(state="final"))
+            aging.drop_batch(connection, seq)
+            if (ended := aging.run_of(connection, run)) is not None:
+                aging.keep_run(connection, ended._replace(state="final"))
     return found

@@ -17,21 +17,22 @@ from nanomem_tui.core import atomic, config
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.purge import any_database, cleaning, stored_files
 from nanomem_tui.purge.wanted_words import Found, Sought
-from nanomem_tui.store import driver_errors, first_edition, old_stores
+from nanomem_tui.store import engine, first_edition
+from nanomem_tui.store import place as store_place
 from nanomem_tui.store.place import Place
 from nanomem_tui.store.reading import SqliteReading
-from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.store.engine import Database, SqliteDatabase
+    from nanomem_tui.store.files.presence import Presence
     from nanomem_tui.store.postgres import PostgresDatabase
-    from nanomem_tui.store.presence import Presence
     from nanomem_tui.store.recovery import Recovery
     from nanomem_tui.store.values import AnyRow
-    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work.records import WorkStore
 
 
 UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
@@ -90,7 +91,7 @@ def _in_file(memory: Memory, *, write: bool = False) -> Iterator[SqliteDatabase 
 
 
 def _agents_rows(memory: Memory) -> list[AnyRow]:
-    from nanomem_tui.store.agent_files import AgentFiles
+    from nanomem_tui.store.files.agent import AgentFiles
 
     files = AgentFiles(memory.paths, memory.workspace_id, config.load(memory.paths, forgiving=True).settings)
     return files.read_rows()
@@ -176,11 +177,11 @@ def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
 
 def work_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
-    from nanomem_tui.store import work_takeover
+    from nanomem_tui.store import takeover
 
     url = config.load(memory.paths, forgiving=True).settings.database_url
     for place in dict.fromkeys((url, "")):  # beside a server what a move there left behind, too
-        with contextlib.closing(work_takeover.open_work(memory.paths, memory.workspace_id, place)) as store:
+        with contextlib.closing(takeover.open_work(memory.paths, memory.workspace_id, place)) as store:
             if not store.exists:
                 continue
             told = within(store.where if store.is_remote else store.path.name, tell)
@@ -277,7 +278,7 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[...,
                 if not _write_old(connection, workspace_id, sought):
                     tell(Counter({"bytes": 1}), UNMOVED)
         except sqlite3.Error as error:
-            raise driver_errors.in_our_words(error, path) from error
+            raise engine.in_our_words(error, path) from error
     tell(found)
 
 
@@ -334,9 +335,9 @@ def _tables_of(connection: sqlite3.Connection) -> set[str]:
 
 def old_servers(memory: Memory) -> list[tuple[str, str]]:
     """List what may still hold a text, and why that is left: each server that the memory was on before it moved."""
-    file = memory.paths.relative(memory.paths.data / old_stores.FILE)
+    file = memory.paths.relative(memory.paths.data / store_place.FILE)
     try:
-        left = old_stores.known(memory.paths, memory.workspace_id).there
+        left = store_place.known(memory.paths, memory.workspace_id).there
     except NanomemError as error:
         return [(file, error.line())]
     why = "what it holds is left: delete it there as docs/postgresql.md shows"

@@ -37,8 +37,10 @@ from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
-from nanomem_tui.store import backup, old_stores, year_archive
+from nanomem_tui.store import backup
+from nanomem_tui.store import place as store_place
 from nanomem_tui.store.backup import SIDE_FILES
+from nanomem_tui.store.work import year_archive
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.snapshot_files import LtmItem, LtmSnapshot
@@ -189,7 +191,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup.LeftOut) -> Iterator[
                 kind = "year" if path.suffix == ".gz" else "manifest"
             elif top in ("chroma", "blame", "crystallize"):
                 kind = "cache"
-            elif top == old_stores.FILE:
+            elif top == store_place.FILE:
                 kind = "settings"
             elif path.suffix == ".kept":
                 kind = "copy"

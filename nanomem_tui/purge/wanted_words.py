@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language import secrets
-from nanomem_tui.store import word_runs
-from nanomem_tui.store.forgotten import Forgotten, called
+from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import UNSPACED, Forgotten, Runs, apart, called, run_of, with_mark
 from nanomem_tui.store.purge_marker import Mark
 from nanomem_tui.store.snapshot import SAID_AGAIN
-from nanomem_tui.store.word_runs import UNSPACED, Runs, apart, run_of, with_mark
 
 Found = Counter[str]
 """How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""
@@ -262,7 +261,7 @@ class Words(Sought):
         super().__init__(marks)
         sought = {" ".join(text.split()) for text in texts}
         self.texts = tuple(sorted(filter(is_long_enough, sought), key=len, reverse=True))
-        self._parts = word_runs.parts_pattern(parts)
+        self._parts = forgotten.parts_pattern(parts)
         self._runs = Runs(run_of(text) for text in self.texts)
         self._binary: Words | None = None
         if copied is not None and any(copied):
@@ -292,7 +291,7 @@ class Words(Sought):
         found = self._runs.found_in(text)
         if self._parts is None:
             return found
-        return apart([*found, *word_runs.parts_found_in(text, self._parts)])
+        return apart([*found, *forgotten.parts_found_in(text, self._parts)])
 
 
 class LongerWords(Words):

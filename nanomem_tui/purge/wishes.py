@@ -19,9 +19,8 @@ from nanomem_tui.core.files import read_log
 from nanomem_tui.purge import cleaning
 from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store import forgotten
-from nanomem_tui.store.forgotten import row_says
+from nanomem_tui.store.forgotten import Runs, flat, row_says, run_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
-from nanomem_tui.store.word_runs import Runs, flat, run_of
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.injections import Injected
@@ -226,8 +225,8 @@ def _was(ws: Workspace, key: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_known(ws: Workspace, key: str) -> bool:
-    from nanomem_tui.store import work
-    from nanomem_tui.store.work_kinds import KINDS
+    from nanomem_tui.store.work import records
+    from nanomem_tui.store.work.kinds import KINDS
 
     if ws.log(limit=1, key=key):
         return True
@@ -235,7 +234,7 @@ def _is_known(ws: Workspace, key: str) -> bool:
         return False
     name = key.rpartition("/")[2]
     return ws.tier_database.read(
-        lambda connection: any(work.get(connection, kind, name) is not None for kind in KINDS.values())
+        lambda connection: any(records.get(connection, kind, name) is not None for kind in KINDS.values())
     )
 
 

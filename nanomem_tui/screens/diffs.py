@@ -16,7 +16,7 @@ from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 if TYPE_CHECKING:
     from nanomem_tui.agents import git
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.store import merge
+    from nanomem_tui.store.files import merge
 
 Evidence = Callable[["merge.Hunk"], tuple[str, ...]]
 

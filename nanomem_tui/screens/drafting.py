@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.user_files import Drafts
+from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.agents.git import Commit
-    from nanomem_tui.store import merge
+    from nanomem_tui.store.files import merge
 
 Meta = Mapping[str, Any]
 Runs = Mapping[str, DreamRun]

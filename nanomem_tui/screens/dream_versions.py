@@ -20,7 +20,7 @@ from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.store import merge
+from nanomem_tui.store.files import merge
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff import DiffLine, diff_texts

@@ -17,7 +17,7 @@ from nanomem_tui.screens.jumping import show_place
 from nanomem_tui.screens.kept_dialogs import BookmarksScreen, FilterChoice, FiltersScreen, MacrosScreen
 from nanomem_tui.screens.recording import Recorder
 from nanomem_tui.screens.rows import in_pairs
-from nanomem_tui.store.user_files import LONGEST_NAME, Bookmark, Kept, Macro, NamedFilter, Step
+from nanomem_tui.store.files.user import LONGEST_NAME, Bookmark, Kept, Macro, NamedFilter, Step
 from nanomem_tui.widgets.document import Block, Body, Spans
 from nanomem_tui.widgets.toast import say, say_error
 

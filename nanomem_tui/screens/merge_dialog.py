@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import merge
+from nanomem_tui.store.files import merge
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.diff import DiffLine, Hunk, diff_texts, spans_of
 from nanomem_tui.widgets.diff_view import DiffView
@@ -23,7 +23,7 @@ from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.merge import ConflictHunk, Taken
+    from nanomem_tui.store.files.merge import ConflictHunk, Taken
 
 SIDES: tuple[tuple[Taken, str, str], ...] = (
     ("ours", "1", "the file's"), ("theirs", "2", "yours"), ("both", "3", "both"),

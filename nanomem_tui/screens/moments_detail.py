@@ -14,7 +14,7 @@ from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
-    from nanomem_tui.store import merge
+    from nanomem_tui.store.files import merge
 
 SHOWN = 200  # rows
 LINES = 400  # of a file

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.curation import macros
-from nanomem_tui.store.user_files import Step
+from nanomem_tui.store.files.user import Step
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.widgets.tree_table import TreeTable
 

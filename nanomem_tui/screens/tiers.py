@@ -30,7 +30,7 @@ from nanomem_tui.screens.tiers_list import origin_of
 from nanomem_tui.screens.tiers_live import Now, Told
 from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.store.work_kinds import ABOUT
+from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans

@@ -16,9 +16,9 @@ from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.tiers_kinds import number, rate_of, sign_of, took
 from nanomem_tui.screens.tiers_plot import Plotted, series_of
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.store import merge
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.files import merge
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part

@@ -16,7 +16,7 @@ from nanomem_tui.widgets.document import Block, Body, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.knowledge_values import KnowledgeDocument
+    from nanomem_tui.store.work.values import KnowledgeDocument
     from nanomem_tui.workspace import Workspace
 
 SHOWN = 200  # documents, the newest

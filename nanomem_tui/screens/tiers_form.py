@@ -10,7 +10,7 @@ from typing import Any
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import one_line
 from nanomem_tui.screens.text_form import TextForm
-from nanomem_tui.store.work_kinds import KINDS, Field
+from nanomem_tui.store.work.kinds import KINDS, Field
 
 _NOTES = {"json": "JSON", "time": "time", "int": "number", "real": "number", "bool": "yes or no", "text": ""}
 _YES = {"yes": True, "true": True, "no": False, "false": False}

@@ -9,8 +9,8 @@ from typing import Any
 from nanomem_tui.core import files
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory import filters
-from nanomem_tui.store.work_kinds import KINDS, TIERS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS, TIERS
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.columns import Column, aged
 

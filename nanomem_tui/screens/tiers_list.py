@@ -19,8 +19,8 @@ from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.screens.tiers_kinds import TITLES, columns_of, field_of, filter_fields, sign_of, words_of
 from nanomem_tui.screens.tiers_rows import Beginning, Pages, Sought, begin, more, seek, unread
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import Stretch, TierRecord
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import Stretch, TierRecord
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput

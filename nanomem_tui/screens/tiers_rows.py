@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from nanomem_tui.core import clock
 from nanomem_tui.memory.filters import FieldTest, Filter, fold
 from nanomem_tui.screens.tiers_kinds import field_of, full_name
-from nanomem_tui.store import work
-from nanomem_tui.store.work_kinds import KINDS, TIERS, Tier
-from nanomem_tui.store.work_values import Among, Stretch, TierRecord
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier
+from nanomem_tui.store.work.values import Among, Stretch, TierRecord
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.widgets.paged_table import MOST_SELECTED, PAGE, UNREAD
 
@@ -60,8 +60,8 @@ def begin(records: TierRecords, wanted: Stretch, near: str, at: int) -> Beginnin
     errors of the store."""
 
     def look(connection: Any) -> Beginning:
-        total = work.count_within(connection, wanted)
-        place = work.place_of(connection, wanted, near) if near else None
+        total = work_records.count_within(connection, wanted)
+        place = work_records.place_of(connection, wanted, near) if near else None
         middle = min(at if place is None else place, max(total - 1, 0)) // PAGE
         last = max(total - 1, 0) // PAGE
         numbers = range(last + 1) if total <= MOST_SELECTED else range(max(middle - 1, 0), min(middle + 1, last) + 1)
@@ -85,9 +85,9 @@ def _page(connection: Any, wanted: Stretch, total: int, number: int) -> list[Tie
     start = number * PAGE
     limit = min(PAGE, total - start)
     if start <= total // 2:
-        return work.page(connection, wanted, limit, start)
+        return work_records.page(connection, wanted, limit, start)
     other = wanted._replace(oldest_first=not wanted.oldest_first)
-    return work.page(connection, other, limit, total - start - limit)[::-1]
+    return work_records.page(connection, other, limit, total - start - limit)[::-1]
 
 
 # -- a filter ---------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _each(records: TierRecords, wanted: Stretch, most: int) -> Iterator[list[Tie
 
 def _step(records: TierRecords, stretch: Stretch, limit: int, offset: int) -> list[TierRecord]:
     none: list[TierRecord] = []
-    return records.database.ask(lambda connection: work.page(connection, stretch, limit, offset), none)
+    return records.database.ask(lambda connection: work_records.page(connection, stretch, limit, offset), none)
 
 
 def _holds(row: TierRecord, texts: Sequence[str], how: Callable[[Iterable[bool]], bool]) -> bool:

@@ -14,8 +14,8 @@ from nanomem_tui.screens.tiers_detail import Linked, Shown, parts_of
 from nanomem_tui.screens.tiers_kinds import TITLES, is_way_up, words_of
 from nanomem_tui.screens.tiers_list import RecordList
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.store.work_kinds import RECORD_KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.kinds import RECORD_KINDS
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.widgets.document import Body, Document
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.toast import say

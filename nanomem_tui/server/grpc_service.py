@@ -16,14 +16,13 @@ from nanomem_tui.language import secrets
 from nanomem_tui.server import grpc_values as values
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
-from nanomem_tui.store.work_kinds import KINDS, Tier, kind_of
-from nanomem_tui.store.work_values import MAX_TEXT, plain
+from nanomem_tui.store.work.kinds import KINDS, Tier, kind_of
+from nanomem_tui.store.work.values import MAX_TEXT, plain
 from nanomem_tui.tiers.context_fitting import warning
 from nanomem_tui.tiers.entries import CATEGORIES
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.knowledge_values import KnowledgeHit
-    from nanomem_tui.store.work_values import TierHit, TierRecord
+    from nanomem_tui.store.work.values import KnowledgeHit, TierHit, TierRecord
     from nanomem_tui.workspace import Workspace
 
 MOST_BYTES = 4 * 1024 * 1024

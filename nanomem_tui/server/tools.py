@@ -36,7 +36,7 @@ from nanomem_tui.server.declared import (
     SEARCH,
     TOOLS,
 )
-from nanomem_tui.store.knowledge_values import KnowledgeHit
+from nanomem_tui.store.work.values import KnowledgeHit
 from nanomem_tui.tiers.context_fitting import entry
 from nanomem_tui.tiers.context_values import TIERS
 from nanomem_tui.workspace import Workspace

@@ -38,10 +38,10 @@ from nanomem_tui.core.paths import Paths, kept_id, usual_name
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.store import forgotten, old_stores, search, snapshot
+from nanomem_tui.store import forgotten, place, search, snapshot
 from nanomem_tui.store import reading as read
-from nanomem_tui.store.agent_files import AgentFiles, Memo, row_tables
-from nanomem_tui.store.oplog import Journal, LogEntry
+from nanomem_tui.store.files.agent import AgentFiles, Memo, row_tables
+from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.place import place_of
 from nanomem_tui.store.processes import Deciding
 from nanomem_tui.store.reading import COUNTERS, OlderSchema, Reading, SqliteReading
@@ -714,7 +714,7 @@ class MemoryStore:
     def problems(self) -> list[Problem]:
         """List what could not be read or written, here and in the agent's files."""
         found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
-        found += old_stores.renamed(self.paths)
+        found += place.renamed(self.paths)
         found += self._first_edition or ()
         trouble = forgotten.trouble(self.paths)
         found += [trouble] if trouble is not None else []

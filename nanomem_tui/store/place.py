@@ -7,26 +7,31 @@ first edition. `server_place` has the server. Must not import SQLAlchemy for who
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core.errors import DiskFull, NanomemError, Problem
+from nanomem_tui.core import atomic, files, settings
+from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, from_os_error
 from nanomem_tui.core.operations import Layer
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import driver_errors, first_edition
-from nanomem_tui.store.reading import Reading, SqliteReading, has_older_schema
+from nanomem_tui.store import engine, first_edition, migrations, postgres, processes, takeover
+from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.processes import Writers
+from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading, has_older_schema
+from nanomem_tui.store.store import Store
+from nanomem_tui.store.takeover import TakenOver
 from nanomem_tui.store.values import AnyRow
-from nanomem_tui.store.work_kinds import KINDS, TIERS
+from nanomem_tui.store.work.kinds import KINDS, TIERS
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.snapshot import Snapshot
-    from nanomem_tui.store.store import Store
-    from nanomem_tui.store.takeover import TakenOver
+
 
 LayerOf = Callable[[str], Layer]
 """Gives what changes the files of an agent, by the name of a layer; raises NotFound."""
@@ -74,7 +79,7 @@ class Place:
 
     def damages(self, writer: Store) -> list[Problem]:
         """What is wrong with the database; every part of it is looked at."""
-        from nanomem_tui.store import health
+        from nanomem_tui.store import recovery as store_recovery
         from nanomem_tui.store.engine import SqliteDatabase
         from nanomem_tui.store.recovery import LOG
 
@@ -83,7 +88,7 @@ class Place:
         harmed = writer.recovery.damaged_copies()
         whole = [copy for copy in writer.recovery.copies() if copy not in harmed]
         try:
-            found = list(health.problems(writer.database, whole))
+            found = list(store_recovery.problems(writer.database, whole))
         except DiskFull as error:  # SQLite needs room to look
             return [Problem(f"not looked through: {error.what}", self.where, None, error.fix)]
         fix = "`nanomem doctor --fix` moves it to the quarantine and makes a new copy"
@@ -154,7 +159,7 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
             found[tier] += number
     elif (old := paths.tiers_database).is_file() and old.stat().st_size:
         with (
-            driver_errors.translated(old, "counting records"),
+            engine.translated(old, "counting records"),
             contextlib.closing(first_edition.open_to_read(old)) as one,
         ):
             for kind in KINDS.values():
@@ -169,6 +174,159 @@ def place_of(paths: Paths, workspace_id: str, settings: Settings) -> Place:
     """Return where the settings say that the memory lies. Raises InvalidConfig for an address, and MissingExtra."""
     if not settings.database_url:
         return Place(paths, workspace_id)
-    from nanomem_tui.store.server_place import ServerPlace
 
     return ServerPlace(paths, workspace_id, settings.database_url)
+
+
+# -- The memory of a workspace on a PostgreSQL server, as the product uses it: see `place.Place` ----------------------
+
+
+class ServerReading(CoreReading):
+    """A schema to read, of which it is asked until it is there whether it is."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        super().__init__(database.reading, database.where)
+        self._database = database
+        self._is_made = False
+
+    @property
+    def exists(self) -> bool:
+        """See `SqliteReading.exists`. Raises AccessDenied where this role may not look into the schema."""
+        self._is_made = self._is_made or self._database.exists()
+        return self._is_made
+
+
+class ServerPlace(Place):
+    """The schema of a workspace, by the address that the settings name."""
+
+    def __init__(self, paths: Paths, workspace_id: str, url: str) -> None:
+        """Connects when it is first asked. Raises InvalidConfig for the address, or MissingExtra."""
+        settings.check_address("database_url", url, "the settings")
+        self.server: PostgresDatabase = PostgresDatabase(url, workspace_id)
+        self._paths = paths
+        self._id = workspace_id
+
+    @property
+    def where(self) -> str:
+        """See `Place.where`."""
+        return self.server.where
+
+    def reading(self) -> Reading:
+        """See `Place.reading`."""
+        return ServerReading(self.server)
+
+    def may_have_changed(self) -> bool:
+        """See `Place.may_have_changed`."""
+        return self.server.changed()
+
+    def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
+        """See `Place.writer`. What another home plans of its agent's files is that one's to finish."""
+        writers = Writers(self._paths.data / "writers", self._paths)
+        return Store(self.server, writers, None, layer_of, snapshot)
+
+    def described(self) -> Mapping[str, Any]:
+        """See `Place.described`."""
+        return {"database": self.where, "server": self.server.version()}
+
+    def damages(self, writer: Store) -> list[Problem]:
+        """See `Place.damages`. What its settings and our role lack; pages are the server's own."""
+        return postgres.problems(self.server)
+
+    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
+        """See `Place.leading`. Where nothing was written yet there is nothing to share."""
+        return processes.held(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
+
+    def is_first_edition(self) -> bool:
+        """See `Place.is_first_edition`."""
+        return takeover.is_due_on_server(self.server, self._id)
+
+    def has_older_schema(self) -> bool:
+        """See `Place.has_older_schema`."""
+        with contextlib.suppress(NanomemError):
+            return self.server.exists() and has_older_schema(self.reading())
+        return False
+
+    @contextlib.contextmanager
+    def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
+        """See `Place.read_copy`: of the first edition only. Who reads an older schema is told to migrate it."""
+        with takeover.read_copy_of_server(self.server, self._paths, self._id, files) as found:
+            yield found
+
+    def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
+        """See `Place.take_over`."""
+        if self.is_first_edition():
+            return takeover.take_over_from_server(self.server, self._paths, self._id, files)
+        migrations.migrate(self.server)
+        return TakenOver({}, None, ())
+
+    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
+        """See `Place.take_rest`."""
+        return takeover.take_rest(writer, self._paths, self._id)
+
+
+# -- Where a memory was before: the servers that it moved from, and workspaces whose folder was renamed ---------------
+
+FILE = "old-stores.txt"
+_HEAD = (
+    "# Servers that a memory was moved to or from: `nanomem forget` and `nanomem scrub` name them as left.\n"
+    "# Put a # before the line of one that holds nothing any more.\n"
+)
+
+
+class Known(NamedTuple):
+    """The addresses of a workspace. `gone`: those that a person put a # before."""
+
+    there: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def known(paths: Paths, workspace_id: str) -> Known:
+    """What is known of a workspace. Raises the errors of `from_os_error`."""
+    there: list[str] = []
+    gone: list[str] = []
+    for line in _text(paths).splitlines():
+        key, _, address = line.lstrip("# \t").partition(" ")
+        if key == workspace_id and address.strip():
+            (gone if line.lstrip().startswith("#") else there).append(address.strip())
+    return Known(tuple(dict.fromkeys(there)), tuple(dict.fromkeys(gone)))
+
+
+def note(paths: Paths, workspace_id: str, *addresses: str) -> None:
+    """Keep these; one that was gone is there again. Raises the errors of `from_os_error`."""
+    there = known(paths, workspace_id).there
+    new = [f"{workspace_id} {one}" for one in addresses if one not in there]
+    if new:
+        text = _text(paths) or _HEAD
+        lines = [line for line in text.splitlines() if line.lstrip("# \t").rstrip() not in new]
+        atomic.make_folder(paths.data)
+        atomic.write_atomic(paths.data / FILE, "".join(f"{line}\n" for line in [*lines, *new]).encode())
+
+
+def _text(paths: Paths) -> str:
+    try:
+        return files.read(paths.data / FILE).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise from_os_error(error, "reading which servers the memory was on") from error
+
+
+# -- a workspace whose folder was renamed -----------------------------------------------------------------------------
+
+
+def renamed(paths: Paths) -> list[Problem]:
+    """Name memories in the agent's home whose workspace is not there any more, where this one has none of its own: its
+    folder was renamed, perhaps to this one."""
+    if paths.home is None or paths.database.exists():
+        return []
+    own = sorted(paths.data.glob("workspace-*/nanomem.db"))
+    places = {paths.home / "workspace": paths.first_edition_database}
+    places |= {paths.home / database.parent.name.removeprefix("workspace-"): database for database in own}
+    found = []
+    for folder, database in places.items():
+        if database.exists() and not os.path.lexists(folder):
+            what = f"the memory of a workspace that is not this one: {folder}, which is not there any more"
+            back = f"mv {shlex.quote(str(paths.workspace))} {shlex.quote(str(folder))}"
+            fix = f"if this is that workspace, renamed, `{back}` gives it its name and its memory back"
+            found.append(Problem(what, paths.relative(database), None, fix))
+    return found

@@ -15,12 +15,13 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanomem_tui.store import models, work_models
+from nanomem_tui.store import models
 from nanomem_tui.store.migrations import VERSION
 from nanomem_tui.store.operations import KEYS, OPERATIONS, READ_META
 from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.store.rows import ITEMS, RECORDS, TABLES, USAGE
 from nanomem_tui.store.values import ROW_TYPES
+from nanomem_tui.store.work import models as work_models
 
 MARKERS = models.table(models.Marker)
 FOREIGN = models.table(models.ForeignRow)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.core.errors import Moved, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.core.text import normalised
-from nanomem_tui.store import driver_errors
+from nanomem_tui.store import engine
 from nanomem_tui.store.statements import STATEMENTS
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record, free_fields, says_why
 
@@ -88,13 +88,13 @@ class SqliteReading:
         if is_there and not self._is_made:
             with self.open():
                 names = {name for (name,) in self.each(_TABLE_NAMES)}
-            if driver_errors.are_anothers(names):
-                raise driver_errors.anothers(self.file, min(names))
+            if engine.are_anothers(names):
+                raise engine.anothers(self.file, min(names))
             self._is_made = "meta" in names
         if is_there and self._is_made:
             return True
         if _was_written(self.file):
-            raise driver_errors.gone(self.file)
+            raise engine.gone(self.file)
         return False
 
     def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -106,7 +106,7 @@ class SqliteReading:
             except sqlite3.OperationalError as error:
                 if "decode" not in str(error) or connection.text_factory is not str:
                     raise
-                connection.text_factory = driver_errors.decoded  # slower, and only for a flipped bit
+                connection.text_factory = engine.decoded  # slower, and only for a flipped bit
                 return connection.execute(STATEMENTS[name], values).fetchall()
 
     def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
@@ -143,11 +143,11 @@ class SqliteReading:
     def _connected(self, stack: contextlib.ExitStack) -> sqlite3.Connection:
         """A connection that writes nothing. SQLite shares a `-shm` beside a database in WAL mode. Where it cannot make
         one (a full disk, another's folder), nobody writes: the file is read as it is, or with its WAL from a copy."""
-        driver_errors.refuse_what_is_no_file(self.file)
+        engine.refuse_what_is_no_file(self.file)
         try:
             return _connect(self.file, "mode=ro", stack)
         except sqlite3.OperationalError as error:
-            if driver_errors.code_of(error) not in driver_errors.NO_FILES or not self.file.exists():
+            if engine.code_of(error) not in engine.NO_FILES or not self.file.exists():
                 raise
         wal = self.file.with_name(f"{self.file.name}-wal")
         if not wal.exists():
@@ -170,7 +170,7 @@ class SqliteReading:
         try:
             yield
         except sqlite3.Error as error:
-            raise driver_errors.in_our_words(error, self.file) from error
+            raise engine.in_our_words(error, self.file) from error
 
 
 class CoreReading:
@@ -245,7 +245,7 @@ def is_anothers(file: Path) -> bool:
             names = {name for (name,) in connection.execute(_TABLE_NAMES)}
     except sqlite3.Error:
         return False
-    return driver_errors.are_anothers(names)
+    return engine.are_anothers(names)
 
 
 def _was_written(file: Path) -> bool:

@@ -24,11 +24,11 @@ from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.store import backup, first_edition, forgotten, processes, user_files
-from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Mark, base_of, folder_of
-from nanomem_tui.store.backup_archive import Archive, Entry
-from nanomem_tui.store.old_stores import FILE as OLD_STORES
+from nanomem_tui.store import backup, first_edition, forgotten, processes
+from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Archive, Entry, Mark, base_of, folder_of
+from nanomem_tui.store.files import user
 from nanomem_tui.store.operations import META
+from nanomem_tui.store.place import FILE as OLD_STORES
 
 
 class Restored(NamedTuple):
@@ -284,7 +284,7 @@ def _keep_apart(workspace: Path) -> None:
     except NanomemError:  # nothing of a memory was in it
         return
     if config.load(found, forgiving=True).settings.database_url:
-        user_files.save_setting(found.settings, "database_url", "")
+        user.save_setting(found.settings, "database_url", "")
 
 
 def _target(base: Path, name: str) -> Path:

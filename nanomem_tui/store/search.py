@@ -309,9 +309,9 @@ def make_anew(connection: Connection) -> None:
 
 
 def _empty(connection: Connection) -> None:
-    from nanomem_tui.store import leases
+    from nanomem_tui.store import processes
 
-    leases.act_as_owner(connection)
+    processes.act_as_owner(connection)
     if connection.dialect.name == "sqlite":
         _execute(connection, "DROP TABLE IF EXISTS memory_words")
     _execute(connection, "DROP TABLE IF EXISTS memory_entries_fts")

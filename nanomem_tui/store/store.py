@@ -22,9 +22,9 @@ from sqlalchemy import Connection, delete, insert, inspect
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway, StoreError
 from nanomem_tui.core.operations import Change, Layer, Operation, new_operation
-from nanomem_tui.store import leases, migrations, models, operations, rows, search
+from nanomem_tui.store import migrations, models, operations, processes, rows, search
 from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.oplog import DONE, PLANNED, STUCK, LogEntry
+from nanomem_tui.store.operations import DONE, PLANNED, STUCK, LogEntry
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.reading import CoreReading, Meta, refuse_moved, within
 from nanomem_tui.store.recovery import Line, Recovery
@@ -205,7 +205,7 @@ class Store:
     def _is_at_work(self, connection: Connection, writer: str) -> bool:
         if self._writers.is_of_here(writer):
             return self._writers.is_alive(writer)
-        return leases.is_held(connection, _FILES_OF + writer)
+        return processes.is_held(connection, _FILES_OF + writer)
 
     def leave_as_it_is(self, op_id: str) -> None:
         """Close a stuck operation: what it did stays, and so does what somebody else wrote into its other files."""
@@ -275,7 +275,7 @@ class Store:
             self._write_rows(connection, on_rows, meta.revision)
             operations.write(connection, meta.revision, void)
             operations.set_state(connection, operation.id, DONE, of=PLANNED)
-            leases.drop(connection, _FILES_OF + self._writers.name)
+            processes.drop(connection, _FILES_OF + self._writers.name)
             operations.mark_void(connection, operation)
             return void
 
@@ -285,7 +285,7 @@ class Store:
         """Note what became of a planned operation; another process may have been quicker."""
         with self.database.writing(durable=True) as connection:
             operations.set_state(connection, op_id, state, of=PLANNED)
-            leases.drop(connection, _FILES_OF + writer)
+            processes.drop(connection, _FILES_OF + writer)
 
     # -- counters and checkpoints -------------------------------------------------------------------------------
 
@@ -418,7 +418,7 @@ class Store:
         self._write_rows(connection, operation.changes, meta.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         if not self._writers.is_alone and files:  # others do not see the lock of this process
-            leases.take(connection, _FILES_OF + writer, writer)
+            processes.take(connection, _FILES_OF + writer, writer)
         operations.write(connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer)
         operations.mark_reversed(connection, operation)
 

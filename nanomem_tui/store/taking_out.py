@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection, delete, select, update
 
 from nanomem_tui.core.operations import Change, Operation
-from nanomem_tui.store import models, operations, oplog, rows, search
+from nanomem_tui.store import models, operations, rows, search
 from nanomem_tui.store.engine import Database
 from nanomem_tui.store.operations import KEYS, META, OPERATIONS
 from nanomem_tui.store.reading import escaped, unescaped
@@ -81,7 +81,7 @@ def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOu
 
 def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:
     for found in _newest_first(connection):
-        operation = oplog.entry_of(found).operation
+        operation = operations.entry_of(found).operation
         left = cleaning.operation(operation)
         if left is operation or not write:
             continue
@@ -125,7 +125,7 @@ def changes_of(connection: Connection, layer: str) -> Iterator[Change]:
     """Every change that operations recorded of the things of a layer."""
     touched = select(KEYS.c.seq).where(KEYS.c.layer == layer)
     for found in connection.execute(select(OPERATIONS).where(OPERATIONS.c.seq.in_(touched))).all():
-        yield from (change for change in oplog.entry_of(found).operation.changes if change.layer == layer)
+        yield from (change for change in operations.entry_of(found).operation.changes if change.layer == layer)
 
 
 def take_out(database: Database, recovery: Recovery | None, cleaning: Cleaning) -> TakenOut:

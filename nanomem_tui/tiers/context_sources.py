@@ -16,11 +16,11 @@ from nanomem_tui.memory import prompt, said_on
 from nanomem_tui.memory.fusion import nearness
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.store import work, work_search
-from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.store.values import Item, Lesson
-from nanomem_tui.store.work_kinds import FINAL, KINDS, RECORD_KINDS, TIERS, Tier
-from nanomem_tui.store.work_values import TierRecord, Where
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work import search
+from nanomem_tui.store.work.kinds import FINAL, KINDS, RECORD_KINDS, TIERS, Tier
+from nanomem_tui.store.work.values import KnowledgeHit, TierRecord, Where
 from nanomem_tui.tiers.context_values import MARK, Finding, Task
 from nanomem_tui.tiers.entries import agent_of, description_of
 
@@ -131,8 +131,8 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
         for tier in wanted:
             for kind in (KINDS[name] for name in SEARCHED):
                 if tier in kind.tiers:
-                    asked = work_search.Asked(kind, tier if kind.ages else None)
-                    rated = work_search.find(connection, [asked], task.question, EACH)
+                    asked = search.Asked(kind, tier if kind.ages else None)
+                    rated = search.find(connection, [asked], task.question, EACH)
                     hits += [one.record for one in rated]
             hits += _measured(connection, task, tier)
         return hits
@@ -159,7 +159,7 @@ def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRe
     """The newest value of each metric that the task names, as that tier keeps it."""
     kind = KINDS["metric" if tier == "working" else "metric-hour"]
     for name in task.names[:NAMED]:
-        yield from work.rows(connection, kind, tier, Where({"name": name}), 1)
+        yield from work_records.rows(connection, kind, tier, Where({"name": name}), 1)
 
 
 # -- the memory itself ------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from nanomem_tui.core import clock, files
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import one_line
-from nanomem_tui.store.work_kinds import ENDED
-from nanomem_tui.store.work_values import MAX_TEXT, checked_id
+from nanomem_tui.store.work.kinds import ENDED
+from nanomem_tui.store.work.values import MAX_TEXT, checked_id
 
 CATEGORIES = ("metric", "event", "task", "tool_result")
 MAX_SOURCE = 500

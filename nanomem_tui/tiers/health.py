@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nanomem_tui.core.errors import NanomemError, Problem
-from nanomem_tui.store import year_archive
 from nanomem_tui.store.reading import OlderSchema
+from nanomem_tui.store.work import year_archive
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work.records import WorkStore
     from nanomem_tui.tiers.lifecycle import Lifecycle
 
 SECONDS = 5.0
@@ -32,10 +32,10 @@ def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterato
     """Everything that is wrong with the records of a workspace."""
     where = database.where if database.is_remote else paths.relative(database.path)
 
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records
 
     def look(connection: Connection) -> list[Problem]:
-        found, over = work.damages(connection, SECONDS)
+        found, over = records.damages(connection, SECONDS)
         problems = [Problem(f"damaged: {one}", where, None, _KEPT) for one in found]
         if not over:
             what = f"its pages were looked at for {SECONDS:g} seconds, and not all of them"

@@ -27,10 +27,10 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.store import knowledge as stored
-from nanomem_tui.store.knowledge_values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
-from nanomem_tui.store.work import WorkStore, note, set_note
-from nanomem_tui.store.work_search import Shelf
+from nanomem_tui.store.work import knowledge as stored
+from nanomem_tui.store.work.records import WorkStore, note, set_note
+from nanomem_tui.store.work.search import Shelf
+from nanomem_tui.store.work.values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
 from nanomem_tui.tiers import knowledge_sources as sources_of
 from nanomem_tui.tiers.knowledge_search import search
 from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, quiet

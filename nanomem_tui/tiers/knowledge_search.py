@@ -13,9 +13,9 @@ from functools import cache
 from typing import NamedTuple
 
 from nanomem_tui.language.tokens import query_weights, query_words, tokens
-from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.store.word_index import idf, trust
-from nanomem_tui.store.work_search import Row, Shelf
+from nanomem_tui.store.work.search import Row, Shelf
+from nanomem_tui.store.work.values import KnowledgeHit
 
 K1, B = 0.9, 0.7
 """How soon a repeated word stops to count, and how much a long chunk is held back."""

@@ -50,7 +50,7 @@ from nanomem_tui.agents.documents import (  # fmt: skip
 from nanomem_tui.agents.markdown import decode
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, Problem, from_os_error
 from nanomem_tui.core.text import counted, one_line, safe_text
-from nanomem_tui.store.knowledge_values import PATH, Chunk, Document
+from nanomem_tui.store.work.values import PATH, Chunk, Document
 
 Tell = Callable[[str, int, int], None]
 """Told of long work: what is done, how much of it is, and how much there is."""

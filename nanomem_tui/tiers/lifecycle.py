@@ -19,12 +19,12 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import work, work_aging, year_archive
-from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_aging import Due, Run, What
-from nanomem_tui.store.work_kinds import KINDS, kind_of
-from nanomem_tui.store.year_archive import Manifest
+from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.work import aging, records, year_archive
+from nanomem_tui.store.work.aging import Due, Run, What
+from nanomem_tui.store.work.kinds import KINDS, kind_of
+from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.year_archive import Manifest
 from nanomem_tui.tiers import lifecycle_runs, lifecycle_sizes
 from nanomem_tui.tiers.lifecycle_archives import Archives
 from nanomem_tui.tiers.lifecycle_runs import WAIT, Runs, busy
@@ -164,7 +164,7 @@ class Lifecycle:
             sizes = self._measured(connection)
             steps = []
             for due in self.dues():
-                counted = work_aging.count(connection, due)
+                counted = aging.count(connection, due)
                 size = int(counted.rows * sizes.row_bytes(due.kind.name))
                 steps.append(
                     Step(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
@@ -214,7 +214,7 @@ class Lifecycle:
             run = self.runs.go_on() or Run(new_key("run"), now, "open")
             dues = self.dues()
             done = self.runs.carry_out(run, dues, now, stopped, watch)
-            counts = self._database.read(partial(work_aging.counts, run=run.id))
+            counts = self._database.read(partial(aging.counts, run=run.id))
             rows = {kind: number for (kind, _), number in counts.items()}
             operation = None
             if counts:
@@ -231,8 +231,8 @@ class Lifecycle:
 
     def _end(self, connection: Connection, now: str) -> None:
         """Note that a run ended."""
-        work.set_note(connection, LAST, now)
-        work.set_note(connection, LATEST, max(now, work.note(connection, LATEST) or ""))
+        records.set_note(connection, LAST, now)
+        records.set_note(connection, LATEST, max(now, records.note(connection, LATEST) or ""))
 
     def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
         """A run when one is due: once a day, by whoever looks first. Never raises."""
@@ -278,7 +278,7 @@ class Lifecycle:
 
     def last_at(self) -> datetime | None:
         """When the last run ended; a time to come counts as now: clocks are put back."""
-        noted = self._database.ask(lambda connection: work.note(connection, LAST), None)
+        noted = self._database.ask(lambda connection: records.note(connection, LAST), None)
         return clock.past(noted) if noted else None
 
     def next_at(self) -> datetime | None:
@@ -352,10 +352,10 @@ def _value(archive: Manifest) -> dict[str, Any]:
 
 def _clock_trouble(connection: Connection) -> str:
     now = clock.now()
-    last = clock.parse(work.note(connection, LATEST) or "")
+    last = clock.parse(records.note(connection, LATEST) or "")
     if last is not None and now - last > FAR:
         return f"the clock says {now:%Y-%m-%d}, and the last run was on {last:%Y-%m-%d}"
-    stored = clock.parse(work_aging.last_stored(connection))
+    stored = clock.parse(aging.last_stored(connection))
     if stored is not None and now - stored > FAR:
         return f"the clock says {now:%Y-%m-%d}, and the last record came on {stored:%Y-%m-%d}"
     return ""

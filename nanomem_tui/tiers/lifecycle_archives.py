@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.language import tokens
-from nanomem_tui.store import work, year_archive
-from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
-from nanomem_tui.store.year_archive import Manifest
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work import year_archive
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.values import TierHit, TierRecord, Where, words_of
+from nanomem_tui.store.work.year_archive import Manifest
 from nanomem_tui.tiers.lifecycle_runs import PAUSE
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Archives:
         where = Where({}, *_span(year))
 
         def look(connection: Connection) -> dict[str, int]:
-            counts = {kind.name: work.count(connection, kind, "longterm", where) for kind in ARCHIVED}
+            counts = {kind.name: work_records.count(connection, kind, "longterm", where) for kind in ARCHIVED}
             return {name: number for name, number in counts.items() if number}
 
         return self._database.ask(look, {})
@@ -113,7 +114,7 @@ class Archives:
 
         def records(connection: Connection) -> Iterator[TierRecord]:
             for kind in ARCHIVED:
-                yield from work.each(connection, kind, "longterm", Where({}, *_span(year)))
+                yield from work_records.each(connection, kind, "longterm", Where({}, *_span(year)))
 
         return self._database.read(
             lambda connection: year_archive.write(self.folder, name, year, self._id, made_at, records(connection))
@@ -143,7 +144,7 @@ class Archives:
 
     def bring_back(self, name: str) -> None:
         """Put the records of an archive back into long-term memory, where they are not in any. Raises Refused."""
-        self._through(name, "returning", "restored", work.put_new)
+        self._through(name, "returning", "restored", work_records.put_new)
 
     def _through(
         self,
@@ -168,9 +169,9 @@ class Archives:
 def _take_away(connection: Connection, records: Iterable[TierRecord]) -> None:
     for record in records:
         kind = KINDS[record.kind]
-        found = work.get(connection, kind, record.id)
+        found = work_records.get(connection, kind, record.id)
         if found is not None and found.tier == "longterm" and dict(found.fields) == dict(record.fields):
-            work.remove(connection, kind, [found.id])
+            work_records.remove(connection, kind, [found.id])
 
 
 def _span(year: int) -> tuple[str, str]:

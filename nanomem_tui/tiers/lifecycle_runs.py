@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import Conflict, NanomemError, Refused
-from nanomem_tui.store import work, work_aging
-from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_aging import START, Due, Place, Run, State
+from nanomem_tui.store.work import aging, records
+from nanomem_tui.store.work.aging import START, Due, Place, Run, State
+from nanomem_tui.store.work.records import WorkStore
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -69,11 +69,11 @@ class Runs:
 
     def get(self, run: str) -> Run | None:
         """The run of that id."""
-        return self.database.ask(lambda connection: work_aging.run_of(connection, run), None)
+        return self.database.ask(lambda connection: aging.run_of(connection, run), None)
 
     def half_done(self) -> list[Run]:
         """The runs of which something was begun and not ended, newest first."""
-        return self.database.ask(work_aging.half_done, [])
+        return self.database.ask(aging.half_done, [])
 
     def go_on(self) -> Run | None:
         """The run that a killed process left, and that is to be gone on with; what nobody has in the ledger any more is
@@ -86,7 +86,7 @@ class Runs:
 
     def keep(self, run: Run, state: State) -> None:
         """Note how far a run is, safe from a power cut, and with it all that was done before."""
-        self.database.write(lambda connection: work_aging.keep_run(connection, run._replace(state=state)), durable=True)
+        self.database.write(lambda connection: aging.keep_run(connection, run._replace(state=state)), durable=True)
 
     # -- carried out ------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Runs:
                 if stopped():
                     return False
                 # Looked for while others may write: rows that are old and stay may be many.
-                places = self.database.read(partial(work_aging.following, due=due, after=place, most=size))
+                places = self.database.read(partial(aging.following, due=due, after=place, most=size))
                 if not places:
                     break
                 began = time.perf_counter()
@@ -117,11 +117,11 @@ class Runs:
         return True
 
     def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: Connection) -> int:
-        batch = work_aging.carry_out(connection, due, places, now)
+        batch = aging.carry_out(connection, due, places, now)
         if batch is None:
             return 0
-        work_aging.keep_run(connection, run)
-        work_aging.add_batch(connection, run.id, batch)
+        aging.keep_run(connection, run)
+        aging.add_batch(connection, run.id, batch)
         return batch.rows
 
     # -- taken back -------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class Runs:
             raise Refused(what, "tiers_undo_days", fix)
         if run is None or run.state not in ("done", "open"):
             raise Conflict("there is nothing of that run to take back", run_id, "nothing was changed")
-        if hour := self.database.read(lambda connection: work_aging.moved_on(connection, run_id)):
+        if hour := self.database.read(lambda connection: aging.moved_on(connection, run_id)):
             fix = "undo the later run first: see `nanomem log`"
             raise Conflict(f"the average of {hour} was changed since", run_id, fix)
 
@@ -153,16 +153,16 @@ class Runs:
 
     def _back(self, run: Run, connection: Connection) -> bool:
         ends = time.perf_counter() + TOOK
-        for number, batch in work_aging.newest_first(connection, run.id):
-            work_aging.take_back(connection, batch)
-            work_aging.drop_batch(connection, number)
+        for number, batch in aging.newest_first(connection, run.id):
+            aging.take_back(connection, batch)
+            aging.drop_batch(connection, number)
             if time.perf_counter() > ends:
                 return True
         return False
 
     def let_go(self, before: str) -> None:
         """Forget what it takes to undo runs that began before a time (UTC ISO)."""
-        while self.database.write(partial(work_aging.let_go, before=before, most=20)):
+        while self.database.write(partial(aging.let_go, before=before, most=20)):
             time.sleep(PAUSE)
 
 
@@ -185,10 +185,10 @@ COMPACTED = "compacted_at"
 
 def tidy(database: WorkStore) -> None:
     """Give back what is free of a file, where a week is over and it is worth it. Raises the errors of the database."""
-    size, free = database.read(work.room) or (0, 0)  # a server tidies by itself
+    size, free = database.read(records.room) or (0, 0)  # a server tidies by itself
     if free < max(LEAST_FREE, WORTH * size) or size - free > LARGE:
         return
-    noted = database.read(lambda connection: work.note(connection, COMPACTED))
+    noted = database.read(lambda connection: records.note(connection, COMPACTED))
     if noted is None or clock.now() - clock.past(noted) >= EVERY:
         database.compact()
-        database.write(lambda connection: work.set_note(connection, COMPACTED, clock.iso(clock.now())))
+        database.write(lambda connection: records.set_note(connection, COMPACTED, clock.iso(clock.now())))

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.store import work
-from nanomem_tui.store.work_kinds import KINDS, TIERS, Tier
+from nanomem_tui.store.work import records
+from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -78,10 +78,10 @@ def measure(
     now: datetime,
 ) -> Sizes:
     """How large everything is. `kept_days`: days after which a kind leaves its first tier, where it does."""
-    room = work.room(connection)
+    room = records.room(connection)
     since = clock.iso(now - GROWTH_DAYS * DAY)
-    found = [Table(kind.name, *numbers) for kind, numbers in work.tables_of(connection, since)]
-    others = work.bytes_beside(connection)
+    found = [Table(kind.name, *numbers) for kind, numbers in records.tables_of(connection, since)]
+    others = records.bytes_beside(connection)
     reckoned = sum(table.rows * table.row_bytes for table in found) + others
     share = min((room[0] - room[1]) / reckoned, MOST) if reckoned and room is not None else 1.0
     tables = tuple(table._replace(row_bytes=table.row_bytes * share) for table in found)

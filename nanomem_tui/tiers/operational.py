@@ -21,9 +21,9 @@ from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import BadInput, NanomemError, Problem
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import happening, work
-from nanomem_tui.store.work_kinds import AT_WORK, KINDS
-from nanomem_tui.store.work_values import TierRecord, Where, checked
+from nanomem_tui.store.work import models, records
+from nanomem_tui.store.work.kinds import AT_WORK, KINDS
+from nanomem_tui.store.work.values import TierRecord, Where, checked
 from nanomem_tui.tiers import entries
 from nanomem_tui.tiers.entries import (
     CATEGORIES,
@@ -132,7 +132,7 @@ class Operational:
         moved = 0
         try:
             self._take_in_old_files(before)
-            while upto := self._database.ask(lambda asked: happening.due(asked, self._limit, before, most), 0):
+            while upto := self._database.ask(lambda asked: models.due(asked, self._limit, before, most), 0):
                 moved += self._database.write(partial(self._age, upto=upto), durable=True)
             self._trouble = ""
         except NanomemError as error:
@@ -142,15 +142,15 @@ class Operational:
 
     def _age(self, connection: Connection, upto: int) -> int:
         """Let one batch leave, up to a number: none where another process was quicker."""
-        taken = happening.take(connection, upto, BATCH)
+        taken = models.take(connection, upto, BATCH)
         batch = [_entry(row) for row in taken]
         self._keep_tasks(connection, batch)
-        work.put_new(connection, (record for entry in batch if not entry.critical for record in _records(entry)))
+        records.put_new(connection, (record for entry in batch if not entry.critical for record in _records(entry)))
         return len(batch)
 
     def _keep_tasks(self, connection: Connection, batch: Sequence[OperationalEntry]) -> None:
         """Keep what a batch says last of each task, but for those of which an entry that stays says more."""
-        later = {row["name"] for row in happening.newest_of_each(connection, "task")}
+        later = {row["name"] for row in models.newest_of_each(connection, "task")}
         newest = {entry.data["id"]: entry for entry in batch if entry.category == "task"}
         for key, entry in newest.items():
             if key not in later:
@@ -160,7 +160,7 @@ class Operational:
         """Keep what the last word on a task says of its record: one that is still to be done gets one, so that it stays
         known; one that has a record gets its state, unless that was changed since."""
         kind, data = KINDS["task"], entry.data
-        known = work.get(connection, kind, data["id"])
+        known = records.get(connection, kind, data["id"])
         fields = {"status": data["status"]}
         if known is None:
             if not is_active(data["status"]):
@@ -199,14 +199,14 @@ class Operational:
         aged: list[OperationalEntry] = []
         for entry in left:
             kind = KINDS["metric" if entry.category == "metric" else "event"]
-            is_there = not entry.critical and work.get(connection, kind, entry.id) is not None
-            if is_there or next(happening.newest(connection, id=entry.id), None) is not None:
+            is_there = not entry.critical and records.get(connection, kind, entry.id) is not None
+            if is_there or next(models.newest(connection, id=entry.id), None) is not None:
                 continue
             if entry.at >= before:
                 _keep(connection, entry)
             else:
                 aged.append(entry)
-                work.put_new(connection, _records(entry))
+                records.put_new(connection, _records(entry))
         self._keep_tasks(connection, aged)
 
     def problems(self) -> list[Problem]:
@@ -234,7 +234,7 @@ class Operational:
 
         def look(connection: Connection) -> list[OperationalEntry]:
             equal = {"source": source} if source else {}
-            found = happening.newest(connection, category or "", since=least, limit=limit, **equal)
+            found = models.newest(connection, category or "", since=least, limit=limit, **equal)
             return [_entry(row) for row in found]
 
         return self._database.ask(look, [])
@@ -243,7 +243,7 @@ class Operational:
         """The entry of an id; None where it is none of the last hour."""
 
         def look(connection: Connection) -> OperationalEntry | None:
-            return next(map(_entry, happening.newest(connection, id=entry_id)), None)
+            return next(map(_entry, models.newest(connection, id=entry_id)), None)
 
         return self._database.ask(look, None)
 
@@ -254,7 +254,7 @@ class Operational:
         def look(connection: Connection) -> list[OperationalEntry]:
             found: list[OperationalEntry] = []
             for category in categories:
-                of = happening.newest_of_each if category == "task" else happening.newest
+                of = models.newest_of_each if category == "task" else models.newest
                 holding = (
                     _entry(row)
                     for row in of(connection, category)
@@ -269,9 +269,9 @@ class Operational:
         """The newest value of a metric, of now or of what working memory still has; None where there is none."""
 
         def look(connection: Connection) -> MetricValue | None:
-            for row in happening.newest(connection, "metric", name=name):
+            for row in models.newest(connection, "metric", name=name):
                 return _value(row)
-            for old in work.rows(connection, KINDS["metric"], None, Where({"name": name}), 1):
+            for old in records.rows(connection, KINDS["metric"], None, Where({"name": name}), 1):
                 return MetricValue(name, old.fields["value"], old.fields["unit"] or "", old.at)
             return None
 
@@ -290,7 +290,7 @@ class Operational:
         def look(connection: Connection) -> list[TierRecord]:
             wheres = [Where({"status": status}) for status in AT_WORK]
             return [
-                one for where in wheres for one in work.rows(connection, KINDS["task"], "working", where, MOST_TASKS)
+                one for where in wheres for one in records.rows(connection, KINDS["task"], "working", where, MOST_TASKS)
             ]
 
         for task in self._database.ask(look, list[TierRecord]()):
@@ -301,12 +301,12 @@ class Operational:
 
     def agent_states(self) -> list[AgentState]:
         """What each agent said last of itself within the hour, by name."""
-        told = self._database.ask(happening.newest_of_agents, list[dict[str, Any]]())
+        told = self._database.ask(models.newest_of_agents, list[dict[str, Any]]())
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
         """What there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
-        number, oldest = self._database.ask(happening.count, (0, ""))
+        number, oldest = self._database.ask(models.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
         limits = {"limit": self._limit, "seconds": self._seconds}
@@ -326,14 +326,14 @@ class Operational:
         }
 
     def _newest_of_each(self, category: str) -> list[dict[str, Any]]:
-        return self._database.ask(lambda connection: happening.newest_of_each(connection, category), [])
+        return self._database.ask(lambda connection: models.newest_of_each(connection, category), [])
 
 
 def _keep(connection: Connection, entry: OperationalEntry) -> None:
     """Keep an entry; a critical one in working memory too."""
-    happening.add(connection, _row(entry))
+    models.add(connection, _row(entry))
     if entry.critical:
-        work.put_new(connection, _records(entry))
+        records.put_new(connection, _records(entry))
 
 
 def _row(entry: OperationalEntry) -> dict[str, Any]:

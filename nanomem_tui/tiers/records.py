@@ -13,11 +13,13 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.labels import told
-from nanomem_tui.store import work, work_layer, work_search
-from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
-from nanomem_tui.store.work_values import Stretch, TierHit, TierRecord, Where, checked, checked_id, differing
+from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.work import layer
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work import search as work_search
+from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
+from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.values import Stretch, TierHit, TierRecord, Where, checked, checked_id, differing
 from nanomem_tui.tiers.trail import Trail, not_there
 
 if TYPE_CHECKING:
@@ -79,10 +81,10 @@ class TierRecords(Trail):
         known = kind_of(kind)
 
         def look(connection: Connection) -> tuple[TierRecord | None, list[str]]:
-            found = work.get(connection, known, record_id)
-            near = [] if found or not record_id else work.begins(connection, known, record_id)
+            found = work_records.get(connection, known, record_id)
+            near = [] if found or not record_id else work_records.begins(connection, known, record_id)
             if len(near) == 1:
-                found = work.get(connection, known, near[0])
+                found = work_records.get(connection, known, near[0])
             return found, near
 
         nothing: tuple[TierRecord | None, list[str]] = (None, [])
@@ -108,7 +110,7 @@ class TierRecords(Trail):
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
         return self.database.ask(
-            lambda connection: work.rows(connection, known, _tier(tier), wanted, limit, offset),
+            lambda connection: work_records.rows(connection, known, _tier(tier), wanted, limit, offset),
             [],
         )
 
@@ -123,18 +125,19 @@ class TierRecords(Trail):
         """How many there are, asked for as in `of`. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
-        return self.database.ask(lambda connection: work.count(connection, known, _tier(tier), wanted), 0)
+        return self.database.ask(lambda connection: work_records.count(connection, known, _tier(tier), wanted), 0)
 
     def count_within(self, wanted: Stretch) -> int:
         """How many records a long list has."""
-        return self.database.ask(lambda connection: work.count_within(connection, wanted), 0)
+        return self.database.ask(lambda connection: work_records.count_within(connection, wanted), 0)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many of each kind there are in each tier that the kind has."""
 
         def look(connection: Connection) -> dict[str, dict[str, int]]:
             return {
-                name: {tier: work.count(connection, kind, tier) for tier in kind.tiers} for name, kind in KINDS.items()
+                name: {tier: work_records.count(connection, kind, tier) for tier in kind.tiers}
+                for name, kind in KINDS.items()
             }
 
         return self.database.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
@@ -179,11 +182,11 @@ class TierRecords(Trail):
         fields = record.fields
 
         def up(relation: str, kind: str, key: Any) -> Iterable[Link]:
-            found = work.get(connection, KINDS[kind], key) if key else None
+            found = work_records.get(connection, KINDS[kind], key) if key else None
             return [(relation, found)] if found else []
 
         def down(relation: str, kind: str, field: str, key: str) -> Iterable[Link]:
-            rows = work.rows(connection, KINDS[kind], None, Where({field: key}), LINKED)
+            rows = work_records.rows(connection, KINDS[kind], None, Where({field: key}), LINKED)
             return [(relation, row) for row in reversed(rows) if row.key != record.key]
 
         for field, relation, kinds in _LEADS.get(record.kind, ()):
@@ -205,7 +208,7 @@ class TierRecords(Trail):
             return [
                 (field, key, kinds)
                 for field, key, kinds in named
-                if not any(work.get(connection, KINDS[kind], key) for kind in kinds)
+                if not any(work_records.get(connection, KINDS[kind], key) for kind in kinds)
             ]
 
         return self.database.ask(look, named) if named else []
@@ -223,7 +226,9 @@ class TierRecords(Trail):
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
-        overwritten = self.database.ask(lambda connection: work.changes(connection, known.name, record_id), none)
+        overwritten = self.database.ask(
+            lambda connection: work_records.changes(connection, known.name, record_id), none
+        )
         past = [
             Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
         ]
@@ -253,7 +258,7 @@ class TierRecords(Trail):
         record_id = checked_id(record_id) if record_id else new_key(known.name.replace("-", "_"))
         record = self._made(known, record_id, None, fields, "manual")
         self._check_references(record, fields)
-        changes = [work_layer.change(None, record), *self._beside(None, record)]
+        changes = [layer.change(None, record), *self._beside(None, record)]
         return self._do("add", changes, [record], actor), record
 
     def edit(
@@ -274,18 +279,18 @@ class TierRecords(Trail):
         if not differing(before, after):
             raise NothingToDo("nothing to change", before.id)
         self._check_references(after, [name for name in given if before.fields[name] != after.fields[name]])
-        return self._do("edit", [work_layer.change(before, after), *self._beside(before, after)], [after])
+        return self._do("edit", [layer.change(before, after), *self._beside(before, after)], [after])
 
     def delete(self, kind: str, ids: Sequence[str]) -> Operation:
         """Take records away; `undo` brings them back. Raises NotFound."""
         records = list({record.id: record for record in (self.get(kind, one) for one in ids)}.values())
-        changes = [change for one in records for change in (work_layer.change(one, None), *self._beside(one, None))]
+        changes = [change for one in records for change in (layer.change(one, None), *self._beside(one, None))]
         return self._do("delete", changes, records)
 
     def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
         def look(connection: Connection) -> list[Change]:
             return [
-                work_layer.change(work.get(connection, KINDS[one.kind], one.id), one)
+                layer.change(work_records.get(connection, KINDS[one.kind], one.id), one)
                 for one in self.followed(connection, before, after)
             ]
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.language.tokens import query_weights
 from nanomem_tui.memory.fusion import FAR, nearness
-from nanomem_tui.store.work_kinds import RECORD_KINDS, Kind, kind_of
-from nanomem_tui.store.work_search import MOST_WORDS
-from nanomem_tui.store.work_values import TierHit
+from nanomem_tui.store.work.kinds import RECORD_KINDS, Kind, kind_of
+from nanomem_tui.store.work.search import MOST_WORDS
+from nanomem_tui.store.work.values import TierHit
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.knowledge_values import KnowledgeHit
+    from nanomem_tui.store.work.values import KnowledgeHit
     from nanomem_tui.tiers.knowledge import KnowledgeBase as Documents
     from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.vectors.records import NearRecord, RecordMeaning

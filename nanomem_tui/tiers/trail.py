@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.core.operations import new_key
-from nanomem_tui.store import work, work_search
-from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
-from nanomem_tui.store.work_values import TierRecord, Where, check_given, checked, checked_id
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work import search
+from nanomem_tui.store.work.kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
+from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.values import TierRecord, Where, check_given, checked, checked_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -81,10 +82,10 @@ class Trail:
         *,
         overheard: bool = False,
     ) -> TierRecord:
-        before = work.get(connection, kind, record_id)
+        before = work_records.get(connection, kind, record_id)
         after = self._made(kind, record_id, before, given, origin, overheard=overheard)
-        work.put(connection, [after], at=after.changed_at)
-        work.put(connection, self.followed(connection, before, after))
+        work_records.put(connection, [after], at=after.changed_at)
+        work_records.put(connection, self.followed(connection, before, after))
         return after
 
     def _made(
@@ -121,7 +122,9 @@ class Trail:
             return []
         found: dict[str, TierRecord] = {}
         for run, way in runs:
-            procedure = found.get(run.procedure_id) or work.get(connection, KINDS["procedure"], run.procedure_id)
+            procedure = found.get(run.procedure_id) or work_records.get(
+                connection, KINDS["procedure"], run.procedure_id
+            )
             if procedure is not None:  # one that nobody keeps has no counts
                 found[run.procedure_id] = procedure._replace(fields=_counted(procedure.fields, run, way))
         return list(found.values())
@@ -144,14 +147,14 @@ class Trail:
             now = clock.iso(clock.now())
             fields = {"uses": uses + 1, "success_rate": (rate * uses + bool(success)) / (uses + 1), "last_used": now}
             after = before._replace(fields={**before.fields, **fields}, changed_at=now)
-            work.put(connection, [after])
+            work_records.put(connection, [after])
             return after
 
         return self._change(KINDS["pattern"], pattern_id, used)
 
     def _change(self, kind: Kind, record_id: str, change: Callable[[Connection, TierRecord], TierRecord]) -> TierRecord:
         def write(connection: Connection) -> TierRecord:
-            before = work.get(connection, kind, record_id)
+            before = work_records.get(connection, kind, record_id)
             if before is None:
                 raise not_there(kind, record_id)
             return change(connection, before)
@@ -171,7 +174,7 @@ class Trail:
             return [
                 record
                 for status in statuses
-                for record in work.rows(connection, kind, "working", Where({"status": status}), limit)
+                for record in work_records.rows(connection, kind, "working", Where({"status": status}), limit)
             ]
 
         none: list[TierRecord] = []
@@ -181,14 +184,16 @@ class Trail:
         """The tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
         return self.database.ask(
-            lambda connection: work.rows(connection, KINDS["task"], None, where, limit, offset, oldest_first=True),
+            lambda connection: work_records.rows(
+                connection, KINDS["task"], None, where, limit, offset, oldest_first=True
+            ),
             [],
         )
 
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
         """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
         one with the best record. None where none fits: what shares one word of many does not."""
-        return self.database.ask(lambda connection: work_search.best_pattern(connection, trigger, least_success), None)
+        return self.database.ask(lambda connection: search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
         """The newest successful call of a tool with just that input, not older than `within` seconds."""
@@ -196,7 +201,7 @@ class Trail:
         where = Where({"tool_name": tool, "success": True}, since)
 
         def look(connection: Connection) -> TierRecord | None:
-            calls = work.each(connection, KINDS["tool-call"], "working", where, MOST_CALLS, oldest_first=False)
+            calls = work_records.each(connection, KINDS["tool-call"], "working", where, MOST_CALLS, oldest_first=False)
             with contextlib.closing(calls):
                 return next((call for call in calls if call.fields["input"] == given), None)
 

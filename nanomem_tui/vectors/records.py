@@ -12,9 +12,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.errors import BadAnswer, NanomemError, Refused
-from nanomem_tui.store import work
-from nanomem_tui.store.work_kinds import KINDS, Kind
-from nanomem_tui.store.work_values import embedded
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work.kinds import KINDS, Kind
+from nanomem_tui.store.work.values import embedded
 from nanomem_tui.vectors.collection import FileCollection, Near, VectorFile
 from nanomem_tui.vectors.embedders import share_read
 from nanomem_tui.vectors.meaning import (
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.work import WorkStore
-    from nanomem_tui.store.work_values import TierRecord
+    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.values import TierRecord
     from nanomem_tui.vectors.collection import Collection
     from nanomem_tui.vectors.embedders import Maker
 
@@ -88,7 +88,7 @@ class RecordTexts:
         return self._database.read(find)
 
     def _due(self, connection: Connection, most: int, held: HashesOf) -> Step | None:
-        listed = [(KINDS[kind].table, key) for kind, key in work.due(connection, most)]
+        listed = [(KINDS[kind].table, key) for kind, key in work_records.due(connection, most)]
         keys = list(dict.fromkeys([*islice(self._noticed, most), *listed]))[:most]
         if not keys:
             return None
@@ -104,7 +104,7 @@ class RecordTexts:
         low, high = self._seen(connection, marks, kind)
         wants: list[Wanted] = []
         looked = 0
-        rows = work.beside(connection, kind, low if old else high, LOOKED, before=old)
+        rows = work_records.beside(connection, kind, low if old else high, LOOKED, before=old)
         while len(wants) < most and (part := list(islice(rows, most))):
             low, high = (part[-1][0], high) if old else (low, part[-1][0])
             texts = [_of_record(record) for _, record in part]
@@ -127,7 +127,7 @@ class RecordTexts:
             texts = self._texts(connection, step.due)
             for key, known in step.due.items():
                 if (texts[key].text_hash if key in texts else "") == known:
-                    work.set_due(connection, KINDS[KIND_OF[key[0]]], key[1], due=False)
+                    work_records.set_due(connection, KINDS[KIND_OF[key[0]]], key[1], due=False)
 
         self._database.write(settle)
         self._noticed.difference_update(step.due)
@@ -139,10 +139,10 @@ class RecordTexts:
         marks = self._marks(model)
 
         def count(connection: Connection) -> int:
-            total = work.count_due(connection) + len(self._noticed)
+            total = work_records.count_due(connection) + len(self._noticed)
             for kind in (KINDS[name] for name in ORDER):
                 low, high = self._seen(connection, marks, kind)
-                total += low - 1 + max(0, work.newest_number(connection, kind) - high)
+                total += low - 1 + max(0, work_records.newest_number(connection, kind) - high)
             return total
 
         return self._database.read(count)
@@ -153,7 +153,7 @@ class RecordTexts:
         return {key: (record, _of_record(record).text_hash) for key, record in found.items()}
 
     def _found(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, TierRecord]:
-        found = {key: work.get(connection, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
+        found = {key: work_records.get(connection, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
         return {key: record for key, record in found.items() if record is not None}
 
     def _texts(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, Wanted]:
@@ -174,7 +174,7 @@ class RecordTexts:
         if found := marks.get(kind.table):
             low, _, high = found.partition(" ")
             return int(low), int(high)
-        newest = work.newest_number(connection, kind)
+        newest = work_records.newest_number(connection, kind)
         return newest + 1, newest
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.store.user_files import Macro, Step
+from nanomem_tui.store.files.user import Macro, Step
 from tests.cli.conftest import Run
 
 

@@ -15,7 +15,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, NotAWorkspace, WorkspaceMissing
-from nanomem_tui.store import presence
+from nanomem_tui.store.files import presence
 from tests.cli.conftest import Result, Run
 from tests.conftest import need
 from tests.store.homes import files

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.store.work_kinds import RECORD_KINDS
+from nanomem_tui.store.work.kinds import RECORD_KINDS
 from nanomem_tui.tiers.trail import Stored
 
 LEAST = {

@@ -11,8 +11,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord
 from tests.cli.conftest import Run
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

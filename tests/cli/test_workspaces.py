@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
-from nanomem_tui.store import user_files
+from nanomem_tui.store.files import user
 from tests.cli.conftest import Run
 from tests.store.homes import files
 
@@ -160,13 +160,13 @@ def test_the_list_of_opened_ones_is_private_and_one_that_cannot_be_read_is_left_
     paths.user_settings().write_text("remember_workspaces = true\n")
     places = [bots / name / ".nanobot" / "workspace" for name in ("ana", "ไทย🐘")]
     for place in places:
-        user_files.note_workspace(place)
+        user.note_workspace(place)
     assert file.stat().st_mode & 0o777 == 0o600
     assert [one["path"] for one in run("workspaces", "list", "--json").json] == [str(one) for one in places[::-1]]
     assert run("workspaces", "forget", "ana").code == 0
-    assert user_files.opened_workspaces() == [str(places[1])]
+    assert user.opened_workspaces() == [str(places[1])]
     file.write_text("{broken")
-    user_files.note_workspace(places[0])
+    user.note_workspace(places[0])
     assert file.read_text() == "{broken"
     assert "the list of workspaces cannot be read" in run("workspaces", "list").err
 

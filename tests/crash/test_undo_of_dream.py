@@ -16,7 +16,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import git as agents_git
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, run_in_child
 from tests.crash.test_dream import FILES, WHERE, Seen, cursor_is_behind, look, prepared

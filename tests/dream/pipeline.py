@@ -13,8 +13,8 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.review import Review
 from nanomem_tui.dream.service import Dreams
-from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.layer import FileLayer
+from nanomem_tui.store.files.presence import Presence
 
 
 @dataclass

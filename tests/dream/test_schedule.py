@@ -26,7 +26,7 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.schedule import Schedule, backoff
 from nanomem_tui.dream.service import Dreams
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git
 

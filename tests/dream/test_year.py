@@ -13,7 +13,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Limits
 from nanomem_tui.dream.result import DreamResult
-from nanomem_tui.store.merge import hunks
+from nanomem_tui.store.files.merge import hunks
 from tests.conftest import LONG
 from tests.dream import year
 from tests.dream.pipeline import Bench

@@ -23,7 +23,7 @@ from nanomem_tui.memory.health import examine
 from nanomem_tui.memory.health_store import has_wal_reset_fix
 from nanomem_tui.memory.wal import OpenTurn, may_go_on
 from nanomem_tui.store import backup
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 from tests.store.homes import make_home
 
 OLD = time.time() - 7200

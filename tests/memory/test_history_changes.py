@@ -434,7 +434,7 @@ def test_python_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
 
 def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memory: Path) -> None:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.store.history_file import appended, look_through
+    from nanomem_tui.store.files.history import appended, look_through
 
     fill(memory, 2, 1)
     with (memory / "history.jsonl").open("ab") as file:

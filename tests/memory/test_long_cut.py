@@ -20,8 +20,8 @@ from nanomem_tui.core.atomic import quarantined
 from nanomem_tui.core.errors import Conflict, NothingToDo
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import long_archive
-from nanomem_tui.store import history_file
-from nanomem_tui.store.history_file import appended, look_through
+from nanomem_tui.store.files import history
+from nanomem_tui.store.files.history import appended, look_through
 from nanomem_tui.workspace import Workspace
 
 
@@ -37,8 +37,8 @@ def in_pieces() -> Iterator[None]:
         patch.setattr(long_archive, "WHOLE", 1)
         patch.setattr(long_archive, "NEWEST", 2)
         patch.setattr(core_files, "CHUNK", 300)
-        patch.setattr(history_file, "PIECE", 250)
-        patch.setattr(history_file, "READ_OUT", 1)
+        patch.setattr(history, "PIECE", 250)
+        patch.setattr(history, "READ_OUT", 1)
         yield
 
 
@@ -125,14 +125,14 @@ def test_entries_are_appended_and_taken_back(tmp_path: Path) -> None:
 def test_what_is_appended_while_it_is_cut_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = made(tmp_path, b"".join(entry(number) for number in range(1, 30)), 29)
     with in_pieces(), open_workspace(memory.parent) as ws:
-        real = history_file.atomic.put_blob_pieces
+        real = history.atomic.put_blob_pieces
 
         def slow(folder: Path, data: Any) -> str:
             with ws.paths.history.open("ab") as file:
                 file.write(entry(30))
             return real(folder, data)
 
-        monkeypatch.setattr(history_file.atomic, "put_blob_pieces", slow)
+        monkeypatch.setattr(history.atomic, "put_blob_pieces", slow)
         with pytest.raises(Conflict):
             ws.history_changes.compact(3)
     assert (memory / "history.jsonl").read_bytes().count(b"\n") > 29

@@ -16,7 +16,7 @@ from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.layers import layer_of
 from nanomem_tui.memory import session_rescue
 from nanomem_tui.memory.session_files import checkpoint_name
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.workspace import Workspace
 
 

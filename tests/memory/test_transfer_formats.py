@@ -23,7 +23,7 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, rows, scoped
 from nanomem_tui.memory.transfer.service import FORMATS
-from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item, Lesson
 from nanomem_tui.workspace import Workspace

@@ -17,10 +17,11 @@ from sqlalchemy import Connection
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Refused
-from nanomem_tui.store import backup, leases, migrations, work, work_models
+from nanomem_tui.store import backup, migrations, processes
 from nanomem_tui.store.reading import OlderSchema
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import Among, Stretch
+from nanomem_tui.store.work import models, records
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import Among, Stretch
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.tiers.trail import Stored
@@ -123,8 +124,8 @@ def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
                 found: list[object] = []
                 for patterns in filters:
                     wanted = Stretch(KINDS["task"], among=(Among("description", patterns),))
-                    rows = work.page(connection, wanted, 50)
-                    found.append((work.count_within(connection, wanted), {row.id for row in rows}))
+                    rows = records.page(connection, wanted, 50)
+                    found.append((records.count_within(connection, wanted), {row.id for row in rows}))
                 return found
 
             answers.append(ws.tier_database.read(look))
@@ -152,7 +153,7 @@ def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) ->
 
 def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws: Workspace) -> None:
     def number() -> int:
-        return ws.tier_database.read(lambda connection: work.newest_number(connection, KINDS["goal"]))
+        return ws.tier_database.read(lambda connection: records.newest_number(connection, KINDS["goal"]))
 
     ws.records.store_many([Stored("goal", {"description": f"goal {n}"}, f"g{n}") for n in range(3)])
     before = number()
@@ -201,7 +202,7 @@ def _in_a_thread(ws: Workspace, thread: int) -> None:
 
 
 def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "LOOK", 0.0)
+    monkeypatch.setattr(records, "LOOK", 0.0)
     with open_workspace(place) as here, open_workspace(place) as there:
         assert "tiers" not in here.refresh()
         there.records.store("goal", {"description": "x"})
@@ -211,7 +212,7 @@ def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.Monk
 
 def test_one_machine_at_a_time_runs_the_lifecycle(ws: Workspace) -> None:
     ws.records.store("goal", {"description": "x", "status": "completed"}, "g")
-    with leases.held(ws.tier_database.database, "lifecycle") as held:
+    with processes.held(ws.tier_database.database, "lifecycle") as held:
         assert held
         with pytest.raises(Refused, match="under way on another machine"):
             ws.lifecycle.run()
@@ -306,7 +307,7 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     )
 
     def everything(connection: Connection) -> str:
-        names = [table.name for table in work_models.METADATA.sorted_tables] + ["tasks_words", "knowledge_words"]
+        names = [table.name for table in models.METADATA.sorted_tables] + ["tasks_words", "knowledge_words"]
         return " ".join(str(connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names)
 
     held = ws.tier_database.read(everything).lower()

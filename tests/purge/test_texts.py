@@ -17,7 +17,7 @@ from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge.texts import in_bytes, in_value
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
-from nanomem_tui.store import forgotten, word_runs
+from nanomem_tui.store import forgotten
 
 NEEDLE = "Quxwhalery painting"
 WORDS = Words([NEEDLE])
@@ -160,7 +160,7 @@ def test_a_text_is_met_in_whole_words_whatever_their_form_and_by_the_gate_alike(
 
 @given(st.text(alphabet="ab c-_.…é中+\n", max_size=12), st.text(alphabet="ab c-_.…é中+\n", min_size=3, max_size=5))
 def test_gate_and_search_agree(text: str, sought: str) -> None:
-    words, run = Words([sought]), word_runs.run_of(sought)
+    words, run = Words([sought]), forgotten.run_of(sought)
     assume(run.words and words.texts and "…" not in text and "..." not in text)
     salt = b"salt"
     digest = forgotten._digest(salt, "signs" if run.signed else "words", " ".join(run.words))

@@ -10,8 +10,8 @@ import pytest
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry
 from nanomem_tui.core import files
 from nanomem_tui.memory import long_archive
-from nanomem_tui.store import presence
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files import presence
+from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from tests.dream.test_consolidator import KEY, Home, session, talk
 from tests.screens.console import Console, console

@@ -14,7 +14,7 @@ from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.diffs import no_evidence
 from nanomem_tui.screens.dream_runs import evidence_recorded, run_columns, told_above, told_below, usage_of
-from nanomem_tui.store import merge
+from nanomem_tui.store.files import merge
 from nanomem_tui.widgets.document import Body, Field, Heading, Spans
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console

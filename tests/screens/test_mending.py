@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.cli.main import run as run_line
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.workspace import Workspace
 from tests.screens.console import console
 

@@ -15,7 +15,7 @@ import pytest
 
 from nanomem_tui.actions import ACTIONS, BY_NAME
 from nanomem_tui.cli.main import run
-from nanomem_tui.store.work_kinds import RECORD_KINDS
+from nanomem_tui.store.work.kinds import RECORD_KINDS
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 

@@ -15,8 +15,8 @@ from nanomem_tui.core import paths
 from nanomem_tui.core.errors import DiskFull
 from nanomem_tui.memory.turn_values import TurnInput
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.store.files.user import Bookmark, Drafts, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.user_files import Bookmark, Drafts, NamedFilter
 from nanomem_tui.tour import WALK, Tour
 from nanomem_tui.widgets.bars import StatusBar, TitleBar
 from nanomem_tui.widgets.filter_bar import FilterBar

@@ -16,7 +16,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_errors import status_of
 from nanomem_tui.server.grpc_service import MemoryService
-from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work.kinds import KINDS
 
 SERVICE = pb.DESCRIPTOR.services_by_name["MemoryService"]
 OTHERS = """metric event task tool_result working longterm operational knowledge status priority timestamp active

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.store.user_files import Drafts
+from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.workspace import open_workspace
 from tests.conftest import need
 from tests.server.test_mcp import INSTALLED, MAIN, environment

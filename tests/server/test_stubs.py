@@ -92,7 +92,7 @@ def test_on_the_wire_a_message_is_that_of_the_real_system_and_ours_stand_apart(n
 def test_a_record_has_a_message_field_for_each_of_its_fields() -> None:
     """What is kept of a kind comes in and goes out by the service."""
     from nanomem_tui.server.grpc_values import MESSAGES
-    from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS
+    from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 
     assert set(MESSAGES) == set(RECORD_KINDS)
     for name, message in MESSAGES.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import open_workspace
-from nanomem_tui.store import presence
+from nanomem_tui.store.files import presence
 from nanomem_tui.workspace import Workspace
 
 if TYPE_CHECKING:

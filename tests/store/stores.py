@@ -12,10 +12,10 @@ from pathlib import Path
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
-from nanomem_tui.store import oplog
+from nanomem_tui.store import operations
 from nanomem_tui.store import store as product
 from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.oplog import Journal, LogEntry
+from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.reading import CoreReading
@@ -56,10 +56,10 @@ class Store(product.Store):
 
     def undo_of(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
         """The operation that takes one back, not made yet."""
-        entry = self.journal.find(op_id) if op_id else self.journal.first_answer(oplog.undo_target)
+        entry = self.journal.find(op_id) if op_id else self.journal.first_answer(operations.undo_target)
         if entry is None:
             raise NotFound("no such operation", op_id) if op_id else NothingToDo("nothing to undo", "")
-        if oplog.is_final(entry.operation) or entry.operation.kind in oplog.BOOKKEEPING or entry.undone:
+        if operations.is_final(entry.operation) or entry.operation.kind in operations.BOOKKEEPING or entry.undone:
             raise NothingToDo("that is not undone", entry.operation.id)
         stands = [key for key in self.journal.standing(entry) if keys is None or key in keys]
         changes = entry.operation.only(stands).inverse()
@@ -69,7 +69,7 @@ class Store(product.Store):
 
     def redo(self) -> Operation:
         """Do again what was undone last."""
-        undo = self.journal.first_answer(oplog.redo_target)
+        undo = self.journal.first_answer(operations.redo_target)
         if undo is None:
             raise NothingToDo("nothing to redo", "")
         label = f"redo: {undo.label.removeprefix('undo: ')}"

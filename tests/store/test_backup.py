@@ -22,8 +22,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import Layout, detect
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import backup, backup_archive, restore
-from nanomem_tui.store.backup_archive import SUFFIX
+from nanomem_tui.store import backup, restore
+from nanomem_tui.store.backup import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
 
@@ -230,7 +230,7 @@ def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject
         manifest, problems = backup.check(bad)
     except NanomemError:
         return
-    with backup_archive.Archive(whole) as right:
+    with backup.Archive(whole) as right:
         good = {entry.path: entry.sha256 for entry in right.manifest.entries}
     if not problems:
         assert {entry.path: entry.sha256 for entry in manifest.entries} == good
@@ -323,7 +323,7 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
         with open_workspace(paths.workspace) as ws:
             ws.items.add(f"since {steps}")
         (paths.workspace / "USER.md").write_bytes(b"changed %d\n" % steps)
-        with backup_archive.Archive(made.path) as archive:
+        with backup.Archive(made.path) as archive:
             planned = restore.plan(paths, layout(paths), archive).changed
         count, seen = len(planned), 0
 

@@ -18,7 +18,7 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files.layer import FileLayer
 from tests.store.git_samples import git, needs_git, sample, small, write
 
 pytestmark = needs_git
@@ -345,7 +345,7 @@ def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp
     code = f"""
 import os, signal
 from nanomem_tui.core.paths import locate
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.operations import new_operation
 paths = locate({str(paths.workspace)!r})

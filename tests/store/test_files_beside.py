@@ -15,8 +15,8 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, DiskFull
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import files
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files import layer as files_layer
+from nanomem_tui.store.files.layer import FileLayer
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 from tests.store.git_samples import git, needs_git, small
@@ -217,7 +217,7 @@ def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_fi
 def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
 ) -> None:
-    monkeypatch.setattr(files, "wait_for_stale", lambda _: write(paths.user, THEIRS))
+    monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: write(paths.user, THEIRS))
     layer, operation = edit(paths)
     assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
     again, kept, ours = told(paths, 3)
@@ -234,14 +234,14 @@ def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
 def test_a_line_that_went_and_was_written_back_from_the_text_before_goes_again(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "wait_for_stale", lambda _: paths.user.write_text(THEIRS))
+    monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: paths.user.write_text(THEIRS))
     edit(paths, OLD.replace("- b\n", ""))
     assert paths.user.read_text() == THEIRS.replace("- b\n", "")
 
 
 @pytest.mark.parametrize("later", [BOTH, OURS + "- more\n", OURS.replace("- a\n", "")])
 def test_what_somebody_made_of_ours_stays_as_it_is(paths: Paths, monkeypatch: pytest.MonkeyPatch, later: str) -> None:
-    monkeypatch.setattr(files, "wait_for_stale", lambda _: paths.user.write_text(later))
+    monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: paths.user.write_text(later))
     edit(paths)
     assert paths.user.read_text() == later
     assert told(paths, 1) == ["nanomem: ours"]
@@ -251,7 +251,7 @@ def test_where_both_changed_one_line_theirs_stays_and_ours_is_in_the_history(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = OLD.replace("- b\n", "- b of theirs\n")
-    monkeypatch.setattr(files, "wait_for_stale", lambda _: paths.user.write_text(theirs))
+    monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: paths.user.write_text(theirs))
     edit(paths, OLD.replace("- b\n", "- b of ours\n"))
     assert paths.user.read_text() == theirs
     assert "- b of ours" in git(paths.workspace, "show", f"HEAD:{KEY}")

@@ -29,7 +29,7 @@ from nanomem_tui.core.errors import CorruptDatabase, DiskFull, Moved, NothingToD
 from nanomem_tui.language import tokens
 from nanomem_tui.store import first_edition, takeover
 from nanomem_tui.store.engine import SqliteDatabase
-from nanomem_tui.store.oplog import PLANNED
+from nanomem_tui.store.operations import PLANNED
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.recovery import LOG
 from nanomem_tui.store.takeover import TakenOver

@@ -20,14 +20,16 @@ from sqlalchemy import inspect, text
 
 from nanomem_tui.core.errors import NewerDatabase, Refused, StoreError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import happening, migrations, models, work, work_models
+from nanomem_tui.store import migrations, models
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.store import make
-from nanomem_tui.store.work import WorkStore
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_takeover import open_work
-from nanomem_tui.store.work_values import TierRecord, checked
+from nanomem_tui.store.takeover import open_work
+from nanomem_tui.store.work import models as work_models
+from nanomem_tui.store.work import records
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.values import TierRecord, checked
 from tests.store.stores import Store, add, database, open_store, texts
 
 Again = Callable[[], Store]
@@ -230,7 +232,7 @@ def earlier_work(tmp_path: Path) -> Path:
     """A file of records as the release before versions made it, with one goal."""
     with work_in(tmp_path) as made:
         goal = TierRecord("goal", "g1", checked(KINDS["goal"], {"description": "Ship it"}))
-        made.write(lambda connection: work.put(connection, [goal]), durable=True)
+        made.write(lambda connection: records.put(connection, [goal]), durable=True)
     as_of_an_earlier_release(tmp_path / "work.db")
     return tmp_path / "work.db"
 
@@ -242,8 +244,8 @@ def test_records_of_an_earlier_release_are_read_from_a_copy_and_migrated_by_the_
     before = earlier_work.read_bytes()
     with work_in(earlier_work.parent) as found:
         assert found.exists
-        assert found.read(lambda connection: work.get(connection, KINDS["goal"], "g1")) is not None
-        assert found.read(happening.count) == (0, "")
+        assert found.read(lambda connection: records.get(connection, KINDS["goal"], "g1")) is not None
+        assert found.read(work_models.count) == (0, "")
     assert earlier_work.read_bytes() == before
     with work_in(earlier_work.parent) as found:
         found.write(lambda _connection: None)
@@ -256,7 +258,7 @@ def test_records_of_an_earlier_release_are_read_from_a_copy_and_migrated_by_the_
             differing = compare_metadata(MigrationContext.configure(connection, opts=opts), work_models.METADATA)
             assert [one for one in differing if one[0] != "add_index"] == [], "some are of a server alone"
             assert not [one for one in differing if "happening" in str(one)]
-            assert work.get(connection, KINDS["goal"], "g1") is not None
+            assert records.get(connection, KINDS["goal"], "g1") is not None
             (told,) = connection.execute(text("SELECT version FROM work_meta")).one()
             assert told == int(migrations.WORK.newest), "by it a process of the earlier release stops"
     assert len(list((earlier_work.parent / "copies").glob("work-*-schema-0001.db"))) == 1
@@ -274,12 +276,12 @@ def test_records_of_a_later_release_are_refused_by_readers_and_writers(tmp_path:
 @pytest.mark.sqlite("the file of records")
 def test_who_reads_a_copy_of_older_records_sees_the_file_once_another_process_migrated_it(earlier_work: Path) -> None:
     def goals(store: WorkStore) -> int:
-        return store.read(lambda connection: work.count(connection, KINDS["goal"]))
+        return store.read(lambda connection: records.count(connection, KINDS["goal"]))
 
     with work_in(earlier_work.parent) as reader, work_in(earlier_work.parent) as writer:
         assert goals(reader) == 1
         more = TierRecord("goal", "g2", checked(KINDS["goal"], {"description": "Rest"}))
-        writer.write(lambda connection: work.put(connection, [more]))
+        writer.write(lambda connection: records.put(connection, [more]))
         assert goals(reader) == 2
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from nanomem_tui.core.errors import Moved, Refused, StoreError
-from nanomem_tui.store import moving
+from nanomem_tui.store import copying
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
@@ -55,7 +55,7 @@ def place(name: str) -> Database:
 def move(source: str, target: str, *, replace: bool = False) -> dict[str, int]:
     """Move, as a command does that ends then."""
     with contextlib.closing(place(source)) as old, contextlib.closing(place(target)) as new:
-        return moving.move(old, new, replace=replace)
+        return copying.move(old, new, replace=replace)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import presence
-from nanomem_tui.store.presence import look, role_of
+from nanomem_tui.store.files import presence
+from nanomem_tui.store.files.presence import look, role_of
 
 
 class Machine:

@@ -16,7 +16,7 @@ import pytest
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import LaterChanges, Operation, new_operation
 from nanomem_tui.store import reading
-from nanomem_tui.store.oplog import Journal
+from nanomem_tui.store.operations import Journal
 from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
 from nanomem_tui.store.snapshot import Snapshot, change_of
 from nanomem_tui.store.statements import STATEMENTS
@@ -253,7 +253,7 @@ def test_a_process_that_only_reads_loads_neither_sqlalchemy_nor_textual(store: S
 import json, sys
 from pathlib import Path
 from nanomem_tui.store import reading, search
-from nanomem_tui.store.oplog import Journal
+from nanomem_tui.store.operations import Journal
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.statements import STATEMENTS
 

@@ -11,7 +11,7 @@ from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.store import backup, restore
-from nanomem_tui.store.backup_archive import Archive
+from nanomem_tui.store.backup import Archive
 from tests.store.stores import add, open_store, other_process, texts
 
 pytestmark = pytest.mark.sqlite("a server has backups of its own")

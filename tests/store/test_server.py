@@ -15,8 +15,7 @@ import pytest
 
 from nanomem_tui.core.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
 from nanomem_tui.store import store as stores
-from nanomem_tui.store.postgres import PostgresDatabase
-from nanomem_tui.store.postgres_problems import problems
+from nanomem_tui.store.postgres import PostgresDatabase, problems
 from nanomem_tui.store.processes import Writers
 from tests import postgres_pooler
 from tests.postgres_server import PostgresServer

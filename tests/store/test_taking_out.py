@@ -12,7 +12,7 @@ from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
 from nanomem_tui.store import models, reading, rows, taking_out
-from nanomem_tui.store.oplog import Journal
+from nanomem_tui.store.operations import Journal
 from tests.store.stores import Store, add, delete, edit, texts
 
 Again = Callable[[], Store]

@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict, NotFound
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.store.exchange import merge_row
+from nanomem_tui.store.files.exchange import merge_row
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

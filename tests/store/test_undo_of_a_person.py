@@ -17,7 +17,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.core.operations import Change, Operation, new_operation
-from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
 from tests.store.homes import Agent, files, kill, make_home, state

@@ -10,8 +10,8 @@ import pytest
 
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound
-from nanomem_tui.store import user_files
-from nanomem_tui.store.user_files import Bookmark, Habits, Macro, NamedFilter, Step
+from nanomem_tui.store.files import user
+from nanomem_tui.store.files.user import Bookmark, Habits, Macro, NamedFilter, Step
 from nanomem_tui.workspace import open_workspace
 from tests.store.homes import make_home
 
@@ -104,11 +104,11 @@ def test_two_consoles_keep_what_the_other_one_kept(habits: Habits, monkeypatch: 
 
 def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits: Habits) -> None:
     _file(habits).parent.mkdir(parents=True, exist_ok=True)
-    _file(habits).write_bytes(b" " * (user_files.MOST_BYTES + 1))
-    assert habits.problems()[0].fix == user_files.UNTIL_MOVED
+    _file(habits).write_bytes(b" " * (user.MOST_BYTES + 1))
+    assert habits.problems()[0].fix == user.UNTIL_MOVED
     with pytest.raises(NanomemError) as error:
         habits.set_bookmark(MARK)
-    assert error.value.fix == user_files.UNTIL_MOVED
+    assert error.value.fix == user.UNTIL_MOVED
 
 
 def test_a_list_of_workspaces_that_cannot_be_read_is_told_to_who_forgets_one(
@@ -118,7 +118,7 @@ def test_a_list_of_workspaces_that_cannot_be_read_is_told_to_who_forgets_one(
     file.write_bytes(b"junk")
     monkeypatch.setattr(paths, "remembered_workspaces", lambda: file)
     with pytest.raises(NanomemError, match="cannot be read"):
-        user_files.forget_workspace("/srv/a")
+        user.forget_workspace("/srv/a")
     file.unlink()
     with pytest.raises(NotFound):
-        user_files.forget_workspace("/srv/a")
+        user.forget_workspace("/srv/a")

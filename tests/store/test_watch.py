@@ -7,7 +7,7 @@ import pytest
 
 from nanomem_tui.core.atomic import write_atomic
 from nanomem_tui.core.paths import locate
-from nanomem_tui.store.presence import LAYERS, Watch
+from nanomem_tui.store.files.presence import LAYERS, Watch
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui.store.knowledge_values import KnowledgeHit
+from nanomem_tui.store.work.values import KnowledgeHit
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
 

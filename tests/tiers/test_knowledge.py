@@ -14,8 +14,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NotFound
-from nanomem_tui.store import knowledge
-from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
+from nanomem_tui.store.work import knowledge
+from nanomem_tui.store.work.values import Chunk, KnowledgeDocument
 from nanomem_tui.tiers import knowledge as base
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge import KnowledgeLayer

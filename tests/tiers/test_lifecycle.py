@@ -14,8 +14,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, Refused
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT

@@ -13,8 +13,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
-from nanomem_tui.store import year_archive
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work import year_archive
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import all_of, kept
 

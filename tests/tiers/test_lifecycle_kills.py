@@ -18,7 +18,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.store.engine import SqliteDatabase
-from nanomem_tui.store.work_kinds import KINDS
+from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import lifecycle_archives, lifecycle_runs
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace

@@ -13,7 +13,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.atomic import locked, make_folder
 from nanomem_tui.core.errors import Refused
 from nanomem_tui.dreaming import move_if_due
-from nanomem_tui.store import work
+from nanomem_tui.store.work import records
 from nanomem_tui.tiers import lifecycle, lifecycle_runs
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
@@ -138,7 +138,7 @@ def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws: Workspace, monk
         ws.records.store_many(many)
         ws.records.delete("event", [one.id for one in many])
         ws.lifecycle.run()
-        room = ws.tier_database.read(work.room)
+        room = ws.tier_database.read(records.room)
         assert room is not None
         return room[1]
 

@@ -16,8 +16,8 @@ from sqlalchemy import inspect
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
-from nanomem_tui.store.work_kinds import KINDS, RECORD_KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
+from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 

@@ -20,7 +20,7 @@ from nanomem_tui.memory.transfer import rows, work_lines
 from nanomem_tui.memory.transfer.fact_rows import EARLIER, with_earlier
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Record
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.values import TierRecord
 
 MARK = "nanomem"
 VERSION = 1

@@ -25,7 +25,7 @@ from nanomem_tui.store.values import (
     with_fields,
     with_value,
 )
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.values import TierRecord
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""

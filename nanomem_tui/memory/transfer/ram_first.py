@@ -8,7 +8,7 @@ from typing import Any
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.store.exchange import SOURCES, Raw, Source
+from nanomem_tui.store.files.exchange import SOURCES, Raw, Source
 from nanomem_tui.store.values import Item, Lesson, Row
 
 SNAPSHOT, LESSONS = SOURCES

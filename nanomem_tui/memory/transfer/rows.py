@@ -13,7 +13,7 @@ from typing import Any
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import is_utf8
 from nanomem_tui.memory.items import MAX_TEXT
-from nanomem_tui.store.exchange import MOST, global_scope
+from nanomem_tui.store.files.exchange import MOST, global_scope
 from nanomem_tui.store.values import KINDS, NO_CHAT, SCOPE_TYPES, Item, Lesson, Record, dumped
 
 MAX_ID = 200

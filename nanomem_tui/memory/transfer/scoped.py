@@ -21,7 +21,7 @@ from nanomem_tui.agents.databases import Raw, Tables, tables
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, dumped
 
 TABLE = "memory_entries"

@@ -37,16 +37,17 @@ from nanomem_tui.memory.transfer.values import (
     kind_of,
     layer_of,
 )
-from nanomem_tui.store import forgotten, work_layer
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work import layer as work_layer
+from nanomem_tui.store.work.values import TierRecord
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work.records import WorkStore
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")

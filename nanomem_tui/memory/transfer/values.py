@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.cap import Overflow
-from nanomem_tui.store import work_layer
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Record, fact_of
 from nanomem_tui.store.values import layer_of as layer_of_row
-from nanomem_tui.store.work_kinds import KINDS as TIER_KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work import layer
+from nanomem_tui.store.work.kinds import KINDS as TIER_KINDS
+from nanomem_tui.store.work.values import TierRecord
 
 ImportRow = AnyRow | TierRecord
 Verdict = Literal["new", "update", "inbox", "same", "conflict", "deleted"]
@@ -105,7 +105,7 @@ class Entry(NamedTuple):
 
 def layer_of(row: ImportRow) -> str:
     """The layer that a row belongs to."""
-    return work_layer.NAME if isinstance(row, TierRecord) else layer_of_row(row)
+    return layer.NAME if isinstance(row, TierRecord) else layer_of_row(row)
 
 
 def kind_of(row: ImportRow) -> str:

@@ -15,8 +15,8 @@ from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.values import STEP, Entry, Found, ImportRow, Reading, Tell, by_noun, kind_of
 from nanomem_tui.store.values import Item, Record, Row
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord, plain
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord, plain
 
 READS_AS = "reads as an order to the model"
 

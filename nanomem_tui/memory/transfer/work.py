@@ -15,11 +15,11 @@ from nanomem_tui.agents.work_records import WorkRow
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.memory.transfer.values import TWICE, Choices, Entry, Found, Reading
-from nanomem_tui.store.work_kinds import KINDS, Kind
-from nanomem_tui.store.work_values import COUNTERS, TierRecord, checked, checked_id, differing
+from nanomem_tui.store.work.kinds import KINDS, Kind
+from nanomem_tui.store.work.values import COUNTERS, TierRecord, checked, checked_id, differing
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work.records import WorkStore
 
 EMPTY = "(none)"
 """Stands for a text that a record needs and that is empty there."""
@@ -74,10 +74,10 @@ def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecor
     if not wanted or not database.exists:
         return {}
 
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records as work_records
 
     def look(connection: Any) -> dict[str, TierRecord]:
-        found = (work.get(connection, KINDS[row.kind], row.id) for row in wanted)
+        found = (work_records.get(connection, KINDS[row.kind], row.id) for row in wanted)
         return {row.key: row for row in found if row is not None}
 
     return database.read(look)

@@ -18,8 +18,8 @@ from nanomem_tui.core.errors import BadInput, from_os_error
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.transfer.rows import BadRow
 from nanomem_tui.memory.transfer.values import Found
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord, checked, checked_id
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord, checked, checked_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -30,17 +30,17 @@ TYPE = "work"
 
 def count(connection: Connection) -> int:
     """How many records there are."""
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records as work_records
 
-    return sum(work.count(connection, kind) for kind in KINDS.values())
+    return sum(work_records.count(connection, kind) for kind in KINDS.values())
 
 
 def records(connection: Connection) -> Iterator[TierRecord]:
     """Every record, kind by kind, oldest first."""
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records as work_records
 
     for kind in KINDS.values():
-        yield from work.each(connection, kind)
+        yield from work_records.each(connection, kind)
 
 
 def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told: Counter[str]) -> None:

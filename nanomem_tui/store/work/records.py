@@ -36,12 +36,14 @@ from sqlalchemy import (
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import Moved, NanomemError, NewerDatabase
 from nanomem_tui.language import tokens
-from nanomem_tui.store import leases, migrations, models, work_models, work_search
+from nanomem_tui.store import migrations, models, processes
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.reading import OlderSchema, escaped, unescaped
-from nanomem_tui.store.work_kinds import KINDS, Field, Kind, Tier
-from nanomem_tui.store.work_models import TABLES
-from nanomem_tui.store.work_values import COUNTERS, Among, Stretch, TierRecord, Where, differing, words_of, written
+from nanomem_tui.store.work import models as work_models
+from nanomem_tui.store.work import search
+from nanomem_tui.store.work.kinds import KINDS, Field, Kind, Tier
+from nanomem_tui.store.work.models import TABLES
+from nanomem_tui.store.work.values import COUNTERS, Among, Stretch, TierRecord, Where, differing, words_of, written
 
 T = TypeVar("T")
 SHOWN = 240
@@ -239,7 +241,7 @@ class WorkStore:
             return
         until = time.monotonic() + wait
         while True:
-            with leases.held(self.database, work) as held:
+            with processes.held(self.database, work) as held:
                 if held or time.monotonic() >= until:
                     yield held
                     return
@@ -266,7 +268,7 @@ def make(database: Database, workspace_id: str, fill: Callable[[Connection], Non
         if not inspect(connection).has_table(_META.name):
             work_models.METADATA.create_all(connection)
             models.table(models.Lease).create(connection, checkfirst=True)  # on a server it may be the memory's too
-            work_search.make_indexes(connection)
+            search.make_indexes(connection)
             migrations.stamp(connection, migrations.WORK)
             connection.execute(
                 insert(_META).values(one=1, version=int(migrations.WORK.newest), workspace_id=workspace_id)
@@ -279,14 +281,14 @@ def make(database: Database, workspace_id: str, fill: Callable[[Connection], Non
 
 def index_anew(connection: Connection) -> None:
     """Make every index anew from the rows: another version of the tokenizer made them, or rows came past them."""
-    from nanomem_tui.store import knowledge
+    from nanomem_tui.store.work import knowledge
 
-    leases.act_as_owner(connection)
-    work_search.drop_indexes(connection)
-    work_search.make_indexes(connection)
+    processes.act_as_owner(connection)
+    search.drop_indexes(connection)
+    search.make_indexes(connection)
     for kind in KINDS.values():
         for part in _parts(connection, kind) if kind.words else ():
-            work_search.add(connection, kind, part)
+            search.add(connection, kind, part)
     knowledge.index_anew(connection)
     set_note(connection, INDEXED_BY, str(tokens.VERSION))
 
@@ -453,8 +455,8 @@ def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "") 
         table = TABLES[kind.name]
         connection.execute(update(table).where(table.c.number == number).values(row_of(record)))
         if kind.words and (record.tier, words_of(record)) != (before.tier, words_of(before)):
-            work_search.remove(connection, kind.table, number)
-            work_search.add(connection, kind, [(number, record)])
+            search.remove(connection, kind.table, number)
+            search.add(connection, kind, [(number, record)])
         if kind.embedded and any(before.fields[name] != record.fields[name] for name in kind.embedded):
             set_due(connection, kind, record.id)
 
@@ -473,8 +475,8 @@ def move(connection: Connection, kind: Kind, numbers: Sequence[int], to: Tier) -
     there = update(table).where(table.c.number.in_(numbers), table.c.tier != to).values(tier=to)
     moved = sorted(connection.execute(there.returning(table.c.number)).scalars())
     for number, record in by_numbers(connection, kind, moved).items() if kind.words else ():
-        work_search.remove(connection, kind.table, number)
-        work_search.add(connection, kind, [(number, record)])
+        search.remove(connection, kind.table, number)
+        search.add(connection, kind, [(number, record)])
     return moved
 
 
@@ -485,7 +487,7 @@ def remove(connection: Connection, kind: Kind, ids: Iterable[str]) -> None:
         gone = delete(table).where(table.c.id == record_id).returning(table.c.number)
         number = connection.execute(gone).scalar()
         if number is not None and kind.words:
-            work_search.remove(connection, kind.table, number)
+            search.remove(connection, kind.table, number)
         if number is not None and kind.embedded:
             set_due(connection, kind, record_id)
 
@@ -548,7 +550,7 @@ def _insert(connection: Connection, record: TierRecord) -> None:
     table = TABLES[kind.name]
     number = connection.execute(insert(table).values(row_of(record)).returning(table.c.number)).scalar_one()
     if kind.words:
-        work_search.add(connection, kind, [(number, record)])
+        search.add(connection, kind, [(number, record)])
 
 
 def _note_overwritten(connection: Connection, before: TierRecord, after: TierRecord, at: str) -> None:

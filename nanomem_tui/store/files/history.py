@@ -27,7 +27,7 @@ from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Value
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store.presence import Presence
+from nanomem_tui.store.files.presence import Presence
 
 LAYER = "history"
 HISTORY = "memory/history.jsonl"

@@ -18,10 +18,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, delete, func, insert, inspect, select, update
 
 from nanomem_tui.core.errors import Moved, Refused, StoreError
-from nanomem_tui.store import models, operations, search, store, work, work_models
+from nanomem_tui.store import models, operations, search, store
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.recovery import LOG
-from nanomem_tui.store.work import WorkStore
+from nanomem_tui.store.work import models as work_models
+from nanomem_tui.store.work import records
+from nanomem_tui.store.work.records import WorkStore
 
 MARKERS = models.table(models.Marker)
 META = operations.META
@@ -173,7 +175,7 @@ def move_work(source: WorkStore, target: WorkStore, *, replace: bool = False) ->
         with source.database.writing(durable=True) as old:
             old.execute(update(_WORK_META).values(moved_to=target.where))
         return {}
-    work.make(target.database, source.workspace_id)
+    records.make(target.database, source.workspace_id)
     target.bring_up_to_date()
     with source.database.writing(durable=True) as old, target.database.writing(durable=True) as new:
         next_number = (
@@ -184,17 +186,17 @@ def move_work(source: WorkStore, target: WorkStore, *, replace: bool = False) ->
         old.execute(next_number)  # no other writer from here on
         revision, moved_to = new.execute(next_number).one()
         # A copy that nobody wrote to was left by a move that was cut off before the switch.
-        if not replace and not moved_to and _is_work_in_use(new) and work.note(new, ARRIVED) != str(revision - 1):
+        if not replace and not moved_to and _is_work_in_use(new) and records.note(new, ARRIVED) != str(revision - 1):
             raise Refused("other work is there", target.where, "add --replace to lose it; nothing was changed")
         copied = _copy_work_tables(old, new, target.where)
-        work.set_note(new, ARRIVED, str(new.execute(select(_WORK_META.c.revision)).scalar_one()))
+        records.set_note(new, ARRIVED, str(new.execute(select(_WORK_META.c.revision)).scalar_one()))
         old.execute(update(_WORK_META).values(moved_to=target.where))
     return {name: rows for name, rows in copied.items() if rows}
 
 
 def copy_work(source: WorkStore, target: WorkStore) -> None:
     """Make the work of `target` that of `source`, in one transaction of the target. Raises the store's errors."""
-    work.make(target.database, source.workspace_id)
+    records.make(target.database, source.workspace_id)
     target.bring_up_to_date()
     with target.database.writing(durable=True) as new:
         source.read_whole(lambda old: _copy_work_tables(old, new, target.where))
@@ -210,7 +212,7 @@ def _copy_work_tables(old: Connection, new: Connection, where: str) -> dict[str,
         if (key := table.autoincrement_column) is not None:
             sequence = func.pg_get_serial_sequence(table.name, key.name)
             new.execute(select(func.setval(sequence, func.max(key))))
-    work.index_anew(new)
+    records.index_anew(new)
     new.execute(update(_WORK_META).values(moved_to="", revision=_WORK_META.c.revision + 1))
     return copied
 

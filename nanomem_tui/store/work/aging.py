@@ -15,10 +15,11 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, Connection, case, delete, exists, func, insert, select, update
 
 from nanomem_tui.core import files
-from nanomem_tui.store import work, work_models
-from nanomem_tui.store.work_kinds import ENDED, KINDS, Kind
-from nanomem_tui.store.work_models import TABLES
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work import models
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work.kinds import ENDED, KINDS, Kind
+from nanomem_tui.store.work.models import TABLES
+from nanomem_tui.store.work.values import TierRecord
 
 What = Literal["moved", "averaged", "deleted"]
 State = Literal["open", "done", "undoing", "undone", "redoing", "final"]
@@ -26,8 +27,8 @@ State = Literal["open", "done", "undoing", "undone", "redoing", "final"]
 Place = tuple[str, int]
 """Time and number of a row: how far a kind was looked through."""
 START: Place = ("", 0)
-_RUNS = work_models.table(work_models.RunRow)
-_BATCHES = work_models.table(work_models.BatchRow)
+_RUNS = models.table(models.RunRow)
+_BATCHES = models.table(models.BatchRow)
 _FEW = 10
 """Batches of a run that are read at once."""
 _HOUR = KINDS["metric-hour"]
@@ -136,11 +137,11 @@ def carry_out(connection: Connection, due: Due, places: Sequence[Place], now: st
     if not numbers:
         return None
     if due.what == "moved":
-        moved = work.move(connection, due.kind, numbers, "longterm")
+        moved = work_records.move(connection, due.kind, numbers, "longterm")
         return Batch(due.kind.name, due.what, len(moved), {"numbers": moved})
-    records = sorted(work.by_numbers(connection, due.kind, numbers).values(), key=lambda record: record.at)
+    records = sorted(work_records.by_numbers(connection, due.kind, numbers).values(), key=lambda record: record.at)
     hours = _averaged(connection, records, now) if due.what == "averaged" else []
-    work.remove(connection, due.kind, [record.id for record in records])
+    work_records.remove(connection, due.kind, [record.id for record in records])
     return Batch(due.kind.name, due.what, len(records), {"rows": [*map(_plain, records)], "hours": hours})
 
 
@@ -148,14 +149,14 @@ def take_back(connection: Connection, batch: Batch) -> None:
     """Undo a batch; what somebody deleted, or brought back, since stays so. The newest batch is taken back first."""
     kind = KINDS[batch.kind]
     if batch.what == "moved":
-        work.move(connection, kind, batch.kept["numbers"], kind.tier)
+        work_records.move(connection, kind, batch.kept["numbers"], kind.tier)
         return
     for record_id, before, _ in reversed(batch.kept["hours"]):
         if before is None:
-            work.remove(connection, _HOUR, [record_id])
+            work_records.remove(connection, _HOUR, [record_id])
         else:
-            work.put(connection, [_record(_HOUR, before)])
-    work.put_new(connection, (_record(kind, row) for row in batch.kept["rows"]))
+            work_records.put(connection, [_record(_HOUR, before)])
+    work_records.put_new(connection, (_record(kind, row) for row in batch.kept["rows"]))
 
 
 def moved_on(connection: Connection, run: str) -> str:
@@ -167,7 +168,7 @@ def moved_on(connection: Connection, run: str) -> str:
         for record_id, _, after in reversed(batch.kept.get("hours", ())):
             if record_id not in seen:
                 seen.add(record_id)
-                found = work.get(connection, _HOUR, record_id)
+                found = work_records.get(connection, _HOUR, record_id)
                 left = _record(_HOUR, after)
                 if found is None or dict(found.fields) != dict(left.fields):
                     return f"{left.fields['name']} at {left.fields['hour']}"
@@ -191,7 +192,7 @@ def _averaged(
     done = []
     for (name, unit, hour), values in groups.items():
         record_id = hour_id(name, unit, hour)
-        before = work.get(connection, _HOUR, record_id)
+        before = work_records.get(connection, _HOUR, record_id)
         none: dict[str, Any] = {"count": 0, "mean": 0.0, "least": math.inf, "most": -math.inf}
         was = before.fields if before is not None else none
         fields = {
@@ -201,7 +202,7 @@ def _averaged(
         }  # fmt: skip
         stored_at = before.stored_at if before is not None else now
         after = TierRecord(_HOUR.name, record_id, fields, _HOUR.tier, "lifecycle", stored_at, now)
-        work.put(connection, [after])
+        work_records.put(connection, [after])
         done.append((record_id, None if before is None else _plain(before), _plain(after)))
     return done
 

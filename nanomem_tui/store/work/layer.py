@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.core.operations import Change, Operation, Value
-from nanomem_tui.store.work_kinds import Kind, kind_of
-from nanomem_tui.store.work_values import COUNTERS, TierRecord, differing
+from nanomem_tui.store.work.kinds import Kind, kind_of
+from nanomem_tui.store.work.values import COUNTERS, TierRecord, differing
 
 if TYPE_CHECKING:  # who only looks at what a change is made of opens no database
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.work import WorkStore
+    from nanomem_tui.store.work.records import WorkStore
 
 NAME = "tier"
 _COUNTED = frozenset({"uses", "success_count", "fail_count"})
@@ -104,25 +104,25 @@ class TierLayer:
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the records, durably; what is as it should be stays, and so do fields that no change names."""
-        from nanomem_tui.store import work
+        from nanomem_tui.store.work import records
 
         def write(connection: Connection) -> None:
             for one in changes:
                 kind, record_id = split(one.key)
                 before, after = _records(one)
                 if after is None:
-                    work.remove(connection, kind, [record_id])
+                    records.remove(connection, kind, [record_id])
                     continue
-                found = work.get(connection, kind, record_id)
-                work.put(connection, [after if found is None or before is None else _merged(found, before, after)])
+                found = records.get(connection, kind, record_id)
+                records.put(connection, [after if found is None or before is None else _merged(found, before, after)])
 
         self._database.write(write, durable=True)
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[TierRecord | None, Change]]:
-        from nanomem_tui.store import work
+        from nanomem_tui.store.work import records
 
         def look(connection: Connection) -> list[tuple[TierRecord | None, Change]]:
-            return [(work.get(connection, *split(one.key)), one) for one in changes]
+            return [(records.get(connection, *split(one.key)), one) for one in changes]
 
         return self._database.ask(look, [(None, one) for one in changes])
 

@@ -15,21 +15,21 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, delete, insert, select, update
 
 from nanomem_tui.core import files
-from nanomem_tui.store import work_models, work_search
-from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
 from nanomem_tui.store.reading import escaped, unescaped
-from nanomem_tui.store.work import note, notes_beginning, set_note
+from nanomem_tui.store.work import models, search
+from nanomem_tui.store.work.records import note, notes_beginning, set_note
+from nanomem_tui.store.work.values import Chunk, KnowledgeDocument
 
-_DOCUMENTS = work_models.table(work_models.DocumentRow)
-_CHUNKS = work_models.table(work_models.ChunkRow)
+_DOCUMENTS = models.table(models.DocumentRow)
+_CHUNKS = models.table(models.ChunkRow)
 _CHUNK = (_CHUNKS.c.section, _CHUNKS.c.line_from, _CHUNKS.c.line_to, _CHUNKS.c.text)
 
 
 def in_memory() -> Connection:
     """Return an empty knowledge base in memory; it goes with its connection."""
     connection = create_engine("sqlite://", connect_args={"check_same_thread": False}).connect()
-    work_models.METADATA.create_all(connection)
-    work_search.make_indexes(connection)
+    models.METADATA.create_all(connection)
+    search.make_indexes(connection)
     return connection
 
 
@@ -94,13 +94,13 @@ def index_anew(connection: Connection) -> None:
 def _index(connection: Connection, one: KnowledgeDocument) -> None:
     asked = select(_CHUNKS.c.number, *_CHUNK).where(_CHUNKS.c.document_id == one.id)
     held = [(number, f"{one.title} {one.about}", _chunk(row)) for number, *row in connection.execute(asked)]
-    work_search.add_chunks(connection, held)
+    search.add_chunks(connection, held)
 
 
 def _drop(connection: Connection, document_id: str) -> None:
     held = select(_CHUNKS.c.number).where(_CHUNKS.c.document_id == document_id)
     for number in connection.execute(held).scalars().all():
-        work_search.remove(connection, "knowledge", number)
+        search.remove(connection, "knowledge", number)
     connection.execute(delete(_CHUNKS).where(_CHUNKS.c.document_id == document_id))
 
 

@@ -28,14 +28,13 @@ from sqlalchemy.sql.expression import ColumnClause
 
 from nanomem_tui.core.text import normalised
 from nanomem_tui.language import tokens
-from nanomem_tui.store import work_models
-from nanomem_tui.store.knowledge_values import Chunk
 from nanomem_tui.store.reading import escaped, unescaped
 from nanomem_tui.store.search import lexeme, takes
 from nanomem_tui.store.word_index import idf, nearest, saturated
-from nanomem_tui.store.work_kinds import KINDS, Kind, Tier
-from nanomem_tui.store.work_models import TABLES
-from nanomem_tui.store.work_values import TierHit, TierRecord, Where, words_of
+from nanomem_tui.store.work import models
+from nanomem_tui.store.work.kinds import KINDS, Kind, Tier
+from nanomem_tui.store.work.models import TABLES
+from nanomem_tui.store.work.values import Chunk, TierHit, TierRecord, Where, words_of
 
 NEWEST, FEWER = 128, 64
 """Rows of one word that are looked at in a table, the newest first, and where many kinds are searched; as many as are
@@ -56,8 +55,8 @@ ABOUT_AS_WELL = 0.85
 TITLE, SECTION = 4.0, 2.0
 """What a word in the title or the section counts beside one in the text, when the index chooses candidates."""
 _LAST = "\U0010ffff"
-_DOCUMENTS = work_models.table(work_models.DocumentRow)
-_CHUNKS = work_models.table(work_models.ChunkRow)
+_DOCUMENTS = models.table(models.DocumentRow)
+_CHUNKS = models.table(models.ChunkRow)
 # Every character but a blank is part of a word: our tokenizer cut them, and knows marks that FTS5 drops.
 _TOKENIZE = "tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'\""
 
@@ -168,10 +167,10 @@ class Asked(NamedTuple):
 
 
 def _newest(connection: Connection, asked: Asked) -> int:
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records as work_records
 
     if asked.tier is None:
-        return work.newest_number(connection, asked.kind)
+        return work_records.newest_number(connection, asked.kind)
     return max(_holding(connection, asked._replace(where=Where()), [[]], 1)[0], default=0)
 
 
@@ -231,7 +230,7 @@ def find(connection: Connection, asked: Sequence[Asked], question: str, limit: i
 
     Where a condition narrows a kind, all of its rows that hold a word may be read, however many they are.
     """
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records as work_records
 
     most = max(FEWER if len(asked) >= MANY else NEWEST, limit)
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
@@ -248,7 +247,7 @@ def find(connection: Connection, asked: Sequence[Asked], question: str, limit: i
     for place, one in enumerate(asked):
         numbers = [number for _, at, number in best if at == place]
         if numbers:
-            rated += _rated(list(work.by_numbers(connection, one.kind, numbers).values()), weighed[place])
+            rated += _rated(list(work_records.by_numbers(connection, one.kind, numbers).values()), weighed[place])
     rated.sort(key=lambda one: (one.record.at, one.record.key), reverse=True)
     return sorted(rated, key=lambda one: -one.score)[:limit]
 
@@ -302,7 +301,7 @@ def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Ti
 def best_pattern(connection: Connection, situation: str, least: float) -> TierRecord | None:
     """Return the pattern to use: one of just that trigger, else of those that fit about as well as any the one that
     succeeded most, then the one used most. `least`: the success rate below which none counts."""
-    from nanomem_tui.store import work
+    from nanomem_tui.store.work import records as work_records
 
     fits = [fit for fit in _fitting(connection, situation, least) if fit[0]]
     nearest_fit = max((fit for fit, *_ in fits), default=0.0)
@@ -310,7 +309,7 @@ def best_pattern(connection: Connection, situation: str, least: float) -> TierRe
     if not about:
         return None
     *_, number = max(about, key=lambda one: one[1:4])
-    return work.by_numbers(connection, KINDS["pattern"], [number])[number]
+    return work_records.by_numbers(connection, KINDS["pattern"], [number])[number]
 
 
 def _fitting(connection: Connection, situation: str, least: float) -> Iterator[tuple[float, float, int, str, int]]:

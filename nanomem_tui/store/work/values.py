@@ -14,7 +14,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language import tokens
-from nanomem_tui.store.work_kinds import KINDS, Field, Kind, Tier
+from nanomem_tui.store.work.kinds import KINDS as kinds_KINDS
+from nanomem_tui.store.work.kinds import Field, Kind, Tier
 
 MAX_TEXT = 1_000_000
 """Bytes of one field."""
@@ -48,12 +49,12 @@ class TierRecord(NamedTuple):
     @property
     def at(self) -> str:
         """When it was: the time of its kind, else when it was stored."""
-        return self.fields.get(KINDS[self.kind].when) or self.stored_at
+        return self.fields.get(kinds_KINDS[self.kind].when) or self.stored_at
 
     @property
     def title(self) -> str:
         """One line that names it."""
-        return one_line(str(self.fields.get(KINDS[self.kind].title) or self.id), 200)
+        return one_line(str(self.fields.get(kinds_KINDS[self.kind].title) or self.id), 200)
 
     @property
     def key(self) -> str:
@@ -197,13 +198,13 @@ def written(field: Field, value: Any) -> bytes:
 
 def words_of(record: TierRecord) -> list[str]:
     """Return what a record is found by, as the full-text index takes it."""
-    said = (plain(record.fields.get(name)) for name in KINDS[record.kind].words)
+    said = (plain(record.fields.get(name)) for name in kinds_KINDS[record.kind].words)
     return tokens.tokens("\n".join(filter(None, said))[:MAX_WORDS])
 
 
 def embedded(record: TierRecord) -> str:
     """Return what of a record is embedded: the fields that seed 004 names; empty where they hold nothing."""
-    said = (plain(record.fields.get(name)) for name in KINDS[record.kind].embedded)
+    said = (plain(record.fields.get(name)) for name in kinds_KINDS[record.kind].embedded)
     return "\n".join(filter(None, said))[:MAX_EMBEDDED].strip()
 
 
@@ -254,3 +255,74 @@ class Stretch(NamedTuple):
     until: str = ""
     oldest_first: bool = False
     among: tuple[Among, ...] = ()
+
+
+# -- What the knowledge base holds, as values: documents, and the chunks that they are cut into -----------------------
+
+KINDS = ("file", "man", "package", "page", "pack", "solution", "nanomem")
+"""Where documents come from; the last are the pages that this package brings along."""
+
+PATH = " > "
+"""What stands between the headings of a section."""
+
+
+class Chunk(NamedTuple):
+    """A piece of a document: under which headings it stands, its lines in the source (from 1), and its text."""
+
+    section: str
+    line_from: int
+    line_to: int
+    text: str
+
+
+class Document(NamedTuple):
+    """A document as it was read. `source` says where it can be found again, `about` what it is about in one line.
+
+    `meta`: the `path` that it was read from, where sync may read it again, and `of`: what it was added as a part of.
+    """
+
+    kind: str
+    title: str
+    source: str
+    chunks: tuple[Chunk, ...]
+    about: str = ""
+    meta: dict[str, Any] = {}
+
+
+class KnowledgeDocument(NamedTuple):
+    """A document of the knowledge base, without its text."""
+
+    id: str
+    kind: str
+    title: str
+    source: str
+    about: str
+    hash: str
+    chunks: int
+    added_at: str
+    checked_at: str
+    meta: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document as a JSON object."""
+        return self._asdict()
+
+
+class KnowledgeHit(NamedTuple):
+    """A chunk that a search found, with its place: document, section, and lines of the source."""
+
+    id: str
+    document_id: str
+    kind: str
+    title: str
+    source: str
+    section: str
+    line_from: int
+    line_to: int
+    text: str
+    score: float
+    parts: dict[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit as a JSON object."""
+        return self._asdict()

@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import Refused, StoreError, from_os_error
-from nanomem_tui.store.work_kinds import KINDS
-from nanomem_tui.store.work_values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord
 
 FOLDER = "archive"
 SUFFIX = ".jsonl.gz"

@@ -18,14 +18,13 @@ from nanomem_tui.core import atomic, settings
 from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused
 from nanomem_tui.core.paths import Paths, sharing
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import first_edition, moving, old_stores, operations, processes, rows, takeover
-from nanomem_tui.store.agent_files import AgentFiles
+from nanomem_tui.store import copying, first_edition, operations, place, processes, rows, takeover
 from nanomem_tui.store.engine import SqliteDatabase
-from nanomem_tui.store.place import Place
+from nanomem_tui.store.files.agent import AgentFiles
+from nanomem_tui.store.place import Place, ServerPlace
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.reading import Meta, refuse_other_schema
 from nanomem_tui.store.recovery import Recovery
-from nanomem_tui.store.server_place import ServerPlace
 
 SQLITE = "sqlite"
 LOCK = "move.lock"
@@ -96,7 +95,7 @@ class Move:
     def _seen_here(self) -> tuple[Meta, Mapping[str, int]]:
         if self._source.is_made:
             with self._source.database.reading() as old:
-                meta, rows = operations.meta_of(old), moving.counts(old)
+                meta, rows = operations.meta_of(old), copying.counts(old)
             if meta.revision:
                 return meta, rows
         fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
@@ -112,8 +111,8 @@ class Move:
             if operations.meta_of(new).epoch == epoch:
                 what = "that is the same place by two names"
                 raise BadInput(what, self._target.place.where, "name another one to move to")
-            there = sum(moving.counts(new).values())
-            return there, moving.is_in_use(new, epoch), moving.is_cut_off(new, epoch)
+            there = sum(copying.counts(new).values())
+            return there, copying.is_in_use(new, epoch), copying.is_cut_off(new, epoch)
 
     def stays(self) -> list[str]:
         """List the other workspaces that share our settings, and whose memory lies where this one is moved from."""
@@ -132,7 +131,7 @@ class Move:
         with atomic.locked(self._paths.data / LOCK, wait=0):
             plan = self.plan()
             servers = [end.label for end in (self._source, self._target) if end.label != SQLITE]
-            old_stores.note(self._paths, self._id, *servers)  # before a row is there: a move may be given up
+            place.note(self._paths, self._id, *servers)  # before a row is there: a move may be given up
             if plan.state == "done":
                 return Done("", {}, plan.state)
             progress("moving the memory", 0, 0)
@@ -140,7 +139,7 @@ class Move:
                 end.leave_first_edition(is_kept=end is self._source or self._replace)
             if (recovery := self._source.recovery) is not None:
                 recovery.make_lost_commits_again()
-            moved = moving.move(
+            moved = copying.move(
                 self._source.database, self._target.database, replace=self._replace, adapt=self._named_as_there
             )
             if (recovery := self._target.recovery) is not None:
@@ -198,7 +197,7 @@ class _End:
         with contextlib.ExitStack() as held, contextlib.suppress(Moved):
             file, _ = held.enter_context(self.place.read_copy(()))
             copy = held.enter_context(contextlib.closing(SqliteDatabase(file)))
-            return moving.counts(held.enter_context(copy.reading()))
+            return copying.counts(held.enter_context(copy.reading()))
         return None
 
     def holds(self, workspace_id: str) -> bool:
