@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nanomem_tui import open_workspace
 from nanomem_tui.core.atomic import write_atomic
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 

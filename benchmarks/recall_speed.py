@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.recall import Question, Recall
+from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.values import Item
 
 SYLLABLES = (

@@ -30,7 +30,7 @@ from recall_speed import corpus
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import query_weights, tokens
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.store import rows
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item

@@ -60,7 +60,7 @@ print(time.process_time() - started, *peak())
 ASK = """
 import sys, time
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory import recall, items
 started = time.process_time()
 with open_workspace(sys.argv[1]) as ws:
@@ -193,7 +193,7 @@ def opened(base: Path, questions: list[str], rounds: int) -> Figures:
         ratio = seconds[key] / seconds["floor"]
         told(f"  {name:36} {seconds[key] * 1000:8.1f} ms    {ratio:6.2f} of a full read   peak {peaks[key]:.0f} MB")
     with open_workspace(workspace) as ws:
-        from nanomem_tui.memory.recall import Question
+        from nanomem_tui.memory.recall.recall import Question
 
         times = [clocked(partial(ws.recall.ask, Question(one)), time.process_time) for one in questions[:50]]
     told(f"  {'a question to the index of the database':36} {statistics.median(times) * 1000:8.1f} ms")

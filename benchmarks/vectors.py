@@ -33,7 +33,7 @@ from adapters import DocumentItem, FullTextPorter, Nanomem, NanomemFacts
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.recall import Question, Recall
+from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.collection import PassageVectors, RamCollection
 from nanomem_tui.vectors.embedders import Maker

@@ -48,13 +48,14 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.dream.edits import LineEdit, Op
 from nanomem_tui.dream.support import unsupported
-from nanomem_tui.facts import extract_rules
-from nanomem_tui.facts.dialogue import Told
 from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.memory import backfill, superseding
-from nanomem_tui.memory.forgetting import target_of
-from nanomem_tui.memory.turn_values import turn_end, turn_input
+from nanomem_tui.memory.facts import extract
+from nanomem_tui.memory.facts.dialogue import Told
+from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.memory.turns import capture
+from nanomem_tui.memory.turns.values import turn_end, turn_input
+from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 
@@ -186,7 +187,7 @@ def unrelated(half: str, language: str, show: bool) -> Counter[str]:
     counts = Counter[str]()
     for who, text in said:
         rows = [Item(f"ltm_{number}", other) for number, (whose, other) in enumerate(said) if whose != who]
-        ended = superseding.given_up(text, rows)
+        ended = capture.given_up(text, rows)
         counts.update({"statements": 1, "ends no other": not ended})
         if show and ended:
             print(f"   {text!r} ends {[row.text for row in ended]}")
@@ -410,7 +411,7 @@ def notes(half: str, show: bool) -> dict[str, Counter[str]]:
         with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
             names = gather(source, Path(folder) / "workspace" / "memory")
             with open_workspace(Path(folder) / "workspace") as ws:
-                items = backfill.preview(ws.store, ws.paths, ws.settings).items
+                items = markdown.preview(ws.store, ws.paths, ws.settings).items
         counts, differs = judge_notes(rows, [(names[Path(row.meta["from"]["file"]).name], row) for row in items])
         found[source.name if half == "open" else f"no. {len(found) + 1}"] = counts
         if show:
@@ -502,7 +503,7 @@ def facts(half: str, show: bool) -> dict[str, Counter[str]]:
 
     def read(label: Label, counts: Counter[str]) -> str:
         told = Told("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
-        proposed = [f"{one.category} {one.text}" for one in extract_rules.proposals([told])]
+        proposed = [f"{one.category} {one.text}" for one in extract.proposals([told])]
         fits = [[text for text in proposed if has(text, (one["key"], one["value"]))] for one in label["facts"]]
         true = [(one["key"], one["value"]) for one in (*label["facts"], *label.get("may", ()))]
         invented = [text for text in proposed if not any(has(text, one) for one in true)]

@@ -57,7 +57,7 @@ class CurationParts:
         from nanomem_tui.curation.duplicates import Duplicates
         from nanomem_tui.curation.marks import Marks
         from nanomem_tui.curation.near_in_meaning import NearInMeaning
-        from nanomem_tui.memory.by_meaning import HYBRID
+        from nanomem_tui.memory.recall.meaning import HYBRID
 
         ws = self._whole
         meaning = NearInMeaning(lambda: ws.meaning) if ws.settings.recall_backend in HYBRID else None

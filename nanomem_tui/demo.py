@@ -24,10 +24,10 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths, locate
 from nanomem_tui.core.text import counted
-from nanomem_tui.facts.facts import FactValue
-from nanomem_tui.memory import labels
+from nanomem_tui.memory import edits
+from nanomem_tui.memory.facts.facts import FactValue
 from nanomem_tui.memory.scopes import Audience, key_for
-from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
+from nanomem_tui.memory.turns.values import TurnEnd, TurnInput
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace, open_workspace
@@ -209,7 +209,7 @@ def _told(ws: Workspace, number: int, text: str, said: Audience, *, leaks: bool)
         chat_id=said.chat_id, sender_id=said.sender_id, session_key=f"{said.channel}:{said.chat_id}",
         source="explicit_user", created_at=at, updated_at=at,
     )  # fmt: skip
-    label = f"remember {labels.told(text)}"
+    label = f"remember {edits.told(text)}"
     ws.perform(new_operation("capture", label, [change_of("item", None, item)], actor="agent"))
 
 

@@ -98,7 +98,7 @@ def crystallize_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bo
     """Facts looked for when the schedule asks for it: as `dream_if_due`. Never raises."""
     if not ws.settings.crystallize_schedule:
         return "", False
-    from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
+    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
 
     try:
         outcome = CrystallizeSchedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)

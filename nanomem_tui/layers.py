@@ -33,8 +33,8 @@ def layer_of(ws: Workspace, name: str) -> Layer:
         return ws.documents
     if name == "session":
         from nanomem_tui.agents.layout import named_folders
-        from nanomem_tui.memory.session_layer import SessionLayer
-        from nanomem_tui.memory.traces import own_sessions_folder
+        from nanomem_tui.memory.sessions.layer import SessionLayer
+        from nanomem_tui.memory.turns.injections import own_sessions_folder
 
         ours = own_sessions_folder(ws.paths, ws.id)
         return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent, ours)
@@ -51,7 +51,7 @@ def layer_of(ws: Workspace, name: str) -> Layer:
     if name == "pending":
         return ws.traces.pending
     if name == "mirror":
-        from nanomem_tui.memory.mirrors import MirrorLayer
+        from nanomem_tui.memory.notes import MirrorLayer
 
         return MirrorLayer(ws.paths)
     if name == "hunk":
@@ -77,11 +77,11 @@ def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Bla
 
 def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
     """The changes that take back an operation of `ws`, with the headings that come or go with the lines under them."""
-    from nanomem_tui.memory import retention, undoing
+    from nanomem_tui.memory import edits, retention
 
     changes: Sequence[Change] = retention.taken_back(operation, ws.store)
     if any(change.layer in ROW_LAYERS for change in changes):
-        changes = undoing.as_merged(operation, changes, ws.store.load(), lambda key: _history(ws, key))
+        changes = edits.as_merged(operation, changes, ws.store.load(), lambda key: _history(ws, key))
     if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
         return changes
     from nanomem_tui.dream import headings
@@ -111,9 +111,9 @@ def unfinished_changes(ws: Workspace) -> Iterable[Problem]:
 
 def watch_of(ws: Parts, since: int) -> Watch:
     """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
-    from nanomem_tui.memory import foreign, wal
+    from nanomem_tui.memory import foreign, turn_log
     from nanomem_tui.store.files.presence import Watch
 
-    state = wal.usual_or_named(ws.paths, ws.settings.wal_state_dir)
+    state = turn_log.usual_or_named(ws.paths, ws.settings.wal_state_dir)
     databases = foreign.sources(ws.paths, ws.settings)
     return Watch(ws.paths, lambda: ws.layout.sessions_dir, since=since, state_folder=state, databases=databases)

@@ -14,7 +14,7 @@ from nanomem_tui import layers
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.operations import Actor, Operation
 from nanomem_tui.curation_parts import CurationParts
-from nanomem_tui.memory.traces import Traces, own_sessions_folder
+from nanomem_tui.memory.turns.injections import Traces, own_sessions_folder
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import MemoryStore
@@ -26,25 +26,24 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
-    from nanomem_tui.facts.crystallize import Crystallizer
-    from nanomem_tui.facts.facts import Facts
-    from nanomem_tui.facts.journal import Journal
-    from nanomem_tui.facts.reflections import Reflections
-    from nanomem_tui.facts.search import MemorySearch
-    from nanomem_tui.facts.usage import Usage
-    from nanomem_tui.memory.conversations import Conversations
-    from nanomem_tui.memory.history import History
-    from nanomem_tui.memory.history_changes import HistoryChanges
+    from nanomem_tui.memory.facts.crystallize import Crystallizer
+    from nanomem_tui.memory.facts.facts import Facts
+    from nanomem_tui.memory.facts.journal import Journal, Reflections
+    from nanomem_tui.memory.facts.search import MemorySearch
+    from nanomem_tui.memory.facts.usage import Usage
     from nanomem_tui.memory.inbox import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
-    from nanomem_tui.memory.reach import Reach
-    from nanomem_tui.memory.recall import Recall
-    from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.memory.recall.conversations import Conversations
+    from nanomem_tui.memory.recall.reach import Reach
+    from nanomem_tui.memory.recall.recall import Recall
+    from nanomem_tui.memory.sessions.archive import History
+    from nanomem_tui.memory.sessions.archive_changes import HistoryChanges
+    from nanomem_tui.memory.sessions.sessions import Sessions
     from nanomem_tui.memory.transfer.service import Transfer
-    from nanomem_tui.memory.turn import Engine
-    from nanomem_tui.memory.wal import WalStates
+    from nanomem_tui.memory.turn_log import WalStates
+    from nanomem_tui.memory.turns.engine import Engine
     from nanomem_tui.model.client import Usage as Spent
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence, Watch
@@ -90,7 +89,7 @@ class Parts(CurationParts):
         """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
         this is open brings other folders."""
         from nanomem_tui.agents import layout as agents_layout
-        from nanomem_tui.memory.wal import usual_or_named
+        from nanomem_tui.memory.turn_log import usual_or_named
 
         ours = own_sessions_folder(self.paths, self.id)
         stamp = agents_layout.sessions_stamp(self.paths, ours)
@@ -114,14 +113,14 @@ class Parts(CurationParts):
     @cached_property
     def facts(self) -> Facts:
         """Items with a domain, a category and a key."""
-        from nanomem_tui.facts.facts import Facts
+        from nanomem_tui.memory.facts.facts import Facts
 
         return Facts(self.store, self.items, self.perform)
 
     @cached_property
     def memory_search(self) -> MemorySearch:
         """Facts by domain and category, and everything by meaning: what an agent's tool of that name finds."""
-        from nanomem_tui.facts.search import MemorySearch
+        from nanomem_tui.memory.facts.search import MemorySearch
 
         return MemorySearch(self.store, self.settings, self.items, self.facts, self.recall, lambda: self.meaning)
 
@@ -135,28 +134,28 @@ class Parts(CurationParts):
     @cached_property
     def journal(self) -> Journal:
         """What was noted of days."""
-        from nanomem_tui.facts.journal import Journal
+        from nanomem_tui.memory.facts.journal import Journal
 
         return Journal(self.store, self.perform)
 
     @cached_property
     def reflections(self) -> Reflections:
         """What followed from tools that failed."""
-        from nanomem_tui.facts.reflections import Reflections
+        from nanomem_tui.memory.facts.journal import Reflections
 
         return Reflections(self.store, self.lessons, self.perform)
 
     @cached_property
     def usage(self) -> Usage:
         """What language models used."""
-        from nanomem_tui.facts.usage import Usage
+        from nanomem_tui.memory.facts.usage import Usage
 
         return Usage(self.store, self.perform)
 
     @cached_property
     def crystallizer(self) -> Crystallizer:
         """Facts out of what people said."""
-        from nanomem_tui.facts.crystallize import Crystallizer
+        from nanomem_tui.memory.facts.crystallize import Crystallizer
 
         def spent(used: Spent) -> None:
             self.usage.spent("crystallize", used)
@@ -229,7 +228,7 @@ class Parts(CurationParts):
     @cached_property
     def context(self) -> ContextAssembly:
         """What is to be known for a task, out of every tier."""
-        from nanomem_tui.memory.by_meaning import HYBRID
+        from nanomem_tui.memory.recall.meaning import HYBRID
         from nanomem_tui.tiers.context import ContextAssembly
         from nanomem_tui.tiers.context_sources import Parts as Sources
 
@@ -264,8 +263,8 @@ class Parts(CurationParts):
     @cached_property
     def sessions(self) -> Sessions:
         """The agent's conversations."""
-        from nanomem_tui.memory.imported_chats import ImportedChats
-        from nanomem_tui.memory.sessions import Sessions
+        from nanomem_tui.memory.sessions.imported import ImportedChats
+        from nanomem_tui.memory.sessions.sessions import Sessions
 
         own = own_sessions_folder(self.paths, self.store.workspace_id)
 
@@ -278,14 +277,14 @@ class Parts(CurationParts):
     @cached_property
     def wal(self) -> WalStates:
         """WAL state files of the scoped system."""
-        from nanomem_tui.memory.wal import WalStates
+        from nanomem_tui.memory.turn_log import WalStates
 
         return WalStates(self.paths, self.settings.wal_state_dir, self.traces)
 
     @cached_property
     def history(self) -> History:
         """The archive of summaries."""
-        from nanomem_tui.memory.history import History
+        from nanomem_tui.memory.sessions.archive import History
 
         return History(self.paths, self.read_to)
 
@@ -303,7 +302,7 @@ class Parts(CurationParts):
     @cached_property
     def history_changes(self) -> HistoryChanges:
         """The archive migrated and compacted."""
-        from nanomem_tui.memory.history_changes import HistoryChanges
+        from nanomem_tui.memory.sessions.archive_changes import HistoryChanges
 
         return HistoryChanges(self.paths, self.documents, self.perform, self.agent)
 
@@ -317,8 +316,8 @@ class Parts(CurationParts):
     @cached_property
     def conversations(self) -> Conversations:
         """What was said and noted, recalled by passages."""
-        from nanomem_tui.memory.by_meaning import HYBRID
-        from nanomem_tui.memory.conversations import Conversations
+        from nanomem_tui.memory.recall.conversations import Conversations
+        from nanomem_tui.memory.recall.meaning import HYBRID
 
         hybrid = self.settings.recall_backend in HYBRID and self.settings.embedding_backend != "endpoint"
         vectors = (lambda: self.passage_vectors) if hybrid else None
@@ -327,8 +326,7 @@ class Parts(CurationParts):
     @cached_property
     def reach(self) -> Reach:
         """What a model is told of conversations, archive and notes, by who asks."""
-        from nanomem_tui.memory.chat_passages import ChatPassages
-        from nanomem_tui.memory.reach import Reach
+        from nanomem_tui.memory.recall.reach import ChatPassages, Reach
 
         chats = ChatPassages(self.sessions, self.history, self.paths)
         return Reach(lambda: self.conversations, chats, self.settings, self.id, lambda: forgotten.load(self.paths))
@@ -353,9 +351,9 @@ class Parts(CurationParts):
         from nanomem_tui.memory.transfer.service import Transfer
 
         def earlier(facts: Sequence[Item]) -> dict[str, list[dict[str, Any]]]:
-            from nanomem_tui.facts import all_values
+            from nanomem_tui.memory.facts import facts as facts_facts
 
-            return all_values.earlier(self.store, facts)
+            return facts_facts.earlier(self.store, facts)
 
         return Transfer(
             self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier, self.tier_database
@@ -364,7 +362,7 @@ class Parts(CurationParts):
     @cached_property
     def recall(self) -> Recall:
         """What a message brings back."""
-        from nanomem_tui.memory.recall import Recall
+        from nanomem_tui.memory.recall.recall import Recall
 
         return Recall(self.store, self.settings, lambda: self.meaning)
 
@@ -383,7 +381,7 @@ class Parts(CurationParts):
     @cached_property
     def engine(self) -> Engine:
         """The turns of an agent. Raises InvalidConfig when the session state cannot lie where the settings say."""
-        from nanomem_tui.memory.turn import Engine
+        from nanomem_tui.memory.turns.engine import Engine
 
         def compact(key: str) -> object:
             return self.sessions.compact_full(key, self.settings)

@@ -253,7 +253,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
-        from nanomem_tui.memory import forgotten_again, health, health_store
+        from nanomem_tui.memory import doctor as memory_doctor
+        from nanomem_tui.memory import forgotten_again
         from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import health as tiers
         from nanomem_tui.vectors import meaning as vectors
@@ -265,20 +266,22 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         except CorruptDatabase as error:
             known += self.store.damages() or [Problem(error.what, error.where, fix=error.fix)]
             told = [*known, *self.store.problems()]
-            return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal)
+            return memory_doctor.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal)
         except NanomemError as error:
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
-        named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
+        named = partial(memory_doctor.named_source, self.paths, self.settings, self.transfer.preview)
         trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
-        held = partial(health_store.stored_secrets, self.store)
+        held = partial(memory_doctor.stored_secrets, self.store)
         unfinished, meaning = (
             partial(layers.unfinished_changes, self),
             partial(vectors.health, self.store, self.settings),
         )
         again = partial(forgotten_again.problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)
-        return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
+        return memory_doctor.examine(
+            self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server
+        )
 
     def close(self) -> None:
         """Flush what waits and let go of files and locks.

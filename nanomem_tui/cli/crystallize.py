@@ -22,8 +22,8 @@ from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import one_line, quoted
 
 if TYPE_CHECKING:
-    from nanomem_tui.facts.crystallize import Crystallized, Decision, Plan
-    from nanomem_tui.facts.settling import Judged, Over
+    from nanomem_tui.memory.facts.crystallize import Crystallized, Decision, Plan
+    from nanomem_tui.memory.facts.proposals import Judged, Over
     from nanomem_tui.workspace import Workspace
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -100,7 +100,7 @@ def _done(
 ) -> Crystallized:
     """The plan as it was decided: by options, by a person at the terminal, or for the inbox."""
     from nanomem_tui.cli import crystallize_review, dream_review
-    from nanomem_tui.facts.crystallize import Crystallized, Decision
+    from nanomem_tui.memory.facts.crystallize import Crystallized, Decision
 
     if dry_run:
         return Crystallized(plan)
@@ -116,7 +116,7 @@ def _done(
 
 
 def _kept(ws: Workspace, plan: Plan, decisions: Sequence[Decision]) -> Crystallized:
-    from nanomem_tui.facts.crystallize import Crystallized
+    from nanomem_tui.memory.facts.crystallize import Crystallized
 
     if not decisions and not ws.store.has_database:
         return Crystallized(plan)  # a home in which nothing was found stays as it is
@@ -131,12 +131,12 @@ def _since(state: State, text: str) -> datetime:
     moment = clock.parse(text.strip())
     if moment is None:
         from nanomem_tui.language import times_asked
-        from nanomem_tui.memory import said_on, times
+        from nanomem_tui.memory.recall import times
 
         paths = state.locate()
         with contextlib.suppress(ValueError):
             day = times_asked.read_date(text, times.today(paths)).since
-            return datetime.combine(day, datetime.min.time(), said_on.agent_zone(paths)).astimezone(UTC)
+            return datetime.combine(day, datetime.min.time(), times.agent_zone(paths)).astimezone(UTC)
         raise BadInput(f"no time: {quoted(text)}", "--since", "give a date like 2026-03-01, or how long ago: 3d, 12h")
     return moment
 
@@ -209,7 +209,7 @@ def _over(one: Over) -> dict[str, Any]:
 
 
 def _lines(done: Crystallized, *, dry_run: bool) -> list[str]:
-    from nanomem_tui.facts.settling import TOLD
+    from nanomem_tui.memory.facts.proposals import TOLD
 
     plan = done.plan
     read = f"{words.counted(plan.dialogue.messages, 'message')} of {words.counted(plan.dialogue.sessions, 'session')}"

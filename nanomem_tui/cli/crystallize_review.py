@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.cli import output
 from nanomem_tui.cli.crystallize import proposal_lines
-from nanomem_tui.facts.crystallize import Answer, Decision
-from nanomem_tui.facts.proposals import refusal
+from nanomem_tui.memory.facts.crystallize import Answer, Decision
+from nanomem_tui.memory.facts.proposals import refusal
 
 if TYPE_CHECKING:
-    from nanomem_tui.facts.crystallize import Plan
-    from nanomem_tui.facts.settling import Judged
+    from nanomem_tui.memory.facts.crystallize import Plan
+    from nanomem_tui.memory.facts.proposals import Judged
 
 QUESTION = "y keep, n reject, e edit, a all, q later, ? help: "
 WRONG = "The answers are y, n, e, a, q and ?."

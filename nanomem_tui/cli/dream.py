@@ -325,7 +325,7 @@ def status(state: State) -> None:
       nanomem dream status
     """
     from nanomem_tui.dream.schedule import Schedule
-    from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
+    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
 
     with state.open() as ws:
         schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from nanomem_tui.dream.schedule import Outcome, Plan
-    from nanomem_tui.facts.crystallize_schedule import Outcome as Facts
+    from nanomem_tui.memory.facts.crystallize import Outcome as Facts
     from nanomem_tui.workspace import Workspace
 
 LOOK_SECONDS = 60.0  # at most, between two looks at settings and agent
@@ -128,7 +128,7 @@ def _until_ended(state: State, ending: Ending) -> None:
 def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]:
     """A step of both schedules; before them, once, what is wrong with the settings."""
     from nanomem_tui.dream.schedule import Schedule
-    from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
+    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
     from nanomem_tui.store import processes
 
     with state.open() as ws, processes.staying(ws.paths):

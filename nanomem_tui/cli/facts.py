@@ -21,8 +21,8 @@ from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.facts.search import Found
-    from nanomem_tui.facts.value_history import Value
+    from nanomem_tui.memory.facts.facts import Value
+    from nanomem_tui.memory.facts.search import Found
     from nanomem_tui.store.values import Fact
     from nanomem_tui.workspace import Workspace
 
@@ -200,7 +200,7 @@ def _is_foreign(fact: Fact) -> bool:
 
 def _place(fact: Fact) -> str:
     """What sets a fact apart from others of its category and key."""
-    from nanomem_tui.facts.facts import NO_DOMAIN
+    from nanomem_tui.memory.facts.facts import NO_DOMAIN
 
     scope = "" if fact.item.scope_type == "global" else f", {fact.item.scope_key}"
     return f"{fact.domain or NO_DOMAIN}{scope}"

@@ -88,7 +88,7 @@ def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
 
 def _everywhere(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.known import known
-    from nanomem_tui.memory import times
+    from nanomem_tui.memory.recall import times
     from nanomem_tui.together import FoundTogether, Together
 
     asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}

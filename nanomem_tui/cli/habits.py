@@ -145,7 +145,7 @@ def save_filter(state: State, name: str, text: str, screen: str, dry_run: bool) 
     Example:
       nanomem filters save unused 'hits:0 age:>30d'
     """
-    from nanomem_tui.memory.fields import ITEM_FIELDS, LESSON_FIELDS, parsed
+    from nanomem_tui.memory.filters import ITEM_FIELDS, LESSON_FIELDS, parsed
     from nanomem_tui.store.files.user import NamedFilter, checked_name
 
     _known_screen(screen)

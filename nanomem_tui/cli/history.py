@@ -14,8 +14,8 @@ from nanomem_tui.cli.tables import Column, paragraph, table
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.memory.conversations import Told
-    from nanomem_tui.memory.history import OldEntry
+    from nanomem_tui.memory.recall.conversations import Told
+    from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.workspace import Workspace
 
 

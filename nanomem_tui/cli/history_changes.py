@@ -13,7 +13,7 @@ from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
+    from nanomem_tui.memory.sessions.archive_changes import HistoryCompaction, Migration
     from nanomem_tui.workspace import Workspace
 
 

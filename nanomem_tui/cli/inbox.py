@@ -112,7 +112,7 @@ def show(state: State, row_id: str) -> None:
       nanomem inbox show ltm_1739443200123_1
     """
     from nanomem_tui.curation.waiting import WaitingEdit
-    from nanomem_tui.memory.forgetting import target_of
+    from nanomem_tui.memory.turns.wishes import target_of
 
     with state.open() as ws:
         ws.store.load("item")
@@ -229,7 +229,7 @@ def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
 
 
 def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
-    from nanomem_tui.memory.forgetting import target_of
+    from nanomem_tui.memory.turns.wishes import target_of
 
     if one.layer == "item" and not target_of(getattr(one, "row", None)):
         return values.item(ws.items.get(one.id))

@@ -132,11 +132,12 @@ def show(state: State, lesson_id: str) -> None:
     Example:
       nanomem memory lessons show lesson_1739443200123_1
     """
-    from nanomem_tui.memory import efficacy, superseded
+    from nanomem_tui.memory import lessons as memory_lessons
+    from nanomem_tui.memory import superseded
 
     with state.open() as ws:
         lesson = ws.lessons.get(lesson_id)
-        record = efficacy.of(lesson)
+        record = memory_lessons.of(lesson)
         row = {**_json(ws, [lesson])[0], "efficacy": record.to_json()}
         loaded = ws.store.load()
         told = superseded.notes(lesson, {"item": loaded.items, "lesson": loaded.lessons})
@@ -153,7 +154,7 @@ def show(state: State, lesson_id: str) -> None:
         ("Reflection", str(lesson.meta.get("reflection") or "")),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
         ("Hits", str(row["hits"])),
-        ("Helps", efficacy.words(lesson)),
+        ("Helps", memory_lessons.words(lesson)),
         ("Last shown", words.when(record.last_shown_at) if record.last_shown_at else ""),
         ("Created", words.when(row["created_at"])),
         ("Updated", words.when(row["updated_at"])),

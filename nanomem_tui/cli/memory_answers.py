@@ -239,7 +239,7 @@ def list_items(
 
 
 def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
-    from nanomem_tui.memory.fields import ITEM_FIELDS, chosen, item_field
+    from nanomem_tui.memory.filters import ITEM_FIELDS, chosen, item_field
 
     named = ws.habits.filter_named(query.strip(), "items")
     return chosen(rows, named.text if named else query, ITEM_FIELDS, lambda row: row.text, item_field)
@@ -294,12 +294,12 @@ def marks(row: Item) -> str:
 
 def conflicts(row: Row, edit: str) -> list[tuple[str, str]]:
     """What somebody else made of each field at the same time, for a person to settle by the command `edit`."""
-    from nanomem_tui.memory import unsettled
+    from nanomem_tui.memory import edits
 
     gone = f"it was deleted at the same time by who did not know what it says now ({edit} keeps it)"
     told = "the {} was changed at the same time to: {} ({} settles it)"
-    said = unsettled.others(row).items()
-    return [("Conflict", gone if name == unsettled.GONE else told.format(name, theirs, edit)) for name, theirs in said]
+    said = edits.others(row).items()
+    return [("Conflict", gone if name == edits.GONE else told.format(name, theirs, edit)) for name, theirs in said]
 
 
 def search(
@@ -350,7 +350,7 @@ def within(ws: Workspace, since: str, until: str) -> Span | None:
     """The days of --since and --until; None where neither is given. Raises BadInput."""
     if not since and not until:
         return None
-    from nanomem_tui.memory import times
+    from nanomem_tui.memory.recall import times
 
     return times.within(ws.paths, since, until)
 
@@ -367,7 +367,7 @@ def time_lines(asked: TimeAsked | None, within: Span | None = None) -> list[str]
 
 def _spelling(ws: Workspace, query: str) -> str:
     """Which words of a query were read as others."""
-    from nanomem_tui.memory.recall import Question
+    from nanomem_tui.memory.recall.recall import Question
 
     corrected = ws.items.recall.ask(Question(query, limit=1, whole=True)).corrected
     return f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}" if corrected else ""

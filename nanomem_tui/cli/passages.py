@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.tables import paragraph
 from nanomem_tui.core.text import cut, one_line
-from nanomem_tui.memory.matching import Matcher, Neighbour
+from nanomem_tui.memory.filters import Matcher, Neighbour
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
-    from nanomem_tui.memory.conversations import Recalled, Told
+    from nanomem_tui.memory.recall.conversations import Recalled, Told
     from nanomem_tui.workspace import Workspace
 
 _MOST = 400  # characters of a passage that are printed
@@ -28,8 +28,8 @@ def nearest(
 ) -> Recalled:
     """The passages of a source that follow those of the ids `found`, which hold all words; `room`: at most so many.
     `within`: said in these days; without words all of that."""
-    from nanomem_tui.memory.conversations import Recalled, nearest_wanted
-    from nanomem_tui.memory.matching import matcher
+    from nanomem_tui.memory.filters import matcher
+    from nanomem_tui.memory.recall.conversations import Recalled, nearest_wanted
 
     wanted = nearest_wanted(matcher(query), len(found)) if query or within is None else None
     limit = max(0, room - len(found)) if wanted is None else min(wanted, room - len(found))

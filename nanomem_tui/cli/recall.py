@@ -20,9 +20,9 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.recall import Question
-    from nanomem_tui.memory.regressions import Checked
-    from nanomem_tui.memory.turn_values import Begun
+    from nanomem_tui.memory.recall.recall import Question
+    from nanomem_tui.memory.recall.regressions import Checked
+    from nanomem_tui.memory.turns.values import Begun
     from nanomem_tui.workspace import Workspace
 
 
@@ -106,9 +106,9 @@ def recall(
       nanomem recall --check
       nanomem recall "what did you say about the seat?" --in sessions --in notes
     """
-    from nanomem_tui.memory.recall import Question
+    from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.memory.turn_values import message as checked
+    from nanomem_tui.memory.turns.values import message as checked
 
     if sources:
         _only_passages()
@@ -218,7 +218,7 @@ def _in_sources(
 
 def _saved(ws: Workspace) -> Path:
     """Where questions are saved."""
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     return regressions.saved_file(ws.paths.data, ws.id)
 
@@ -274,7 +274,7 @@ def _spelling(shown: Begun) -> list[str]:
 
 
 def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -> int:
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     expect = [ws.items.get(item_id).id for item_id in ids]
     path = _saved(ws)
@@ -295,7 +295,7 @@ def _check(state: State, ws: Workspace, path: Path, *, named: bool) -> int:
     """Exit code 1 when an item got lost, or a line of the file is no question that can be asked. Raises BadInput for a
     file of which nothing can be read, and for one that a person `named` and that holds no question; where none was ever
     saved nothing is lost."""
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     saved, broken = regressions.read(path) if named or path.exists() else ([], [])
     saved_questions.tell_broken(broken)

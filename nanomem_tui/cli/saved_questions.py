@@ -13,13 +13,13 @@ from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
-    from nanomem_tui.memory.questions import Question
-    from nanomem_tui.memory.regressions import Checked
+    from nanomem_tui.memory.recall.questions import Question
+    from nanomem_tui.memory.recall.regressions import Checked
 
 
 def show(state: State, path: Path) -> int:
     """One line a question: its number, its words, and the items that it must recall."""
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     found, broken = regressions.read(path) if path.exists() else ([], [])
     body = [
@@ -49,7 +49,7 @@ def _who(question: Question) -> str:
 
 def forget(state: State, path: Path, which: str) -> int:
     """Take questions out. Raises NotFound."""
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     removed = [line.decode("utf-8", "replace") for line in regressions.forget(path, which)]
     kept = f"{path}.bak"

@@ -18,10 +18,9 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.items import Plan, Verb
     from nanomem_tui.memory.leaks import Leak
-    from nanomem_tui.memory.moving import Plan, Verb
-    from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.memory.visibility import ScopeRow, Sees
+    from nanomem_tui.memory.scopes import Audience, ScopeRow, Sees
     from nanomem_tui.workspace import Workspace
 
 NO_LEAK = "Nothing leaks: no item names anybody of another chat."
@@ -87,8 +86,7 @@ def show(
       nanomem scopes show telegram:42
       nanomem scopes show --channel telegram --chat-id 42 --sender-id ana
     """
-    from nanomem_tui.memory.scope_names import lies_in
-    from nanomem_tui.memory.scopes import Audience
+    from nanomem_tui.memory.scopes import Audience, lies_in
 
     audience = Audience(channel, chat_id, sender_id)
     if (scope is None) == audience.is_owner:
@@ -192,7 +190,7 @@ def _go(
 
 
 def _of_scope(ws: Workspace, name: str) -> list[str]:
-    from nanomem_tui.memory.scope_names import lies_in
+    from nanomem_tui.memory.scopes import lies_in
 
     key = ws.scopes.named(name).scope_key
     return [row.id for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
@@ -268,7 +266,7 @@ def _who(audience: Audience) -> str:
 
 
 def _leaks(shown: Sequence[Leak]) -> list[str]:
-    from nanomem_tui.memory.scope_names import of_item
+    from nanomem_tui.memory.scopes import of_item
 
     columns = [
         Column("ID", limit=26, least=12, drop=2),

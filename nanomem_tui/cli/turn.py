@@ -20,7 +20,7 @@ from nanomem_tui.cli.turns import list_turns, show_turn
 from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.turn_values import TurnInput
+    from nanomem_tui.memory.turns.values import TurnInput
     from nanomem_tui.workspace import Workspace
 
 _LIKE = '{"session_key": …, "text": …}'
@@ -182,7 +182,7 @@ def _served(ws: Workspace, line: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
-    from nanomem_tui.memory.turn_values import turn_end, turn_input
+    from nanomem_tui.memory.turns.values import turn_end, turn_input
 
     if do == "begin":
         return ws.engine.begin_turn(turn_input(body)).to_json()
@@ -216,12 +216,12 @@ def _excerpts(ws: Workspace, given: TurnInput) -> dict[str, Any]:
 
 def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, Any]:
     """The facts of a domain or a category that the chat may see, those that fit the text first."""
-    from nanomem_tui.facts.search import LIMIT
-    from nanomem_tui.memory import turn_fields
-    from nanomem_tui.memory.turn_values import turn_input
+    from nanomem_tui.memory.facts.search import LIMIT
+    from nanomem_tui.memory.turns import values
+    from nanomem_tui.memory.turns.values import turn_input
 
-    domain, category = (turn_fields.text_field(body, name, 200).strip() or None for name in ("domain", "category"))
-    text = turn_fields.text_field(body, "text", 1000, clip=True)
+    domain, category = (values.text_field(body, name, 200).strip() or None for name in ("domain", "category"))
+    text = values.text_field(body, "text", 1000, clip=True)
     rest = {name: value for name, value in body.items() if name not in ("domain", "category")}
     given = turn_input({**rest, "text": text or domain or category})
     ws.store.load("item")

@@ -14,8 +14,7 @@ from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.given import Given
-    from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.memory.turns.injections import Given, Injected
 
 
 @click.command("list", cls=Command)
@@ -56,7 +55,7 @@ def show_turn(state: State, turn: str) -> None:
     Example:
       nanomem turn show
     """
-    from nanomem_tui.memory.given import given_of, turn_named
+    from nanomem_tui.memory.turns.injections import given_of, turn_named
 
     with state.open() as ws:
         found = turn_named(ws, turn)

@@ -17,7 +17,7 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.facts.usage import Sum, Used
+    from nanomem_tui.memory.facts.usage import Sum, Used
 
 WIDE = 100  # cells of a plot that goes into a pipe
 GAP = 366
@@ -54,7 +54,7 @@ def usage(
         problems = ws.usage.problems()
         prices = ws.settings.model_prices
         here = ws.configuration.sources.get("model_prices") == str(ws.paths.settings)
-    from nanomem_tui.facts.usage import added_up, total
+    from nanomem_tui.memory.facts.usage import added_up, total
 
     whole = total(rows)
     found: Sequence[Any] = added_up(rows, by or "day") if by or plot else rows

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.transcripts import Message, Session
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.conversations import Told
-    from nanomem_tui.memory.history import OldEntry
-    from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
-    from nanomem_tui.memory.wal import OpenTurn, WalInfo
+    from nanomem_tui.memory.recall.conversations import Told
+    from nanomem_tui.memory.sessions.archive import OldEntry
+    from nanomem_tui.memory.sessions.sessions import SessionInfo, TranscriptHit
+    from nanomem_tui.memory.turn_log import OpenTurn, WalInfo
     from nanomem_tui.store.operations import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson, Record
 

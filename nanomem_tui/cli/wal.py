@@ -18,7 +18,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
-    from nanomem_tui.memory.wal import WalInfo
+    from nanomem_tui.memory.turn_log import WalInfo
 
 
 @click.group("wal", cls=Group)
@@ -175,15 +175,15 @@ def recover(state: State, key: str | None, dry_run: bool) -> None:
     Example:
       nanomem wal recover telegram:12345
     """
-    from nanomem_tui.memory import recovery
+    from nanomem_tui.memory.turns import keeping
 
     with state.open(dry_run=dry_run) as ws:
         found = [turn for turn in ws.wal.check() if key in (None, turn.session_key)]
         if key is not None and not found:
             ws.wal.get(key)  # an unknown session is an error of its own
-        done: recovery.Recovery | None = None
+        done: keeping.Recovery | None = None
         with contextlib.suppress(NothingToDo):  # so that it may run again and again
-            done = recovery.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+            done = keeping.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
     body = {
         "recovered": [values.open_turn(turn) for turn in found],
         "captured": [values.item(item) for item in (done.captured if done else ())],

@@ -50,7 +50,7 @@ def spent(usage: Usage) -> str:
 
 def reads_as(row: Record) -> str:
     """How what was noted or imported reads as an order to the model, for a person; empty when it does not."""
-    from nanomem_tui.memory.transfer.record_rows import orders
+    from nanomem_tui.memory.transfer.crystallized import orders
 
     why = orders(row)
     return f"it {why}: it is data, and put before no model" if why else ""

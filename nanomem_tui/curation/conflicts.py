@@ -22,7 +22,7 @@ from nanomem_tui.curation.pairs import Pairs, said_by, stands_for
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.language.compare import Comparison
 from nanomem_tui.memory import superseded
-from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.edits import told
 from nanomem_tui.memory.superseded import Why, text_of
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of

@@ -26,7 +26,7 @@ from nanomem_tui.curation.clusters import (
 )
 from nanomem_tui.curation.marks import snoozed_until
 from nanomem_tui.curation.pairs import Pair, Pairs
-from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.edits import told
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 
@@ -165,7 +165,7 @@ class Duplicates:
     def _planned(self, cluster: Cluster, decide: Callable[[Items, Cluster], Operation]) -> Operation:
         """The operation of a decision on a cluster, not performed. Raises Conflict when one of its texts changed."""
         from nanomem_tui.memory.items import Items
-        from nanomem_tui.memory.recall import Recall
+        from nanomem_tui.memory.recall.recall import Recall
 
         rows = self._store.load("item").items
         for item in cluster.items:

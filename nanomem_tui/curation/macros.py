@@ -15,8 +15,8 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.curation.decisions import TOLD
 from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
 from nanomem_tui.curation.values import Decision, Finding, How
-from nanomem_tui.memory import fields
-from nanomem_tui.memory.scope_names import of_key
+from nanomem_tui.memory import filters
+from nanomem_tui.memory.scopes import of_key
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 
@@ -203,23 +203,23 @@ def _findings(ws: Workspace, step: Step) -> Sequence[Finding]:
     from nanomem_tui.curation.queue import fits
 
     rows = [one for one in ws.triage.findings() if fits(one, _DECISIONS[step.action], several=True)]
-    return fields.chosen(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
+    return filters.chosen(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
 
 
 def _items(ws: Workspace, step: Step) -> Sequence[Item]:
     rows: Sequence[Item] = ws.items.all()
     if step.screen == "knowledge":
         rows = [fact.item for fact in ws.facts.all()]
-    return fields.chosen(rows, step.filter, fields.ITEM_FIELDS, lambda row: row.text, fields.item_field)
+    return filters.chosen(rows, step.filter, filters.ITEM_FIELDS, lambda row: row.text, filters.item_field)
 
 
 def _lessons(ws: Workspace, query: str) -> Sequence[Lesson]:
     part = ws.lessons
 
     def field(row: Lesson, name: str) -> Any:
-        return fields.lesson_field(row, name, part.effective, lambda one: one.id in part.faded((one,)))
+        return filters.lesson_field(row, name, part.effective, lambda one: one.id in part.faded((one,)))
 
-    return fields.chosen(part.all(), query, fields.LESSON_FIELDS, fields.lesson_text, field)
+    return filters.chosen(part.all(), query, filters.LESSON_FIELDS, filters.lesson_text, field)
 
 
 def _do(screen: str) -> Callable[[Workspace, Step, list[str]], Operation]:
@@ -242,7 +242,7 @@ def _on_items(ws: Workspace, step: Step, ids: list[str]) -> Operation:
         return ws.items.delete(ids)
     if step.action == "merge":
         return ws.items.merge(ids)
-    from nanomem_tui.memory.bulk import edit_items
+    from nanomem_tui.memory.items import edit_items
 
     return edit_items(ws.store, ws.perform, ids, step.values)
 

@@ -18,7 +18,7 @@ from nanomem_tui.core.operations import Change, Operation, failed_in, new_operat
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.curation.rewinding import LAYERS, WORK, Difference, Kept, difference, layer_name, rewound
-from nanomem_tui.memory.scope_names import lies_in
+from nanomem_tui.memory.scopes import lies_in
 from nanomem_tui.store.operations import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of
 from nanomem_tui.store.values import ROW_LAYERS, Item

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.language import times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
-from nanomem_tui.memory import said_on
 from nanomem_tui.memory.filters import Filter, Kind, Search, fold, parse
+from nanomem_tui.memory.recall import times
 from nanomem_tui.store.values import fact_of
 
 if TYPE_CHECKING:
@@ -145,7 +145,6 @@ class Places:
         say`) are not looked for."""
         if not times_asked.may_name(query):
             return None
-        from nanomem_tui.memory import times
 
         asked = times_asked.asked(query, times.today(self._ws().paths))
         if asked is None:
@@ -157,9 +156,7 @@ class Places:
 
     def _of_days(self, spans: Sequence[Span]) -> Callable[[Place], bool]:
         """What tells whether a place was said in some days, or is about them."""
-        from nanomem_tui.memory import times
-
-        zone = said_on.agent_zone(self._ws().paths)
+        zone = times.agent_zone(self._ws().paths)
 
         def is_of(place: Place) -> bool:
             day = times.day_of(place.said or place.at, zone)
@@ -309,4 +306,4 @@ def _items(ws: Workspace) -> Iterable[Place]:
     rows = [*ws.items.all(), *ws.items.foreign()]
     for row in rows:
         kind, screen = ("item", "items") if fact_of(row) is None else ("fact", "knowledge")
-        yield Place(kind, screen, row.id, row.text, row.updated_at, said=said_on.noted(row) or row.created_at)
+        yield Place(kind, screen, row.id, row.text, row.updated_at, said=times.noted(row) or row.created_at)

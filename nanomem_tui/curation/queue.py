@@ -23,7 +23,7 @@ from nanomem_tui.curation.marks import Mark, Marks, snoozed_until
 from nanomem_tui.curation.progress import Progress, progress
 from nanomem_tui.curation.queue_plan import Plan
 from nanomem_tui.curation.values import KINDS, Decider, Decision, Evidence, Finder, Finding, How
-from nanomem_tui.memory import labels
+from nanomem_tui.memory import edits
 from nanomem_tui.store.values import AnyRow
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class Triage:
         if plan.label and not plan.changes and not beside:
             return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
         verb, text = TOLD[plan.decision], plan.done[0].text
-        label = f"{verb} {labels.told(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
+        label = f"{verb} {edits.told(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
         meta["findings"] = [one.id for one in plan.done]
         return new_operation(f"triage.{plan.decision}", label, [*plan.changes, *plan.of_held, *beside], meta=meta)
 

@@ -16,8 +16,8 @@ from nanomem_tui.core.operations import Operation, new_key, new_operation
 from nanomem_tui.core.text import quoted
 from nanomem_tui.curation.decisions import TOLD
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
-from nanomem_tui.facts.records import Records
 from nanomem_tui.language import secrets
+from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
 

@@ -16,12 +16,10 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.curation.marks import Marks
 from nanomem_tui.memory import leaks
-from nanomem_tui.memory.imported_chats import BESIDE
+from nanomem_tui.memory.items import Moving, Plan, Verb
 from nanomem_tui.memory.leaks import Leak
-from nanomem_tui.memory.moving import Moving, Plan, Verb
-from nanomem_tui.memory.scope_names import Scope, named, of_item
-from nanomem_tui.memory.scopes import Audience, Layer, layers
-from nanomem_tui.memory.visibility import Groups, ScopeRow, Sees
+from nanomem_tui.memory.scopes import Audience, Groups, Layer, Scope, ScopeRow, Sees, layers, named, of_item
+from nanomem_tui.memory.sessions.imported import BESIDE
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:

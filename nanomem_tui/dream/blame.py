@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.history import History
-    from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.memory.sessions.archive import History
+    from nanomem_tui.memory.sessions.sessions import Sessions
     from nanomem_tui.store.files.layer import FileLayer
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none

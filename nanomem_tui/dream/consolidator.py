@@ -34,14 +34,14 @@ from nanomem_tui.core.files import Stamp, read_log, stamp_of
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
-from nanomem_tui.memory.session_layer import refusal, splice_values
+from nanomem_tui.memory.sessions.layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
 from nanomem_tui.store.files.history import appended, look_through
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.memory.sessions import SessionInfo, Sessions
+    from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
     from nanomem_tui.store.files.presence import Presence
 
 KIND = "session.consolidate"

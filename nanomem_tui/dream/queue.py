@@ -23,7 +23,7 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NanomemError, Problem, in_words
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.long_archive import WHOLE, is_long, long_archive
+from nanomem_tui.memory.sessions.archive import WHOLE, is_long, long_archive
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git_history import GitHistory

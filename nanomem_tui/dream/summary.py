@@ -29,7 +29,7 @@ from nanomem_tui.language.spoken import ended, without_speaker
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.unwanted import is_unwanted
 from nanomem_tui.memory import safety
-from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
+from nanomem_tui.memory.turns.capture import MAX_MESSAGE, UNWANTED
 from nanomem_tui.model.client import Usage
 
 MARKS = ("permanent", "durable", "ephemeral", "correction")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.dream.hunks import HunkLayer
-from nanomem_tui.memory.store_repairs import half_done
+from nanomem_tui.memory.repairs import half_done
 from nanomem_tui.store.operations import STUCK
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ add up, a kill costs what was not saved yet, and a damaged line costs itself. Mu
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import append, opened, read_from
+from nanomem_tui.core.errors import NanomemError
 
 COUNTERS: Mapping[str, str] = {
     "memory_recall_hit": "turns for which something was recalled",
@@ -131,3 +133,49 @@ def openmetrics(counters: Mapping[str, int], gauges: Mapping[str, tuple[float | 
             full = f"nanomem_{name}"
             lines += [f"# TYPE {full} gauge", f"# HELP {full} {told}", f"{full} {value:g}"]
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+# -- What the last checkpoints took: one small append-only file of ours, folded when it grows -------------------------
+
+MAX_BYTES = 64_000
+KEPT = 300
+"""Checkpoints that are kept when the file is folded."""
+
+
+class Checkpointed(NamedTuple):
+    """One checkpoint: when (UTC ISO), milliseconds, operations and rows."""
+
+    at: str
+    ms: float
+    operations: int
+    rows: int
+
+
+class CheckpointLog:
+    """The file of one workspace."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def add(self, done: Checkpointed) -> None:
+        """Keep what a checkpoint took."""
+        with contextlib.suppress(NanomemError), opened(self._file, "writing what checkpoints took") as handle:
+            atomic.append_to(handle, dump_line(done._asdict()))
+            if os.fstat(handle).st_size > MAX_BYTES:
+                kept = b"".join(dump_line(one._asdict()) for one in self.last(KEPT))
+                atomic.write_atomic(self._file, kept)
+
+    def last(self, limit: int = KEPT) -> list[Checkpointed]:
+        """The last checkpoints, the oldest first; a damaged line costs itself."""
+        try:
+            data = files.read(self._file)
+        except OSError:
+            return []
+        found: list[Checkpointed] = []
+        for record in parse_jsonl(data, ""):
+            value = record.value or {}
+            with contextlib.suppress(KeyError, TypeError, ValueError):
+                found.append(
+                    Checkpointed(str(value["at"]), float(value["ms"]), int(value["operations"]), int(value["rows"]))
+                )
+        return found[-limit:]

@@ -13,13 +13,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import translate
-from typing import Any, Literal, TypeVar
+from itertools import chain, repeat
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
+from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
+from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.store.values import Item, Lesson, fact_of
 
 Row = TypeVar("Row")
 Kind = Literal["text", "number", "age", "switch"]
@@ -388,3 +394,199 @@ def ranked(texts: Sequence[str], found: Found, limit: int = 2000) -> list[int]:
         return total
 
     return sorted(found.indexes, key=rank)
+
+
+# What the filter language may ask of items and lessons: the same on a screen, in a command and in a macro.
+
+ITEM_FIELDS: Mapping[str, Kind] = {
+    **FIELDS, "foreign": "switch", "conflict": "switch", "superseded": "switch",
+    "domain": "text", "category": "text", "key": "text",  # of items that are facts
+}  # fmt: skip
+LESSON_FIELDS: Mapping[str, Kind] = {
+    "id": "text", "scope": "text", "session": "text", "source": "text", "age": "age", "hits": "number",
+    "confidence": "number", "enabled": "switch", "faded": "switch", "superseded": "switch",
+}  # fmt: skip
+_OF_FACTS = frozenset({"domain", "category", "key"})
+
+
+def item_field(row: Item, name: str) -> Any:
+    """The value of a field of `ITEM_FIELDS`."""
+    if name == "scope":
+        return {row.scope_type, row.scope_key, scope_of(row)}
+    if name == "age":
+        return row.updated_at
+    if name == "session":
+        return row.session_key
+    if name == "source":
+        return {row.source, source_of(row)}
+    if name == "foreign":
+        return is_foreign(row)
+    if name == "conflict":
+        return "conflict" in row.meta
+    if name == "superseded":
+        return mark_of(row) is not None
+    if name in _OF_FACTS:
+        fact = fact_of(row)
+        return getattr(fact, name) if fact is not None else None
+    return getattr(row, name)
+
+
+def lesson_field(row: Lesson, name: str, effective: Callable[[Lesson], float], faded: Callable[[Lesson], bool]) -> Any:
+    """The value of a field of `LESSON_FIELDS`; `effective`: how sure it is now, `faded`: whether that is too little."""
+    if name == "age":
+        return row.updated_at
+    if name == "session":
+        return row.session_key
+    if name == "confidence":
+        return effective(row)
+    if name == "superseded":
+        return mark_of(row) is not None
+    return faded(row) if name == "faded" else getattr(row, name)
+
+
+def lesson_text(row: Lesson) -> str:
+    """What words are searched in."""
+    return f"{row.trigger}\n{row.better_action}\n{row.bad_action}"
+
+
+def chosen(
+    rows: Sequence[Row],
+    query: str,
+    fields: Mapping[str, Kind],
+    text: Callable[[Row], str],
+    field: Callable[[Row, str], Any],
+) -> list[Row]:
+    """The rows that a filter lets through, as they stand; nothing that is only similar: something is done with them.
+
+    Raises BadInput for a filter of which a part is not understood.
+    """
+    wanted = parsed(query, fields)
+    if not wanted:
+        return list(rows)
+    test = wanted.predicate(field)
+    accept = None if test is None else lambda index: test(rows[index])
+    found = Search([fold(text(row)) for row in rows], wanted, accept, fuzzy=False).run()
+    return [rows[index] for index in found.indexes]
+
+
+def parsed(query: str, fields: Mapping[str, Kind]) -> Filter:
+    """The filter that `query` means. Raises BadInput for one of which a part is not understood."""
+    wanted = parse(query, fields)
+    if wanted.problems:
+        raise BadInput(wanted.problems[0], "--filter", 'like kind:fact scope:telegram:* age:>30d hits:0 "exact" -word')
+    return wanted
+
+
+# Finding words in long texts: the query language of the filters, where in the original text each hit lies, and what
+# stands around it.
+
+Range = tuple[int, int]
+"""Start and end of a hit in characters of a text, end excluded."""
+
+_PLAIN = re.compile(r"[a-z0-9]+")
+EXCERPT = 240
+"""Characters of an excerpt, so that a message of megabytes costs a search no memory."""
+
+
+AROUND = 2
+"""Neighbours on each side of a hit."""
+
+Value = TypeVar("Value")
+
+
+class Neighbour(NamedTuple):
+    """What stands beside a hit: its id in its source, who said it (or ""), when, and its text."""
+
+    id: str
+    role: str
+    timestamp: str
+    text: str
+
+
+class Matcher(NamedTuple):
+    """A query made ready: all `needles` must occur and none of `excluded`, without regard to case or width.
+
+    `precise`: it says exactly what is looked for, by a phrase or by what must not be there.
+    """
+
+    needles: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+    precise: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether the query asks for anything; an empty one finds nothing."""
+        return bool(self.needles)
+
+    def matches(self, text: str) -> bool:
+        """Whether `text` holds what the query asks for."""
+        folded = fold(text)
+        return all(needle in folded for needle in self.needles) and not any(word in folded for word in self.excluded)
+
+    def may_be_in(self, line: bytes) -> bool:
+        """Whether a line of JSON may hold it: false only where it is all ASCII and has not every plain word of it."""
+        if not line.isascii() or b"\\u" in line:  # other letters may be the same without case and width
+            return True
+        folded = line.lower()
+        return all(needle.encode() in folded for needle in self.needles if _PLAIN.fullmatch(needle))
+
+    def ranges(self, text: str) -> tuple[Range, ...]:
+        """Where the needles lie in `text`, in order, overlaps joined; empty where folding moved letters about."""
+        folded, origin = _folded_with_origin(text)
+        found: list[Range] = []
+        for needle in self.needles:
+            at = folded.find(needle)
+            while at >= 0:
+                found.append((origin[at], origin[at + len(needle) - 1] + 1))
+                at = folded.find(needle, at + len(needle))
+        joined: list[Range] = []
+        for start, end in sorted(found):
+            if joined and start <= joined[-1][1]:
+                joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+            else:
+                joined.append((start, end))
+        return tuple(joined)
+
+    def excerpt(self, text: str, width: int = EXCERPT) -> tuple[str, tuple[Range, ...]]:
+        """The part of `text` around its first hit, at most `width` characters and two ellipses, and the hits in it."""
+        ranges = self.ranges(text)
+        if len(text) <= width:
+            return text, ranges
+        start = max(0, min((ranges[0][0] if ranges else 0) - width // 4, len(text) - width))
+        end = start + width
+        shift = start - 1 if start else 0
+        part = ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+        inside = [(max(a, start), min(b, end)) for a, b in ranges if a < end and b > start]
+        return part, tuple((a - shift, b - shift) for a, b in inside)
+
+
+def matcher(query: str) -> Matcher:
+    """The matcher of a query as people type it: words, `"exact phrases"`, `-without`."""
+    parsed = parse(query, {})
+    precise = bool(parsed.phrases or parsed.excluded)
+    return Matcher(parsed.words + parsed.phrases, parsed.excluded, precise)
+
+
+def around(stream: Iterable[Value], many: int = AROUND) -> Iterator[tuple[Value, deque[Value | None]]]:
+    """Each value of a stream with the window that it is in the middle of; None where the stream ends.
+
+    The window is one object that moves on: read it before the next value.
+    """
+    window: deque[Value | None] = deque(repeat(None, 2 * many + 1), maxlen=2 * many + 1)
+    for value in chain(stream, repeat(None, many)):
+        window.append(value)
+        middle = window[many]
+        if middle is not None:
+            yield middle, window
+
+
+def _folded_with_origin(text: str) -> tuple[str, range | list[int]]:
+    """`text` folded character by character, and for each folded character the place it came from."""
+    if text.isascii():
+        return text.lower(), range(len(text))
+    folded: list[str] = []
+    origin: list[int] = []
+    for place, character in enumerate(text):
+        pieces = unicodedata.normalize("NFKC", character).casefold()
+        folded.append(pieces)
+        origin.extend([place] * len(pieces))
+    return "".join(folded), origin

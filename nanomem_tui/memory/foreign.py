@@ -70,9 +70,9 @@ def _facts(path: Path, workspace_id: str) -> list[Raw]:
     stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
     kept = _read.get((path, workspace_id))
     if kept is None or kept[0] != stamps:
-        from nanomem_tui.memory.transfer import facts
+        from nanomem_tui.memory.transfer import crystallized
 
-        found = [{**item._asdict(), "content": item.text} for item in facts.items(path, workspace_id)]
+        found = [{**item._asdict(), "content": item.text} for item in crystallized.items(path, workspace_id)]
         kept = _read[path, workspace_id] = (stamps, found)
     return kept[1]
 

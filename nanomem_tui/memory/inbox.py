@@ -7,19 +7,23 @@ them away, and undo puts either back into the inbox. Must not judge a text; of a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.core.text import counted
-from nanomem_tui.memory import labels
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.text import counted, one_line
+from nanomem_tui.language import secrets
+from nanomem_tui.memory import edits, retention, safety
+from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.known_facts import KnownFacts
-from nanomem_tui.memory.scopes import accepted
+from nanomem_tui.memory.merging import Twins
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, Row, lesson_key
+from nanomem_tui.store.values import Item, Lesson, Row, dumped, lesson_key
 
 
 class Waiting(NamedTuple):
@@ -91,7 +95,7 @@ class Inbox:
             return self._accept(self._named(ids), text)
 
     def _accept(self, found: Sequence[Waiting], text: str | None) -> Operation:
-        from nanomem_tui.memory import forgetting  # and what reads texts: 60 ms, which no list has to wait for
+        from nanomem_tui.memory.turns import wishes  # and what reads texts: 60 ms, which no list has to wait for
 
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(one.id for one in found), "accept them one by one")
@@ -100,10 +104,10 @@ class Inbox:
         items: list[Item] = []
         for one in found:
             row = one.row
-            if isinstance(row, Item) and forgetting.target_of(row):
+            if isinstance(row, Item) and wishes.target_of(row):
                 if text is not None:
                     raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
-                pairs = forgetting.accepted(row, self._store.snapshot.items)
+                pairs = wishes.accepted(row, self._store.snapshot.items)
                 changes += [change_of("item", before, after) for before, after in pairs]
             elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
                 after = _accepted_item(row, text, clock.iso(now), known.expires_at)
@@ -115,9 +119,9 @@ class Inbox:
                 changes.append(change_of("item", row, after))
             else:
                 changes.append(change_of("lesson", row, _accepted_lesson(row, text, clock.iso(now))))
-        from nanomem_tui.memory import mirrors
+        from nanomem_tui.memory import notes
 
-        changes += mirrors.changes(self._store.paths, self._store.settings, items)
+        changes += notes.changes(self._store.paths, self._store.settings, items)
         words = text if text is not None else found[0].text
         return self._perform(new_operation("inbox.accept", f"accept {_told(found, words)}", changes))
 
@@ -191,4 +195,108 @@ def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
 
 
 def _told(found: Sequence[Waiting], words: str) -> str:
-    return labels.told(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
+    return edits.told(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
+
+
+# What an agent proposes to remember through a server: it waits in the inbox, and only a person makes it a memory.
+
+KINDS = tuple(SCOPE_OF_KIND)
+MAX_TEXT, MAX_WHY = 1_000, 300
+"""Characters of a proposal, and of its reason."""
+MOST_WAITING, MOST_AN_HOUR = 50, 20
+"""Proposals that wait at once, and that are made within an hour."""
+SOURCE = "mcp"
+
+
+class Proposed(NamedTuple):
+    """What became of a proposal: the item it is, and whether that was there before (waiting, or remembered)."""
+
+    item: Item
+    known: bool = False
+
+
+class Proposals:
+    """What agents propose in one workspace, for one audience."""
+
+    def __init__(self, store: MemoryStore, perform: Perform, audience: Audience) -> None:
+        self._store = store
+        self._perform = perform
+        self._audience = audience
+        self._twins = Twins(store)
+
+    def add(self, text: str, kind: str = "fact", why: str = "") -> Proposed:
+        """Put a text into the inbox; one that waits already or is remembered is left as it is. A secret is not stored.
+
+        Raises BadInput for a text or kind that cannot be, Refused beyond the caps or for what a person switched off.
+        """
+        words, reason = _checked(text, why)
+        if kind not in KINDS:
+            raise BadInput("unknown kind", one_line(kind, 60), f"one of {', '.join(KINDS)}")
+        with self._store.deciding.alone():
+            self._store.load("item")
+            scope, key = self._scope(kind)
+            twin = self._twins.find(key, words)
+            if twin is not None and not twin.enabled and not is_waiting(twin):
+                raise Refused("a person switched that memory off", "text", "it is for a person to switch it on again")
+            if twin is not None:
+                return Proposed(twin, known=True)
+            self._refuse_floods()
+            item = self._row(words, kind, (scope, key), reason, _held(text, why))
+            label = f"propose {edits.told(item.text)}"
+            self._perform(new_operation("inbox.propose", label, [change_of("item", None, item)], actor="agent"))
+            return Proposed(item)
+
+    def _scope(self, kind: str) -> tuple[str, str]:
+        """Where it would be kept, as what is captured: for the chat or the person; of neither: for everybody."""
+        audience, settings = self._audience, self._store.settings
+        scope = settings.capture_scopes.get(kind) or SCOPE_OF_KIND[kind]
+        if audience.chat_id is None:
+            scope = "global" if audience.sender_id is None or scope == "global" else "user"
+        return scope, key_for(scope, audience, self._store.workspace_id)
+
+    def _refuse_floods(self) -> None:
+        hour_ago = clock.iso(clock.now() - timedelta(hours=1))
+        with self._store.snapshot.lock:
+            ours = [row for row in self._store.snapshot.items.values() if row.source == SOURCE]
+        if sum(not row.is_deleted and not row.enabled and row.waits for row in ours) >= MOST_WAITING:
+            fix = "a person decides first: `nanomem inbox list`"
+            raise Refused(f"{MOST_WAITING} proposals wait in the inbox already", "", fix)
+        if sum(row.created_at > hour_ago for row in ours) >= MOST_AN_HOUR:
+            raise Refused(f"{MOST_AN_HOUR} proposals were made within the last hour", "", "propose less, or later")
+
+    def _row(self, words: str, kind: str, scope: tuple[str, str], reason: str, held: str) -> Item:
+        at = clock.iso(moment := clock.now())
+        item = Item(
+            id=new_key("ltm"),
+            text=words,
+            kind=kind,
+            scope_type=scope[0],
+            scope_key=scope[1],
+            channel=self._audience.channel,
+            chat_id=self._audience.chat_id,
+            sender_id=self._audience.sender_id,
+            importance=0.7,
+            source=SOURCE,
+            meta_json=dumped({"proposed_because": reason} if reason else {}),
+            created_at=at,
+            updated_at=at,
+            expires_at=retention.expires_at(kind, moment, self._store.settings),
+        )
+        why = "proposed by an agent" + (f": {reason}" if reason else "")
+        return waiting(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
+
+
+def _checked(text: str, why: str) -> tuple[str, str]:
+    """The words and the reason as they may be stored, without their secrets. Raises BadInput."""
+    for value, most, where in ((text, MAX_TEXT, "text"), (why, MAX_WHY, "why")):
+        if len(value) > most:
+            raise BadInput(f"{len(value):,} characters", where, f"give at most {most:,}")
+    words = checked(secrets.mask(text), "text")
+    if safety.is_recalled(text):
+        raise BadInput("that was recalled, it is known", "text", "propose only what is new")
+    return words, one_line(checked(secrets.mask(why), "why")) if why.strip() else ""
+
+
+def _held(text: str, why: str) -> str:
+    """What a person should know of the text before anything else: it reads as an order, or held a secret."""
+    return safety.held(text) or safety.held(why)

@@ -7,30 +7,33 @@ that it shows read-only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Actor, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import cap, merging, retention, scopes, superseded
-from nanomem_tui.memory.expected import as_shown
-from nanomem_tui.memory.labels import told
-from nanomem_tui.memory.unsettled import settled
+from nanomem_tui.memory import merging, retention, scopes, superseded
+from nanomem_tui.memory.edits import as_shown, settled, told
+from nanomem_tui.memory.known_facts import KnownFacts
+from nanomem_tui.memory.merging import Twins
+from nanomem_tui.memory.recall.recall import Recall
+from nanomem_tui.memory.safety import normal
+from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item, active, with_value
+from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped, with_value
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
-    from nanomem_tui.memory.compaction import Compaction
-    from nanomem_tui.memory.recall import Recall, Recalled
-    from nanomem_tui.memory.twins import Twins
+    from nanomem_tui.memory.recall.recall import Recalled
+    from nanomem_tui.memory.retention import Compaction
+
 
 MAX_TEXT = 1_000_000
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
@@ -51,7 +54,7 @@ class Items:
 
     @cached_property
     def _twins(self) -> Twins:
-        from nanomem_tui.memory.twins import Twins  # a reading command looks for none
+        from nanomem_tui.memory.merging import Twins  # a reading command looks for none
 
         return Twins(self._store)
 
@@ -164,7 +167,7 @@ class Items:
         about them; without words all of that. Raises BadInput: an unknown scope or kind, a chat or a sender without a
         channel.
         """
-        from nanomem_tui.memory.recall import Question
+        from nanomem_tui.memory.recall.recall import Question
 
         self.known_kind(kind)
         audience = scopes.Audience(channel, chat_id, sender_id)
@@ -216,16 +219,16 @@ class Items:
             updated_at=now,
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
-        from nanomem_tui.memory import said_on  # a reading command reads no dates
+        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        item = said_on.dated(item, self._today())
+        item = times.dated(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:
             return self._confirmed(twin, item)
-        from nanomem_tui.memory import mirrors
+        from nanomem_tui.memory import notes
 
         warnings = self.warnings(item)
-        mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
+        mirrored = notes.changes(self._store.paths, self._store.settings, [item])
         operation = new_operation("items.add", f"add {told(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
@@ -237,9 +240,9 @@ class Items:
             importance=max(twin.importance, item.importance),
             expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
         )
-        from nanomem_tui.memory import said_on  # a reading command reads no dates
+        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        after = said_on.dated(after, self._today())
+        after = times.dated(after, self._today())
         fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
         warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
         label = f"confirm {told(twin.text)}, which is remembered already"
@@ -281,16 +284,16 @@ class Items:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
         after = with_value(row._replace(**fields, updated_at=at, meta_json=settled(row, fields)))
-        from nanomem_tui.memory import said_on  # a reading command reads no dates
+        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        after = said_on.reworded(row, after, self._today())
+        after = times.reworded(row, after, self._today())
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def _today(self) -> str:
         """The day in the agent's zone."""
-        from nanomem_tui.memory import said_on  # a reading command reads no dates
+        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        return said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(self._store.paths))
+        return times.day_of_time(clock.iso(clock.now()), times.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
         """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.
@@ -340,7 +343,7 @@ class Items:
 
     def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
         """What a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates only)."""
-        from nanomem_tui.memory.compaction import compact_items
+        from nanomem_tui.memory.retention import compact_items
 
         limit = self._store.settings.max_items if max_items is None else max_items
         if limit < 0:
@@ -359,7 +362,7 @@ class Items:
         removed, kept = len(plan.removed), len(plan.kept)
         meta = {"removed": removed, "kept": kept, "found": removed + kept}
         label = f"compact: {counted(len(plan.removed), 'item')} removed, {len(plan.kept):,} kept"
-        label += f", more than {cap.BUFFER} times `max_items` ({plan.limit:,})" if actor == "compaction" else ""
+        label += f", more than {retention.BUFFER} times `max_items` ({plan.limit:,})" if actor == "compaction" else ""
         return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
 
     def compact_if_over_cap(self) -> None:
@@ -369,21 +372,21 @@ class Items:
         somebody took back is not made again before there are 1.1 times the items that it met.
         """
         limit, rows, journal = self._store.settings.max_items, self._store.snapshot.items, self._store.journal
-        number = cap.enabled(rows.values()) if cap.is_over(len(rows), limit) else 0
-        if not cap.is_over(number, limit) or cap.waits(self._store, number):
+        number = retention.enabled(rows.values()) if retention.is_over(len(rows), limit) else 0
+        if not retention.is_over(number, limit) or retention.waits(self._store, number):
             return
         last = journal.newest("items.compact", "compaction")
-        if last is not None and last.undone and number <= cap.BUFFER * last.operation.meta.get("found", 0):
+        if last is not None and last.undone and number <= retention.BUFFER * last.operation.meta.get("found", 0):
             return
         removed = len(self.compact_preview(limit).removed)
-        if 2 * removed > number and not cap.is_told(self._store, last):
-            self._perform(cap.notice(cap.Overflow(number, limit, removed)))
+        if 2 * removed > number and not retention.is_told(self._store, last):
+            self._perform(retention.notice(retention.Overflow(number, limit, removed)))
         elif removed:
             self.compact(limit, actor="compaction")
 
     def problems(self) -> list[Problem]:
         """What a person should know of a compaction that a checkpoint is to start, or made in the last days."""
-        return cap.problems(self._store)
+        return retention.problems(self._store)
 
     def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:
         """The items not updated for that many days, by kind and scope; pinned ones stay."""
@@ -436,3 +439,222 @@ def _fraction(value: float) -> float:
     if not 0 <= value <= 1:
         raise BadInput("importance goes from 0 to 1", "--importance")
     return float(value)
+
+
+# -- Editing several items at once, as one operation that one undo takes back -----------------------------------------
+
+
+def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields: Mapping[str, Any]) -> Operation:
+    """Set `fields` of every item of `ids`; rows that are so already stay. Raises what `Items.edit` does."""
+    parts: list[Operation] = []
+
+    def keep(operation: Operation) -> Operation:
+        parts.append(operation)
+        return operation
+
+    items = Items(store, (), keep, lambda: Recall(store, store.settings))
+    for item_id in ids:
+        try:
+            items.edit(item_id, **fields)
+        except NothingToDo:
+            continue
+    if not parts:
+        raise NothingToDo("nothing to change", ", ".join(ids))
+    if len(parts) == 1:
+        return perform(parts[0])
+    values = {name: told(str(value)) if name == "text" else value for name, value in fields.items()}
+    label = f"edit {counted(len(parts), 'item')}: {', '.join(f'{name} {value}' for name, value in values.items())}"
+    return perform(new_operation("items.edit", label, [change for part in parts for change in part.changes]))
+
+
+# Items moved or copied from one scope to another, many of them as one operation that one undo takes back.
+
+Verb = Literal["move", "copy"]
+
+
+class Twin(NamedTuple):
+    """An item that cannot simply go, and the one at the target that stands in its way. `why` in words; `mergeable`:
+    one item can be made of the two."""
+
+    item: Item
+    there: Item
+    why: str
+    mergeable: bool
+
+
+class Plan(NamedTuple):
+    """What a move or copy comes to: items that go, those that are there already, those that something stands in the way
+    of, and those of the ones that go which nobody will see there."""
+
+    verb: Verb
+    scope: Scope
+    goes: tuple[Item, ...]
+    there: tuple[Item, ...] = ()
+    twins: tuple[Twin, ...] = ()
+    unseen: tuple[Item, ...] = ()
+
+    @property
+    def mergeable(self) -> tuple[Twin, ...]:
+        """Those that a merge makes one of."""
+        return tuple(twin for twin in self.twins if twin.mergeable)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know, in sentences without a full stop."""
+        said = [f"{counted(len(self.there), 'item')} already in {self.scope.name}"] if self.there else []
+        same = len(self.mergeable)
+        if same:
+            said.append(f"{counted(same, 'text')} {'is' if same == 1 else 'are'} there already: merging makes one item")
+        said += list(dict.fromkeys(f"stays: {twin.why}" for twin in self.twins if not twin.mergeable))
+        if self.unseen:
+            kinds = ", ".join(sorted({row.kind for row in self.unseen}))
+            said.append(f"nobody will see {counted(len(self.unseen), 'item')} there: {kinds} does not follow a person")
+        return said
+
+
+class Moving:
+    """Moves and copies items of one store."""
+
+    def __init__(self, store: MemoryStore, perform: Perform) -> None:
+        self._store = store
+        self._perform = perform
+        self._twins = Twins(store)
+        self._facts = KnownFacts(store)
+
+    def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
+        """What would become of the items. Raises NotFound, and Refused for one that waits in the inbox."""
+        rows = list({row.id: row for row in map(self._row, ids)}.values())
+        if not rows:
+            raise BadInput("no item is named", verb, "name the items by their ids")
+        goes: list[Item] = []
+        there: list[Item] = []
+        twins: list[Twin] = []
+        arriving: dict[object, Item] = {}
+        for row in rows:
+            if _is_in(row, scope):
+                there.append(row)
+                continue
+            marks = _marks(row, scope)
+            first = next((arriving[mark] for mark in marks if mark in arriving), None)
+            twin = self._twin(row, scope, {one.id for one in rows} if verb == "move" else frozenset())
+            if twin is None and first is not None:
+                twin = _compared(row, first, scope)
+            if twin is not None:
+                twins.append(twin)
+                continue
+            goes.append(row)
+            arriving.update(dict.fromkeys(marks, row))
+        unseen = [row for row in goes if scope.scope_type == "user" and row.kind not in USER_KINDS]
+        return Plan(verb, scope, tuple(goes), tuple(there), tuple(twins), tuple(unseen))
+
+    def do(
+        self, ids: Sequence[str], scope: Scope, verb: Verb = "move", *, merge: bool = False
+    ) -> tuple[Operation, Plan]:
+        """Move or copy the items, as one operation; with `merge` those whose words are there already become one item
+        with those. Raises NothingToDo where nothing can go, with the reason, and what `plan` does."""
+        with self._store.deciding.alone():
+            plan = self.plan(ids, scope, verb)
+            changes, number = self._changes(plan, merge=merge)
+            row = plan.goes[0] if plan.goes else plan.mergeable[0].item
+            what = told(row.text) if number == 1 else counted(number, "item")
+            operation = new_operation(f"items.{verb}", f"{verb} {what} to {scope.name}", changes)
+            return self._perform(operation), plan
+
+    def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
+        """What moves the items, merged where their words are there already, for who performs it. Raises as `do`."""
+        return self._changes(self.plan(ids, scope), merge=True)[0]
+
+    def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
+        if plan.verb == "copy":
+            now = clock.iso(clock.now())
+            changes, number = [self._copy(row, plan.scope, now) for row in plan.goes], len(plan.goes)
+        else:
+            changes, number = self._moves(plan, merge=merge)
+        if not changes:
+            fix = "merge them" if plan.mergeable and plan.verb == "move" else ""
+            raise NothingToDo(plan.notes[0] if plan.notes else f"nothing to {plan.verb}", plan.scope.name, fix)
+        return changes, number
+
+    def _moves(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
+        moved = {row.id: _placed(row, plan.scope) for row in plan.goes}
+        before = {row.id: row for row in plan.goes}
+        merged: dict[str, list[Item]] = {}
+        for twin in plan.mergeable if merge else ():
+            merged.setdefault(twin.there.id, []).append(twin.item)
+            before.setdefault(twin.there.id, twin.there)
+        for key, rows in merged.items():
+            kept = moved.get(key, before[key])
+            moved[key] = merging.merged(kept, [_placed(row, plan.scope) for row in rows])
+        gone = [row for rows in merged.values() for row in rows]
+        changes = [change_of("item", before[key], after) for key, after in moved.items()]
+        changes += [change_of("item", row, row._replace(is_deleted=True)) for row in gone]
+        return changes, len(plan.goes) + len(gone)
+
+    def _copy(self, row: Item, scope: Scope, now: str) -> Change:
+        """A new item of the same words: its own hits and history begin now. Of another scope's sources it says only
+        which item it was copied from."""
+        meta = {name: value for name, value in row.meta.items() if name not in ("merged_from", "aliases", "conflict")}
+        meta["copied_from"] = row.id
+        made = _placed(row, scope)._replace(
+            hits=0, last_accessed_at=None, created_at=now, pinned=False, meta_json=dumped(meta), revision=0
+        )
+        identity = values.identity_of_item(made)
+        key = new_key("ltm") if identity is None else self._free_id(identity)
+        made = made._replace(id=key)
+        return change_of("item", self._store.snapshot.items.get(key), made)
+
+    def _free_id(self, identity: values.Identity) -> str:
+        """The id of the fact there; one of its own where a row that lives has that."""
+        row = self._store.snapshot.items.get(key := values.id_of(identity))
+        return key if row is None or row.is_deleted else new_key("fact")
+
+    def _row(self, item_id: str) -> Item:
+        from nanomem_tui.core.errors import NotFound
+
+        row = self._store.load("item").items.get(item_id)
+        if row is None or row.is_deleted:
+            raise NotFound("no such item", item_id, "see `nanomem memory list`")
+        if row.waits:
+            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
+        return row
+
+    def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> Twin | None:
+        """What stands in the way at the target."""
+        identity = values.identity_of_item(_placed(row, scope))
+        fact = self._facts.get(identity) if identity is not None else None
+        if fact is not None and fact.id != row.id:
+            return _compared(row, fact.item, scope)
+        same = self._twins.find(scope.scope_key, row.text)
+        if same is None or same.id == row.id or (same.id in leaving and not _is_in(same, scope)):
+            return None
+        return _compared(row, same, scope)
+
+
+def _compared(row: Item, there: Item, scope: Scope) -> Twin:
+    if there.waits:
+        return Twin(row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False)
+    if not there.enabled and row.enabled:
+        return Twin(row, there, f"the same text is switched off in {scope.name} ({there.id})", mergeable=False)
+    if normal(row.text) != normal(there.text) and values.identity_of_item(row) is not None:
+        return Twin(row, there, f"the fact has another value in {scope.name} ({there.id})", mergeable=False)
+    if row.kind != there.kind:
+        return Twin(row, there, f"the same text is there as {there.kind} ({there.id})", mergeable=False)
+    return Twin(row, there, f"the same text is already in {scope.name} ({there.id})", mergeable=True)
+
+
+def _is_in(row: Item, scope: Scope) -> bool:
+    """Whether an item is of that scope; what is global under a chat's key is of none."""
+    if scope.scope_type == "global":
+        return row.scope_type == "global" and not row.scope_key.startswith("channel:")
+    return (row.scope_type, row.scope_key) == (scope.scope_type, scope.scope_key)
+
+
+def _placed(row: Item, scope: Scope) -> Item:
+    """The item there. It was not said again by that: `updated_at` stays, so that no older word passes for the newer."""
+    return row._replace(**scope.fields)
+
+
+def _marks(row: Item, scope: Scope) -> list[object]:
+    """By what an item is known at its target: its words, and the fact that it is."""
+    identity = values.identity_of_item(_placed(row, scope))
+    return [normal(row.text), *([identity] if identity is not None else [])]

@@ -14,10 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from nanomem_tui.language import spoken
-from nanomem_tui.memory.groups import is_private
-from nanomem_tui.memory.scope_names import Scope, name_of, of_item, of_key
-from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.visibility import is_unseen
+from nanomem_tui.memory.scopes import Audience, Scope, is_private, is_unseen, name_of, of_item, of_key
 from nanomem_tui.store.values import Item
 
 LeakKind = Literal["names", "private", "group", "unseen"]

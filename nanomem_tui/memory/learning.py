@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -20,10 +20,12 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
-from nanomem_tui.memory.fading import effective, is_weak, weak
+from nanomem_tui.memory import (
+    lessons as memory_lessons,  # what reads words is imported where it is used: a status reads none
+)
+from nanomem_tui.memory.lessons import effective, is_weak, weak
 from nanomem_tui.memory.scopes import said_again
-from nanomem_tui.store.values import Lesson, lesson_key
+from nanomem_tui.store.values import Lesson, Record, dumped, lesson_key
 
 TRIGGER, ACTION = 120, 260
 HEAD = 180
@@ -125,9 +127,9 @@ def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
     before = taught.before
     if before is None or taught.what != "confirmed":
         return taught
-    if before.id not in recurred and efficacy.of(before).verdict != "harmful":
+    if before.id not in recurred and memory_lessons.of(before).verdict != "harmful":
         return taught
-    at = taught.lesson.updated_at if efficacy.is_wish(before) else before.updated_at
+    at = taught.lesson.updated_at if memory_lessons.is_wish(before) else before.updated_at
     return Taught(taught.lesson._replace(confidence=before.confidence, updated_at=at), before, "recurred")
 
 
@@ -136,9 +138,8 @@ def _from_failure(
 ) -> list[Taught]:
     # What a tool gives back is anybody's text, and no list knows all orders: none of its words go into a lesson.
     from nanomem_tui.language import injection
-    from nanomem_tui.memory import advice
 
-    better = advice.better_way(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
+    better = better_way(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
     return _teach(f"tool:{event.tool}:error", "", better, "tool_feedback", lessons, now, session_key, "")
 
 
@@ -150,7 +151,7 @@ def _from_success(
     mine = [
         one for one in lessons
         if one.enabled and one.trigger == trigger and one.session_key == session_key
-        and efficacy.of(one).verdict != "harmful"  # it stands in no block: nothing succeeded for its sake
+        and memory_lessons.of(one).verdict != "harmful"  # it stands in no block: nothing succeeded for its sake
     ]  # fmt: skip
     open_ones = [one for one in mine if _later(one.updated_at, one.last_applied_at)]
     if not open_ones:
@@ -348,7 +349,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 def _shows(lesson: Lesson, session_key: str) -> bool:
     here = lesson.scope == "global" or lesson.session_key == session_key
-    if not (lesson.enabled and not lesson.is_deleted and here and not efficacy.is_withdrawn(lesson)):
+    if not (lesson.enabled and not lesson.is_deleted and here and not memory_lessons.is_withdrawn(lesson)):
         return False
     return not is_about_no_name(lesson)
 
@@ -364,3 +365,106 @@ def is_about_no_name(lesson: Lesson) -> bool:
 def _later(first: str, second: str) -> bool:
     one, two = clock.parse(first), clock.parse(second)
     return one is not None and (two is None or one > two)
+
+
+# The reflection that a lesson learned from a failed tool leaves (seed 003): which tool, with what, what it said, and
+# what follows from it.
+
+KIND = "reflection"
+ARGUMENTS, REFLECTION_HEAD = 500, 400
+"""Characters of the arguments that are kept, and of them those at their beginning."""
+_FAILED = frozenset({"learned", "confirmed", "recurred"})
+
+
+def reflected(
+    event: ToolResult, taught: Taught, known: Callable[[str], Record | None], at: str
+) -> tuple[Record, Taught] | None:
+    """The reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
+    learned from it, or the reflection was deleted. `known` gives a record by its id, deleted ones too."""
+    lesson = taught.lesson
+    if not event.failed or taught.what not in _FAILED or lesson.source != "tool_feedback":
+        return None
+    row = known(str(lesson.meta.get("reflection") or "")) or known(id_of(lesson.key))
+    if row is not None and row.is_deleted:
+        return None
+    meta = {
+        **(row.meta if row else {}),
+        "args": _said(event.arguments, ARGUMENTS, REFLECTION_HEAD),
+        "lesson": lesson.id,
+    }
+    meta |= {"error": error} if (error := _said(event.failed)) else {}
+    times = meta.get("times", 1)
+    meta["times"] = times + 1 if row and isinstance(times, int) else 1
+    first = row or Record(
+        id_of(lesson.key), KIND, event.tool, lesson.better_action, lesson.session_key, "agent", created_at=at
+    )
+    after = first._replace(at=at, updated_at=at, meta_json=dumped(meta))
+    linked = lesson._replace(meta_json=dumped({**lesson.meta, "reflection": after.id}))
+    return after, taught._replace(lesson=linked)
+
+
+def id_of(lesson_key: str) -> str:
+    """The id of the reflection of a lesson that was learned from a tool, also of one that is learned again."""
+    return f"{KIND}_{hashlib.blake2b(lesson_key.encode('utf-8', 'replace'), digest_size=10).hexdigest()}"
+
+
+def _said(text: str, limit: int = ACTION, head: int = HEAD) -> str:
+    """Arguments or an error as they are kept: without secrets, on one line, and none that order a model about."""
+    from nanomem_tui.language import injection, secrets
+
+    return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)
+
+
+# -- What to do better after a tool failed, by the words of the failure (seed 000 §2.5), in English -------------------
+
+LONGEST_PLACE = 120
+"""Characters of a path or an address that a sentence names."""
+
+_ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"(?:\b(?:https?|status|code|error)\b\W{0,3}|^\W*)40[13]\b|"
+            r"\b40[13]\W{0,3}(?:forbidden|unauthori[sz]ed|client error)|"
+            r"^(?=.*https?://).*(?:\b40[13]\b|forbidden|unauthori[sz]ed|access denied)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        "The server refuses access to {what}: give its credentials, or take another source, when calling `{tool}`.",
+    ),
+    (
+        re.compile(
+            r"permission|denied|outside|not allowed|forbidden|unauthori[sz]ed|\b40[13]\b|权限|拒绝", re.IGNORECASE
+        ),
+        "Ensure {what} is inside allowed workspace and has permissions before `{tool}`.",
+    ),
+    (
+        re.compile(r"not found|no such|does not exist|missing|\b404\b|找不到|不存在", re.IGNORECASE),
+        "Check that {what} exists and is readable before calling `{tool}`.",
+    ),
+    (
+        re.compile(r"time(?:d )?[- ]?out|too (?:large|long|many)|limit|out of memory|超时", re.IGNORECASE),
+        "Use smaller scope or lighter parameters when calling `{tool}`.",
+    ),
+    (
+        re.compile(
+            r"invalid|required|missing argument|unexpected|type ?error|value ?error|schema|json|参数", re.IGNORECASE
+        ),
+        "Check the names and types of the parameters before calling `{tool}`.",
+    ),
+    (
+        re.compile(r"connection|network|unreachable|dns|refused|ssl|\b5\d\d\b|网络|连接", re.IGNORECASE),
+        "Check that the address is right and reachable, and retry later, when calling `{tool}`.",
+    ),
+)
+_PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
+
+
+def better_way(tool: str, failure: str, asked: str = "") -> str:
+    """What to do better the next time, by the kind of failure. A place that failed is named where the call asked for it
+    (`asked`, its arguments): another one would send the model wherever the failure says."""
+    places = (place.rstrip(".") for place in _PLACE.findall(failure))
+    place = next((place for place in places if place in asked), "")
+    what = f"`{place[:LONGEST_PLACE]}`" if place else "the target"
+    for pattern, text in _ADVICE:
+        if pattern.search(failure):
+            return text.format(tool=tool, what=what)
+    return f"Read the error of `{tool}` and change the call before trying it again."

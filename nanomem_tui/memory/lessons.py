@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Operation, new_key, new_operation
+from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import fading, superseded
-from nanomem_tui.memory.expected import as_shown
-from nanomem_tui.memory.labels import told
-from nanomem_tui.memory.unsettled import settled
+from nanomem_tui.memory import superseded
+from nanomem_tui.memory.edits import as_shown, settled, told
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Lesson, active, lesson_key
+from nanomem_tui.store.values import Lesson, active, dumped, lesson_key
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.compaction import Compaction
+    from nanomem_tui.memory.retention import Compaction
+
+
+# How sure a lesson is now (seed 000 §2.5): it fades with time since it was last confirmed. Pure; reads no words.
+
+
+def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
+    """The confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
+    moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
+    last = max((moment for moment in moments if moment is not None), default=None)
+    hours = max(0.0, (now - last).total_seconds() / 3600) if last is not None else 0.0
+    return max(0.0, lesson.confidence - hours / settings.lesson_confidence_decay_hours)
+
+
+def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
+    """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
+    moment ago is not below the least by a moment."""
+    return weak(effective(lesson, settings, now), settings)
+
+
+def weak(sure: float, settings: Settings) -> bool:
+    """Whether a lesson of that confidence is not given."""
+    return math.ceil(sure) < settings.min_lesson_confidence
+
 
 EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "session_key")
 SCOPES = ("session", "global")
@@ -80,12 +104,12 @@ class Lessons:
 
     def effective(self, lesson: Lesson) -> float:
         """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
-        return fading.effective(lesson, self._store.settings, clock.now())
+        return effective(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
         """The ids of those that are enabled and not sure enough any more to be given now."""
         now, settings = clock.now(), self._store.settings
-        return frozenset(row.id for row in rows if row.enabled and fading.is_weak(row, settings, now))
+        return frozenset(row.id for row in rows if row.enabled and is_weak(row, settings, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
         """The lesson that is given instead of this one, where it would be given, as it is newer and of the same topic;
@@ -104,7 +128,7 @@ class Lessons:
         """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
         NotFound or BadInput."""
         from nanomem_tui.core.settings import OFF
-        from nanomem_tui.memory import efficacy, learning
+        from nanomem_tui.memory import learning
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
         if not settings.memory_enabled:
@@ -115,12 +139,12 @@ class Lessons:
             return f"waits in the inbox: nanomem inbox accept {row.id}"
         if not row.enabled:
             return f"disabled: nanomem memory lessons enable {row.id}"
-        if efficacy.is_withdrawn(row):
+        if is_withdrawn(row):
             return "it proved harmful"
         if learning.is_about_no_name(row):
             return "the name of its tool is none, so it stands in no block"
-        if fading.is_weak(row, settings, now):
-            sure = fading.effective(row, settings, now)
+        if is_weak(row, settings, now):
+            sure = effective(row, settings, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
             again = f"to confirm it: nanomem memory lessons edit {row.id} --confidence {row.confidence}"
             return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}; {again}"
@@ -227,7 +251,7 @@ class Lessons:
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
         """What a compaction to `max_lessons` would remove; never a disabled lesson."""
-        from nanomem_tui.memory.compaction import compact_lessons
+        from nanomem_tui.memory.retention import compact_lessons
 
         limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
         if limit < 0:
@@ -271,3 +295,116 @@ def _checked(fields: dict[str, Any]) -> dict[str, Any]:
     if "confidence" in fields and not 1 <= fields["confidence"] <= 10:
         raise BadInput("confidence goes from 1 to 10", "--confidence")
     return fields
+
+
+# Whether a lesson helps: how often it stood before the model, whether it was followed, whether the failure came
+# again.
+
+Verdict = Literal["validated", "neutral", "harmful"]
+Outcome = Literal["followed", "recurred", ""]
+
+ENOUGH = 3
+"""Turns that decided something, before a verdict is given."""
+GOOD, BAD = 0.7, 0.3
+"""Share of these turns in which the lesson was followed: from the first on validated, up to the second harmful."""
+
+
+class Efficacy(NamedTuple):
+    """How a lesson fared. `shown`, `followed`, `recurred`: turns; times are UTC ISO, empty for never."""
+
+    shown: int = 0
+    followed: int = 0
+    recurred: int = 0
+    last_shown_at: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the record says: validated, harmful (the failure comes again although it is shown), or neutral."""
+        decided = self.followed + self.recurred
+        if decided < ENOUGH:
+            return "neutral"
+        share = self.followed / decided
+        return "validated" if share >= GOOD else "harmful" if share <= BAD else "neutral"
+
+    def to_json(self) -> dict[str, object]:
+        """The record with its verdict, as `lessons show` prints it."""
+        return {**self._asdict(), "verdict": self.verdict}
+
+
+def of(lesson: Lesson) -> Efficacy:
+    """The record of a lesson; an empty one where there is none that can be read."""
+    if '"efficacy"' not in lesson.meta_json:
+        return Efficacy()
+    body = lesson.meta.get("efficacy")
+    if not isinstance(body, dict):
+        return Efficacy()
+    counts = [body.get(name) for name in ("shown", "followed", "recurred")]
+    shown, followed, recurred = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
+    return Efficacy(shown, followed, recurred, str(body.get("last_shown_at", "")))
+
+
+def is_wish(lesson: Lesson) -> bool:
+    """Whether a lesson is about answers: a person's wish, and no advice about a tool."""
+    return lesson.trigger.startswith("response:")
+
+
+def is_withdrawn(lesson: Lesson) -> bool:
+    """Whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a model
+    does not heed it says nothing against it."""
+    return not is_wish(lesson) and of(lesson).verdict == "harmful"
+
+
+def words(lesson: Lesson) -> str:
+    """The record of a lesson as a person reads it."""
+    record = of(lesson)
+    if not record.shown:
+        return "never shown"
+    counts = f"shown {record.shown:,}, followed {record.followed:,}, recurred {record.recurred:,}"
+    given = "not given any more" if is_withdrawn(lesson) else "given all the same, as a wish"
+    return f"{counts}; {record.verdict}{f', {given}' if record.verdict == 'harmful' else ''}"
+
+
+class Judged(NamedTuple):
+    """A lesson with its new record, as it was, and what happened: followed, recurred, or empty for nothing decided."""
+
+    lesson: Lesson
+    before: Lesson
+    outcome: Outcome
+
+
+def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[Judged]:
+    """The lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in it,
+    whether a call failed."""
+    found = []
+    for lesson in shown:
+        tool = lesson.trigger.removeprefix("tool:").removesuffix(":error")
+        is_about = lesson.trigger.startswith("tool:") and tool in failed
+        outcome: Outcome = "" if not is_about else "recurred" if failed[tool] else "followed"
+        record = of(lesson)
+        record = record._replace(shown=record.shown + 1, last_shown_at=clock.iso(now))
+        found.append(Judged(with_record(lesson, _counted(record, outcome)), lesson, outcome))
+    return found
+
+
+def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[Judged]:
+    """The lessons about answers that stood before the model when it gave the answer before this message. `corrected`:
+    the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers that this
+    chat corrected before; a lesson of all chats that is about anything else is not decided here."""
+    found = []
+    for lesson in shown:
+        if is_wish(lesson) and (lesson.scope == "session" or lesson.trigger in taught):
+            outcome: Outcome = "recurred" if corrected == lesson.trigger else "followed"
+            found.append(Judged(with_record(lesson, _counted(of(lesson), outcome)), lesson, outcome))
+    return found
+
+
+def _counted(record: Efficacy, outcome: Outcome) -> Efficacy:
+    return record._replace(
+        followed=record.followed + (outcome == "followed"), recurred=record.recurred + (outcome == "recurred")
+    )
+
+
+def with_record(lesson: Lesson, record: Efficacy) -> Lesson:
+    """The lesson with another record."""
+    meta = {**lesson.meta, "efficacy": record._asdict()}
+    return lesson._replace(meta_json=dumped(meta))

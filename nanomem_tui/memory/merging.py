@@ -8,11 +8,15 @@ again when they are told once more.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nanomem_tui.language import dates
-from nanomem_tui.memory import retention, said_on
+from nanomem_tui.memory import retention
+from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.safety import normal
+from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, dumped
 
 MOST = 200
@@ -31,7 +35,7 @@ def merged(kept: Item, others: Sequence[Item]) -> Item:
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
     recalled = [row.last_accessed_at for row in rows if row.last_accessed_at]
-    kept = said_on.dated(kept, said_on.day_said(kept)) if dates.has_relative(kept.text) else kept
+    kept = times.dated(kept, times.day_said(kept)) if dates.has_relative(kept.text) else kept
     return kept._replace(
         hits=sum(row.hits for row in rows),
         created_at=oldest.created_at,
@@ -88,3 +92,56 @@ def _entry(row: Item, kept: Item) -> dict[str, Any]:
 
 def _print(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+# Which item is the same memory as a text: by scope and by the words without width, case and marks, its own or those
+# of an item that was merged into it.
+
+
+class Twins:
+    """The items of one store by scope key; texts are folded where they are first compared."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._snapshot = store.snapshot
+        self._changed: set[str] | None = None
+        self._places: dict[str, str] = {}
+        self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
+
+    def find(self, scope_key: str, text: str) -> Item | None:
+        """The item of that scope that says the same; an enabled one before a disabled one, one with these very words
+        before one that was merged with such, never a deleted one."""
+        wanted = normal(text)
+        with self._snapshot.lock:
+            self._update()
+            folded = self._scopes.get(scope_key, {})
+            found: Item | None = None
+            best = (False, False)
+            for key, known in folded.items():
+                item = self._snapshot.items[key]
+                words = known if known is not None else tuple(map(normal, (item.text, *aliases(item))))
+                folded[key] = words
+                if wanted in words and (found is None or (bool(item.enabled), words[0] == wanted) > best):
+                    found, best = item, (bool(item.enabled), words[0] == wanted)
+            return found
+
+    def of_scope(self, scope_key: str) -> list[Item]:
+        """The items of that scope that are not deleted."""
+        with self._snapshot.lock:
+            self._update()
+            return [self._snapshot.items[key] for key in self._scopes.get(scope_key, ())]
+
+    def _update(self) -> None:
+        items = self._snapshot.items
+        if self._changed is None:
+            self._changed = self._snapshot.watch()
+            changed = list(items)
+        else:
+            changed = list(self._changed)
+        self._changed.clear()
+        for key in changed:
+            if (old := self._places.pop(key, None)) is not None:
+                del self._scopes[old][key]
+            item = items.get(key)
+            if item is not None and not item.is_deleted:
+                self._places[key] = item.scope_key
+                self._scopes[item.scope_key][key] = None

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.agents.markdown import daily_note_name, decode
-from nanomem_tui.core import clock
-from nanomem_tui.core.errors import NotFound, Problem
+from nanomem_tui.agents.markdown import daily_note_name, decode, dump_mirror_line
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import NanomemError, NotFound, Problem, from_os_error
 from nanomem_tui.core.files import Parsed, no_files, regular_files
+from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import safe_text
+from nanomem_tui.store.values import Item
 
 MIRRORS = ("episodic", "semantic")
 
@@ -59,7 +67,7 @@ class Notes:
 
     def search(self, query: str, limit: int = 100) -> builtins.list[NoteHit]:
         """The lines that hold every word of `query`, in the order of `list`, at most `limit`."""
-        from nanomem_tui.memory.matching import matcher
+        from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
         if not wanted:
@@ -110,3 +118,197 @@ class Notes:
 def _lines(text: str) -> list[str]:
     """The lines of a text without their ends."""
     return text.replace("\r\n", "\n").split("\n")
+
+
+# Markdown mirrors of what is remembered (seed 001 §4.2): one line an item in `memory/episodic/YYYY-MM-DD.md` and
+# `memory/semantic/{preferences,facts,decisions}.md`.
+
+FOLDERS = ("episodic", "semantic")
+LOOK_BACK = 4_000_000
+"""Bytes at the end of a mirror where a line is looked for before it is appended."""
+WAITING = 1_000
+"""Lines of a mirror that cannot be written that are tried again."""
+_SEMANTIC = {"preference": "preferences", "fact": "facts", "decision": "decisions"}
+
+
+class Line(NamedTuple):
+    """One line of a mirror: its file below `memory/`, the heading that a new file gets, and the line itself."""
+
+    file: str
+    title: str
+    text: str
+
+
+def kept_here(paths: Paths, settings: Settings) -> bool:
+    """Whether this workspace has mirrors: by the setting, or because it keeps them already."""
+    if settings.mirrors != "auto":
+        return settings.mirrors == "on"
+    return any(_is_folder(paths.memory / name) for name in FOLDERS)
+
+
+def line_of(item: Item) -> Line:
+    """The line of an item, in the form of seed 001; characters that a terminal obeys are made visible."""
+    at = clock.parse(item.created_at) or clock.now()
+    text = dump_mirror_line(at, safe_text(item.text)).decode("utf-8").removesuffix("\n")
+    if item.kind in _SEMANTIC:
+        name = _SEMANTIC[item.kind]
+        return Line(f"semantic/{name}.md", name.capitalize(), text)
+    day = f"{at.astimezone(UTC):%Y-%m-%d}"
+    return Line(f"episodic/{day}.md", day, text)
+
+
+def changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
+    """What the operation that adds these items does to the mirrors; nothing where none are kept.
+
+    For items that are new: one that was merged into an item that is there has its line already.
+    """
+    if not kept_here(paths, settings):
+        return []
+    return [
+        Change("mirror", f"{line.file}#{item.id}", None, line._asdict()) for item in items for line in [line_of(item)]
+    ]
+
+
+class MirrorLayer:
+    """The layer `mirror`: a change from nothing to a line appends it, one from a line to nothing takes it out again.
+
+    Only undo takes a line out; deleting an item leaves its line, as in seed 001.
+    """
+
+    name = "mirror"
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._failures: dict[str, Problem] = {}
+        self._waiting: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Nothing is refused here."""
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """False: what a killed process left is finished, because the items are there; a line is written once."""
+        return False
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Append and take out lines, each once; what fails is a problem, and is tried again with what comes next."""
+        for change in changes:
+            value = change.after if change.after is not None else change.before
+            line = _line(value or {})
+            if line is not None:
+                lines = self._waiting.setdefault((line.file, line.title), ([], []))
+                lines[change.after is None].append(line.text)
+                if change.after is not None and line.text in lines[1]:
+                    lines[1].remove(line.text)  # it was to be taken out, and is wanted again
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Write what could not be written before."""
+        by_file, self._waiting = self._waiting, {}
+        for (file, title), (added, removed) in by_file.items():
+            try:
+                self._write(file, title, added, removed)
+            except (NanomemError, OSError) as error:
+                found = error if isinstance(error, NanomemError) else from_os_error(error, "writing a mirror")
+                what = f"the mirror cannot be written ({found.what})"
+                self._failures[file] = Problem(what, f"memory/{file}", fix=found.fix, severity="warning")
+                self._waiting[file, title] = added[-WAITING:], removed[-WAITING:]
+            else:
+                self._failures.pop(file, None)
+
+    def problems(self) -> list[Problem]:
+        """What could not be written."""
+        return list(self._failures.values())
+
+    def _write(self, file: str, title: str, added: Sequence[str], removed: Sequence[str]) -> None:
+        path = self._paths.memory / file
+        if added:
+            for folder in (path.parent.parent, path.parent):
+                if not _is_folder(folder):
+                    if os.path.lexists(folder):
+                        raise NanomemError("not a folder of its own", str(folder), "replace the link by a folder")
+                    atomic.make_folder(folder)
+            _append(path, title, added)
+        if removed and _is_folder(path.parent) and os.path.lexists(path):
+            atomic.settle(path)
+            _take_out(path, removed)
+
+
+def _line(value: object) -> Line | None:
+    """The line in a recorded value; None for what is none, or leads elsewhere."""
+    if not isinstance(value, dict):
+        return None
+    file, title, text = (value.get(name) for name in Line._fields)
+    if not (isinstance(file, str) and isinstance(title, str) and isinstance(text, str)):
+        return None
+    folder, _, name = file.partition("/")
+    fits = folder in FOLDERS and name.endswith(".md") and "/" not in name and not name.startswith(".")
+    return Line(file, title, text) if fits and "\n" not in title + text else None
+
+
+def _append(path: Path, title: str, lines: Sequence[str]) -> None:
+    with _opened(path, os.O_RDWR | os.O_APPEND, atomic.open_owned) as handle:
+        size = os.fstat(handle).st_size
+        start = max(0, size - LOOK_BACK)
+        present = set(_read(handle, start, size).split(b"\n"))
+        fresh = [line for line in dict.fromkeys(lines) if line.encode() not in present]
+        if not fresh:
+            return
+        head = "" if size else f"# {title}\n\n"
+        atomic.append_to(handle, (head + "".join(f"{line}\n" for line in fresh)).encode())
+        os.fsync(handle)  # an operation is done once, and nothing else makes the line again
+        if not size:
+            atomic.sync_folder(path.parent)
+
+
+def _take_out(path: Path, lines: Sequence[str]) -> None:
+    """The file without the last of each of these lines; left as it is when somebody writes it meanwhile.
+
+    Who appends has it open for writing while they wait for the lock, and looks at what they have then.
+    """
+    with _opened(path, os.O_RDWR) as handle:
+        size = os.fstat(handle).st_size
+        data = _read(handle, 0, size)
+        kept = data.split(b"\n")
+        for line in lines:
+            places = [number for number, text in enumerate(kept) if text == line.encode()]
+            if places:
+                del kept[places[-1]]
+        rest = b"\n".join(kept)
+        if rest != data:
+            atomic.write_atomic(path, rest, expected=atomic.sha256(data))
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open) -> Iterator[int]:
+    """The mirror, locked. Raises OSError for a link, NanomemError for what is no file."""
+    while True:
+        made = not os.path.lexists(path)
+        handle = opened(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise NanomemError("not a regular file", str(path), "replace it by a file")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.lstat(path), found):  # else somebody replaced it while we waited
+                    with atomic.gone_unless_written(handle, path) if made else contextlib.nullcontext():
+                        yield handle
+                    return
+        finally:
+            os.close(handle)
+
+
+def _read(handle: int, start: int, end: int) -> bytes:
+    parts = []
+    while start < end and (part := os.pread(handle, end - start, start)):
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder, and no link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False

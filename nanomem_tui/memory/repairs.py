@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents import layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
@@ -21,18 +21,122 @@ from nanomem_tui.agents.layout import session_folders
 from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
-from nanomem_tui.core.errors import Conflict, NanomemError, Problem, from_os_error
+from nanomem_tui.core.errors import Conflict, CorruptDatabase, NanomemError, Problem, from_os_error
 from nanomem_tui.core.files import read_file, regular_files
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import health, health_store, session_mending, session_rescue, store_repairs
-from nanomem_tui.memory.repair import Repair, aside
+from nanomem_tui.memory import doctor
+from nanomem_tui.memory.sessions import repair
 from nanomem_tui.store import operations, purge_marker
 from nanomem_tui.store.files.history import LAYER, file_value
+from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
+
+
+# One thing that the doctor can put right, and the move of a file to the quarantine, which many of them are.
+
+
+def _nothing() -> None:
+    """Do nothing: the changes do it."""
+
+
+class Repair(NamedTuple):
+    """One thing that can be put right: what is wrong where, what is done, and `do`, which does it, and may return in
+    words what it did. `held`: why it has to wait, "" when it need not. `aside`: it touches nothing of what is
+    remembered. `alone`: it changes which memory this is, and tells the log of that itself: nothing else is put right
+    before. `changes`: what it does as changes of an operation, which undo takes back, in place of `do`."""
+
+    what: str
+    where: str
+    how: str
+    do: Callable[[], object] = _nothing
+    held: str = ""
+    aside: bool = False
+    alone: bool = False
+    changes: Callable[[], Sequence[Change]] | None = None
+
+
+def aside(ws: Workspace, path: Path, what: str) -> Repair:
+    """The move of a file to the quarantine; `what`: what is wrong with it."""
+
+    def move() -> None:
+        if path.is_symlink():
+            raise NanomemError("a link, which is not followed", str(path))
+        atomic.quarantine(ws.paths.quarantine, path.name, read_file(path.resolve()))
+        os.unlink(path)
+        atomic.sync_folder(path.parent)
+
+    return Repair(what, ws.paths.relative(path), "it is moved to the quarantine", move)
+
+
+# -- Repairs of our own database that `doctor --fix` makes. The caller makes a backup first ---------------------------
+
+
+def store_repairs(ws: Workspace) -> Iterator[Repair]:
+    """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
+    with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
+        if not ws.store.has_database:
+            return
+    if ws.store.place.has_older_schema():
+        how = "it is brought up to date; of a file a copy is kept"
+        yield Repair("it has an older schema", ws.store.where, how, ws.store.bring_up_to_date)
+        return
+    if ws.store.shows_copy:
+        return
+    from nanomem_tui.store import operations, processes
+    from nanomem_tui.store import recovery as store_recovery
+    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.recovery import LOG
+
+    where = ws.store.where
+    database, recovery = ws.store.writer.database, ws.store.writer.recovery
+    if recovery is not None and isinstance(database, SqliteDatabase):
+        if damaged := list(store_recovery.damage(database)):
+            how = "it is made anew from the newest whole copy and the log"
+            how += "; this file goes to the quarantine" if database.file.exists() else ""
+            yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
+            return
+        if copies := recovery.damaged_copies():
+            what = f"{counted(len(copies), 'copy', 'copies')} of it damaged"
+            how = "made anew; the old goes to the quarantine"
+            yield Repair(what, where, how, recovery.replace_damaged_copies, aside=True)
+        if lines := recovery.unreadable_lines():
+            what, how = f"{counted(len(lines), 'line')} cannot be read", "it is written anew from the database"
+            yield Repair(what, ws.paths.relative(database.file.with_name(LOG)), how, recovery.write_anew, aside=True)
+        if lost := recovery.lost_commits():
+            what = f"it lacks {counted(lost, 'change')} that the log beside it has"
+            yield Repair(what, where, "they are made again", recovery.make_lost_commits_again)
+        if names := store_recovery.missing_indexes(database):
+            how = "they are made anew from their tables"
+            yield Repair(f"lacks index {names[0]}", where, how, partial(store_recovery.make_indexes, database, names))
+    if (server := ws.store.server) is not None and (tables := processes.strays(server)):
+        what = f"tables of one role, which other members may not see: {', '.join(tables)}"
+        how = "they are given to the owner of the schema"
+        yield Repair(what, where, how, partial(processes.give_strays_to_owner, server))
+    for entry in ws.store.unfinished():
+        if entry.state == operations.STUCK:
+            close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
+            yield Repair(half_done(entry.operation), where, "what is there stays", close)
+    if not ws.store.index_state().current:
+        yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
+
+
+def of_work(ws: Workspace) -> Iterator[Repair]:
+    """The newest schema for the records of work."""
+    if ws.tier_database.has_older_schema():
+        how = "they are brought up to date; of a file a copy is kept"
+        what, where = "the records of work have an older schema", ws.tier_database.where
+        yield Repair(what, where, how, ws.tier_database.bring_up_to_date)
+
+
+def half_done(operation: Operation) -> str:
+    """In words: which operation could not be finished, and which files somebody may have changed since."""
+    files = dict.fromkeys(change.key for change in operation.changes if change.layer not in ROW_LAYERS)
+    return f"{operation.label} ({operation.id}) is half done: not all of its files fit it ({', '.join(files)})"
+
 
 REPAIRED = "doctor.repair"
 """The kind of the operation that holds what the doctor changed in files, and that undo takes back."""
@@ -47,7 +151,7 @@ def repairs(ws: Workspace) -> list[Repair]:
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
     every = [
-        *_each(ws, _misplaced, store_repairs.store_repairs, store_repairs.of_work),
+        *_each(ws, _misplaced, store_repairs, of_work),
         *found,
         *_each(ws, _left_behind, _modes),
     ]
@@ -136,12 +240,12 @@ def _why(error: NanomemError | OSError) -> str:
 
 def _misplaced(ws: Workspace) -> Iterator[Repair]:
     """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
-    wrong = health_store.misplaced(ws.paths)
+    wrong = doctor.misplaced(ws.paths)
     if ws.paths.quarantine in wrong:
         return
     for path in wrong:
-        yield aside(ws, path, health_store.MISPLACED)
-    for path, kind in health_store.misplaced_locks(ws.paths).items():
+        yield aside(ws, path, doctor.MISPLACED)
+    for path, kind in doctor.misplaced_locks(ws.paths).items():
         what, do = f"a {kind} lies in the place of a lock", partial(atomic.move_aside, ws.paths.quarantine, path)
         yield Repair(what, ws.paths.relative(path), "it is moved to the quarantine", do)
 
@@ -262,7 +366,7 @@ def _cursors(ws: Workspace) -> Iterator[Repair]:
     given = _bytes(paths.cursor)
     count = parse_cursor(given) or 0
     told = given.decode("utf-8", "replace").strip()[:20]
-    if count > latest + health.REACHED:
+    if count > latest + doctor.REACHED:
         yield _counter(ws, paths.cursor, f"{told} is beyond the last entry ({latest})", latest)
         count = latest
     elif entries and given and count < latest:
@@ -313,24 +417,24 @@ def _sidecars(ws: Workspace) -> Iterator[Repair]:
 
 
 def _locks(ws: Workspace) -> Iterator[Repair]:
-    for problem in health_store.repository(ws.paths, ws.agent()):
+    for problem in doctor.repository(ws.paths, ws.agent()):
         if problem.severity == "error" and problem.where.endswith(".lock"):
             yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _sessions(ws: Workspace) -> Iterator[Repair]:
-    for one in session_rescue.rescues(ws):
+    for one in repair.rescues(ws):
         if not one.refused:
             how = "its file gets the name that the agent looks for"
             if one.joined:
                 how = f"its {counted(one.messages, 'message')} go in front of those that the agent has"
             what = f"the agent does not find session {one.key}"
-            do = partial(session_rescue.rescue, ws, [one.path])
+            do = partial(repair.rescue, ws, [one.path])
             yield Repair(what, ws.paths.relative(Path(one.path)), how, do)
 
 
 def _transcripts(ws: Workspace) -> Iterator[Repair]:
-    for one in session_mending.broken(ws):
+    for one in repair.broken(ws):
         lines = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
         how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
         if not one.lines:
@@ -339,21 +443,21 @@ def _transcripts(ws: Workspace) -> Iterator[Repair]:
         if one.wide:
             lines = "UTF-16 or UTF-32, of which agents read nothing" + (f"; {lines}" if one.lines or one.shared else "")
             how = "it is written as UTF-8; undo brings the file back as it was"
-        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(session_mending.changes, ws, one))
+        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.changes, ws, one))
 
 
 def _left_behind(ws: Workspace) -> Iterator[Repair]:
-    for problem in health.left_behind(ws.paths, ws.layout):
+    for problem in doctor.left_behind(ws.paths, ws.layout):
         if problem.fix == "it can be removed":
             yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _modes(ws: Workspace) -> Iterator[Repair]:
     """Files of ours that others may read, or that we may not write."""
-    wrong = [*health_store.misplaced(ws.paths), *health_store.misplaced_locks(ws.paths)]
+    wrong = [*doctor.misplaced(ws.paths), *doctor.misplaced_locks(ws.paths)]
     for folder, folders, names in os.walk(ws.paths.data):
         folders[:] = [name for name in folders if Path(folder, name) not in wrong]
-        files = [Path(folder, name) for name in health_store.own_names(names)]
+        files = [Path(folder, name) for name in doctor.own_names(names)]
         for path, right in [(Path(folder), 0o700)] + [(path, 0o600) for path in files]:
             mode = os.lstat(path).st_mode
             if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):

@@ -6,22 +6,26 @@ Taking away is a deletion that undo and `restore` bring back. Must not decide wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.core.text import counted
-from nanomem_tui.memory.labels import told
+from nanomem_tui.core.text import counted, normalised
+from nanomem_tui.memory.edits import told
+from nanomem_tui.store import reading
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, Lesson, identity_of_item
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.operations import LogEntry
+
 
 HOUR = timedelta(hours=1)
 KIND = "items.expire"
@@ -171,7 +175,7 @@ def find_deleted(store: MemoryStore, item_id: str) -> Item:
 
 
 def _is_deleted_memory(row: Item) -> bool:
-    from nanomem_tui.memory.forgetting import target_of
+    from nanomem_tui.memory.turns.wishes import target_of
 
     return row.is_deleted and not target_of(row)
 
@@ -194,3 +198,205 @@ def restore(
     changes = [change_of("item", old, new) for old, new in zip(before, after, strict=True)]
     what = told(after[0].text) if len(after) == 1 else counted(len(after), "item")
     return (perform or store.perform)(new_operation("items.restore", f"restore {what}", changes)), after
+
+
+# What a compaction would remove, and why (seed 000 §Compaction strategy). Pure: it decides, it does not remove.
+
+R = TypeVar("R", Item, Lesson)
+
+
+class Compaction(NamedTuple, Generic[R]):
+    """A compaction that is not done yet: what stays and what goes, each with its reason.
+
+    `absorbed`: the hits that a kept row takes over from its removed copies, by id.
+    """
+
+    kept: tuple[R, ...]
+    removed: tuple[tuple[R, str], ...]
+    absorbed: dict[str, int]
+    limit: int
+
+
+def compact_items(items: Iterable[Item], limit: int) -> Compaction[Item]:
+    """Dedupe by normalised text within a scope and kind, newest first, then keep the newest `limit`. Facts of other
+    names (of another domain) are no copies.
+
+    Pinned items stay whatever the cap; disabled ones are neither removed nor counted. `limit` 0 is no cap.
+    """
+    rows = sorted(items, key=lambda row: (row.pinned, row.updated_at, row.id), reverse=True)
+    return _compact(
+        rows,
+        limit,
+        same=lambda row: (row.scope_key, row.kind, normalised(row.text), identity_of_item(row)),
+        fixed=lambda row: not row.enabled,
+        protected=lambda row: row.pinned,
+    )
+
+
+def compact_lessons(lessons: Iterable[Lesson], limit: int) -> Compaction[Lesson]:
+    """The same for lessons; a disabled lesson is never removed."""
+    rows = sorted(lessons, key=lambda row: (row.updated_at, row.id), reverse=True)
+    return _compact(
+        rows,
+        limit,
+        same=lambda row: (row.scope, row.session_key, *_words(row)),
+        fixed=lambda row: not row.enabled,
+        protected=lambda row: False,
+    )
+
+
+def _words(lesson: Lesson) -> tuple[str, str]:
+    return normalised(lesson.trigger), normalised(lesson.better_action)
+
+
+def _compact(
+    rows: list[R],
+    limit: int,
+    *,
+    same: Callable[[R], Hashable],
+    fixed: Callable[[R], bool],
+    protected: Callable[[R], bool],
+) -> Compaction[R]:
+    first: dict[Hashable, str] = {}
+    kept: list[R] = []
+    removed: list[tuple[R, str]] = []
+    absorbed: dict[str, int] = {}
+    counted = 0
+    for row in rows:
+        if fixed(row):
+            kept.append(row)
+            continue
+        copy = first.get(same(row))
+        if copy is not None and not protected(row):
+            removed.append((row, f"same text as {copy}"))
+            absorbed[copy] = absorbed.get(copy, 0) + row.hits
+        elif limit and counted >= limit and not protected(row):
+            removed.append((row, f"older than the newest {limit}"))
+        else:
+            first.setdefault(same(row), row.id)
+            kept.append(row)
+            counted += 1
+    return Compaction(tuple(kept), tuple(removed), absorbed, limit)
+
+
+# What becomes of items beyond the cap of the store (`max_items`): told before, held back for a day, told after.
+
+CAP_KIND = "items.over_cap"
+BUFFER = 1.1
+"""Times the cap that there may be before a checkpoint compacts (seed 000: not at every write)."""
+WAIT = timedelta(days=1)
+"""How long what came at once stays after it was told that it will be compacted."""
+TOLD = timedelta(days=7)
+"""How long what was told, or done, stays in the status."""
+RUNAWAY = 2
+"""Times as many items as were told of, from which nothing waits: something writes in a loop."""
+
+
+class Overflow(NamedTuple):
+    """Items beyond the cap: how many there are or would be, the cap, and how many a compaction would remove."""
+
+    items: int
+    cap: int
+    removed: int
+
+    def line(self) -> str:
+        """What a person is told before it happens, with the setting that prevents it."""
+        return (
+            f"That makes {counted(self.items, 'item')}, more than {BUFFER} times `max_items` ({self.cap:,}):"
+            f" {self.removed:,} of them are compacted away after a day, copies first, then the oldest."
+            f" To keep them: `nanomem config set max_items {_round(self.items)}` (0: no cap)."
+        )
+
+
+def overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int) -> Overflow | None:
+    """What a compaction would remove once these items came; None when it would remove nothing."""
+    rows = {key: row for key, row in present.items() if _counts(row)}
+    before = len(rows)
+    rows.update((row.id, row) for row in coming if _counts(row))
+    if not is_over(len(rows), cap) or len(rows) == before:
+        return None
+    removed = len(compact_items(rows.values(), cap).removed)
+    return Overflow(len(rows), cap, removed) if removed else None
+
+
+def notice(found: Overflow) -> Operation:
+    """The entry of the log that tells what will be compacted; nothing is before `WAIT` is over."""
+    label = (
+        f"{counted(found.items, 'item')}, more than {BUFFER} times `max_items` ({found.cap:,}):"
+        f" {found.removed:,} are compacted away after a day"
+    )
+    return new_operation(CAP_KIND, label, (), actor="compaction", meta=found._asdict())
+
+
+def is_over(items: int, cap: int) -> bool:
+    """Whether so many enabled items are compacted by a checkpoint."""
+    return bool(cap) and items > BUFFER * cap
+
+
+def enabled(items: Iterable[Item]) -> int:
+    """How many items count for the cap."""
+    return sum(map(_counts, items))
+
+
+def waits(store: MemoryStore, items: int) -> bool:
+    """Whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
+    told = store.journal.newest(CAP_KIND, "compaction")
+    if told is None or not _within(told.operation.at, WAIT):
+        return False
+    return items <= RUNAWAY * int(told.operation.meta.get("items", 0))
+
+
+def is_told(store: MemoryStore, since: LogEntry | None) -> bool:
+    """Whether it was told in the last days, and after `since`, that items are beyond the cap."""
+    told = store.journal.newest(CAP_KIND, "compaction")
+    if told is None or not _within(told.operation.at, TOLD):
+        return False
+    return since is None or told.operation.at > since.operation.at
+
+
+def problems(store: MemoryStore) -> list[Problem]:
+    """What the status says of a compaction that is coming, or was made by a checkpoint in the last days.
+
+    Costs one look at the counters where there are no more rows, deleted ones too, than the cap has room for.
+    """
+    with contextlib.suppress(NanomemError):  # whoever reads the items says what is wrong with the database
+        return _problems(store)
+    return []
+
+
+def _problems(store: MemoryStore) -> list[Problem]:
+    cap = store.settings.max_items
+    if not is_over(reading.item_rows(store), cap):
+        return []
+    found: list[Problem] = []
+    done: LogEntry | None = store.journal.newest("items.compact", "compaction")
+    told = store.journal.newest(CAP_KIND, "compaction")
+    if told is not None and done is not None and told.operation.at < done.operation.at:
+        told = None  # that was done
+    if told is not None and _within(told.operation.at, TOLD):
+        number = sum(group[4] for group in reading.item_groups(store) if group[3])
+        if is_over(number, cap):
+            at = clock.parse(told.operation.at)
+            after = clock.iso(at + WAIT)[:16].replace("T", " ") if at is not None else "a day"
+            what = f"{counted(number, 'item')}, more than {BUFFER} times `max_items` ({cap:,}): some {number - cap:,}"
+            fix = f"to keep them: `nanomem config set max_items {_round(number)}` (0: no cap)"
+            found.append(Problem(f"{what} are compacted away after {after} UTC", "items", None, fix, "warning"))
+    if done is not None and not done.undone and _within(done.operation.at, TOLD):
+        fix = f"`nanomem undo {done.operation.id}` brings them back, and they stay; `max_items` is the cap (0: none)"
+        found.append(Problem(f"a checkpoint made this {done.operation.label}", "items", None, fix, "note"))
+    return found
+
+
+def _counts(row: Item) -> bool:
+    return bool(row.enabled and not row.is_deleted)
+
+
+def _within(at: str, time: timedelta) -> bool:
+    moment = clock.parse(at)
+    return moment is not None and clock.now() - moment < time
+
+
+def _round(items: int) -> int:
+    """A cap with room for so many items."""
+    step = int(10 ** max(1, len(str(items)) - 2))
+    return -(-items // step) * step

@@ -13,16 +13,84 @@ chat, or under no name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.groups import is_group, is_private
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import SAID_AGAIN
-from nanomem_tui.store.values import LOCAL_CHANNELS, SCOPE_TYPES, Item, Lesson, chat_of, dumped, is_channel, is_id
+from nanomem_tui.store.values import (
+    KINDS,
+    LOCAL_CHANNELS,
+    SCOPE_TYPES,
+    Item,
+    Lesson,
+    chat_of,
+    dumped,
+    is_channel,
+    is_id,
+)
+
+# Which chats are groups, as far as a channel's ids tell: a private chat has one person in it and the agent.
+
+PRIVATE_CHANNELS = frozenset({"cli", "api", "websocket", "email"})
+"""Channels that have no groups."""
+_PRIVATE_ENDS = ("@s.whatsapp.net", "@c.us", "@lid")
+
+
+def _telegram(chat_id: str) -> bool | None:
+    number = chat_id.partition(":")[0]
+    return number.startswith("-") if number.lstrip("-").isdigit() else None
+
+
+def _whatsapp(chat_id: str) -> bool | None:
+    return True if chat_id.endswith("@g.us") else False if chat_id.endswith(_PRIVATE_ENDS) else None
+
+
+def _feishu(chat_id: str) -> bool | None:
+    return {"oc_": True, "ou_": False}.get(chat_id[:3])
+
+
+def _slack(chat_id: str) -> bool | None:
+    known = len(chat_id) >= 9 and chat_id.partition(":")[0].isalnum() and chat_id[:9].isupper()
+    return {"C": True, "G": True, "D": False}.get(chat_id[0]) if known else None
+
+
+_BY_CHANNEL: Mapping[str, Callable[[str], bool | None]] = MappingProxyType(
+    {"telegram": _telegram, "whatsapp": _whatsapp, "feishu": _feishu, "slack": _slack}
+)
+"""Whether an id is that of a group, by channel; None where it does not tell."""
+
+
+def is_group(channel: str | None, chat_id: str | None, sender_id: str | None) -> bool:
+    """Whether a chat is a group. One without a known sender is private, unless its id tells otherwise."""
+    if not channel or not chat_id or channel in PRIVATE_CHANNELS:
+        return False
+    if chat_id.startswith(("group:", "private:")):
+        return chat_id.startswith("group:")
+    told = _BY_CHANNEL[channel](chat_id) if channel in _BY_CHANNEL else None
+    if told is not None:
+        return told
+    chat = chat_id.partition("@")[0]
+    return bool(sender_id) and not {chat_id, chat} & {sender_id, *str(sender_id).split("|")}
+
+
+def is_of_one(channel: str | None, chat_id: str | None) -> bool:
+    """Whether the id of a chat alone tells that one person writes in it."""
+    tells = _BY_CHANNEL.get(channel or "")
+    return tells is not None and bool(chat_id) and tells(str(chat_id)) is False
+
+
+def is_private(item: Item) -> bool:
+    """Whether an item that follows a person was said in a private chat."""
+    who = item.scope_key.split(":", 3)[-1]
+    return item.chat_id is not None and not is_group(item.channel or item.scope_key.split(":")[1], item.chat_id, who)
+
 
 R = TypeVar("R", Item, Lesson)
 Layer = Literal["chat", "user", "global", "owner"]
@@ -244,3 +312,259 @@ def _id(value: str | None, scope: str, need: str) -> str:
 
         return secrets.mask(value)
     return value
+
+
+# Scopes by the names that people type: `global`, `telegram:42` for a chat, `telegram:@ana` for a person.
+
+HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
+_KEY = re.compile(r"channel:([^:]+):(chat|user):(.+)", re.DOTALL)
+
+
+class Scope(NamedTuple):
+    """One scope: its type, its key, and the channel, chat or sender that it belongs to."""
+
+    scope_type: str
+    scope_key: str
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As people type it."""
+        return name_of(self.scope_type, self.scope_key)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that an item of this scope has."""
+        return self._asdict()
+
+    @property
+    def words(self) -> str:
+        """Who sees it, in words."""
+        if self.scope_type == "global":
+            return "every chat"
+        return f"the chat {self.name}" if self.scope_type == "chat" else f"{self.name}, in every chat"
+
+
+def named(text: str, workspace_id: str) -> Scope:
+    """The scope that a person names, or that a key names. Raises BadInput."""
+    text = text.strip()
+    if text.casefold() == "global":
+        return Scope("global", key_for("global", Audience(), workspace_id))
+    key = _KEY.fullmatch(text)
+    if key is not None:
+        channel, kind, who = key.groups()
+    else:
+        channel, _, who = text.partition(":")
+        kind, who = ("user", who[1:]) if who.startswith("@") else ("chat", who)
+    if not channel or not who:
+        raise BadInput(f"no scope `{text[:80]}`", "scope", f"name it like {HINT}")
+    audience = Audience(channel, None, who) if kind == "user" else Audience(channel, who)
+    return Scope(kind, key_for(kind, audience, workspace_id), *audience)
+
+
+def of_item(item: Item) -> Scope:
+    """The scope of an item, read from its key; one whose key names nobody has neither channel nor chat."""
+    return of_key(item.scope_type, item.scope_key)
+
+
+def of_key(scope_type: str, scope_key: str) -> Scope:
+    """The scope of that type and key."""
+    key = _KEY.fullmatch(scope_key)
+    if key is None or key[2] != scope_type:
+        return Scope(scope_type, scope_key)
+    channel, kind, who = key.groups()
+    return Scope(kind, scope_key, channel, who if kind == "chat" else None, who if kind == "user" else None)
+
+
+def name_of(scope_type: str, scope_key: str) -> str:
+    """A scope as people type it; its key where it has no such name."""
+    if scope_type == "global":
+        return scope_key if scope_key.startswith("channel:") else "global"
+    key = _KEY.fullmatch(scope_key)
+    if key is None or key[2] != scope_type or (scope_type == "chat" and key[3].startswith("@")):
+        return scope_key or scope_type
+    return f"{key[1]}:{'@' if scope_type == 'user' else ''}{key[3]}"
+
+
+def lies_in(scope_type: str, scope_key: str, key: str) -> bool:
+    """Whether what has this scope is of the scope with `key`: what is global may keep the key of where it was said."""
+    is_global = scope_type == "global" and key.startswith("workspace:") and not scope_key.startswith("channel:")
+    return scope_key == key or is_global
+
+
+# -- Who sees which items: every scope with what it holds, and what one asker sees, through which layer ---------------
+
+LAYERS: tuple[Layer, ...] = ("chat", "user", "global", "owner")
+_ORDER = {"global": 0, "chat": 1, "user": 2}
+
+
+class ScopeRow(NamedTuple):
+    """One scope and what it holds: items that live, by kind; how many of them are switched off; how many wait in the
+    inbox beside them; how many no chat sees; lessons of it. `seen_by`: the askers who see it."""
+
+    scope: Scope
+    kinds: Mapping[str, int]
+    disabled: int = 0
+    waiting: int = 0
+    unseen: int = 0
+    lessons: int = 0
+    seen_by: tuple[Audience, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Items that live."""
+        return sum(self.kinds.values())
+
+
+class Sees(NamedTuple):
+    """What one asker sees: how many items through each layer, of which scopes, and how many there are."""
+
+    audience: Audience
+    by_layer: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    total: int
+
+    @property
+    def number(self) -> int:
+        """Items that the asker sees."""
+        return sum(self.by_layer.values())
+
+
+class Groups:
+    """Items counted by all that their visibility depends on, so that 100,000 of them are judged by few examples."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        """`items`: those that are not deleted."""
+        self._counts: Counter[tuple[object, ...]] = Counter()
+        self._examples: dict[tuple[object, ...], Item] = {}
+        for row in items:
+            waits = row.waits
+            key = (row.scope_type, row.scope_key, row.kind, row.chat_id, bool(row.sender_id), bool(row.enabled), waits)
+            self._counts[key] += 1
+            if key not in self._examples:
+                self._examples[key] = row
+
+    def sees(self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Sees:
+        """What an asker sees; the owner sees all. Raises BadInput."""
+        layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
+        by_layer, by_scope, total = Counter[str](), Counter[str](), 0
+        for key, number in self._counts.items():
+            example = self._examples[key]
+            if not example.enabled:
+                continue
+            total += number
+            layer = layer_of(example)
+            if layer is not None:
+                by_layer[layer] += number
+                by_scope[of_key(example.scope_type, example.scope_key).name] += number
+        ordered: dict[str, int] = {name: by_layer[name] for name in LAYERS if by_layer[name]}
+        return Sees(audience, ordered, dict(by_scope), total)
+
+    def matrix(
+        self,
+        askers: Sequence[Audience],
+        lessons: Iterable[Lesson] = (),
+        *,
+        with_global: bool = True,
+        private_in_groups: Collection[str] = (),
+    ) -> list[ScopeRow]:
+        """Every scope with what it holds, global first, then chats, then persons, each by name."""
+        kinds: dict[tuple[str, str], Counter[str]] = {}
+        other: dict[tuple[str, str], Counter[str]] = {}
+        for key, number in self._counts.items():
+            example = self._examples[key]
+            place = _place(example.scope_type, example.scope_key)
+            of_kind, of_place = kinds.setdefault(place, Counter()), other.setdefault(place, Counter())
+            if example.waits:
+                of_place["waiting"] += number
+                continue
+            of_kind[example.kind] += number
+            of_place["disabled"] += 0 if example.enabled else number
+            of_place["unseen"] += number if is_unseen(example) else 0
+        taught = Counter(_place_of(lesson) for lesson in lessons)
+        for place in taught:
+            kinds.setdefault(place, Counter())
+            other.setdefault(place, Counter())
+        seen = self._seen_by(askers, with_global=with_global, private_in_groups=private_in_groups)
+        rows = [
+            ScopeRow(of_key(*place), _in_order(kinds[place]), found["disabled"], found["waiting"], found["unseen"],
+                     taught[place], tuple(seen.get(place, ())))
+            for place, found in other.items()
+        ]  # fmt: skip
+        return sorted(rows, key=lambda row: (_ORDER.get(row.scope.scope_type, 3), row.scope.name))
+
+    def _seen_by(
+        self, askers: Sequence[Audience], *, with_global: bool, private_in_groups: Collection[str]
+    ) -> dict[tuple[str, str], dict[Audience, None]]:
+        found: dict[tuple[str, str], dict[Audience, None]] = {}
+        examples = [one for one in self._examples.values() if one.enabled]
+        for audience in askers:
+            layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
+            for example in examples:
+                if layer_of(example) is not None:
+                    found.setdefault(_place(example.scope_type, example.scope_key), {})[audience] = None
+        return found
+
+
+def is_unseen(item: Item) -> bool:
+    """Whether no chat and no person sees an item, whoever asks: its scope contradicts itself, or its kind does not
+    follow a person."""
+    return _unseen(item.scope_type, item.scope_key, item.kind, item.chat_id, item.sender_id)
+
+
+@lru_cache(4096)
+def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sender_id: str | None) -> bool:
+    scope = of_key(scope_type, scope_key)
+    if scope_type == "global":
+        return scope_key.startswith("channel:")
+    example = Item("", "", kind, scope_type, scope_key, scope.channel, chat_id, sender_id)
+    chat = chat_id if scope_type == "user" else scope.chat_id
+    try:
+        return scope.channel is None or layers(Audience(scope.channel, chat, scope.sender_id))(example) is None
+    except BadInput:
+        return True
+
+
+def _place(scope_type: str, scope_key: str) -> tuple[str, str]:
+    """All that every chat sees is one scope, whichever agent gave it its key."""
+    whole = scope_type == "global" and not scope_key.startswith("channel:")
+    return (scope_type, "") if whole else (scope_type, scope_key)
+
+
+def _place_of(lesson: Lesson) -> tuple[str, str]:
+    if lesson.scope == "global":
+        return "global", ""
+    channel, colon, chat = lesson.session_key.partition(":")
+    return ("chat", f"channel:{channel}:chat:{chat}") if colon and chat else ("session", lesson.session_key)
+
+
+def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    known = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
+    return known | {kind: counts[kind] for kind in sorted(counts) if kind not in known and counts[kind]}
+
+
+# -- How the scope and the source of an item read. Pure and light: the frame before the app draws with it -------------
+
+FOREIGN = "foreign:"
+
+
+def is_foreign(item: Item) -> bool:
+    """Whether the item lies in another system's database."""
+    return item.source.startswith(FOREIGN)
+
+
+def scope_of(item: Item) -> str:
+    """A scope as people say it: `global`, `telegram:42`, `telegram:@7` for a user."""
+    if item.scope_type == "global":
+        return "global"
+    channel, _, who = item.scope_key.removeprefix("channel:").partition(f":{item.scope_type}:")
+    if who:
+        return f"{channel}:{'@' if item.scope_type == 'user' else ''}{who}"
+    return item.scope_key or item.scope_type
+
+
+def source_of(item: Item) -> str:
+    """Where an item came from, short."""
+    return item.source.removeprefix(FOREIGN)

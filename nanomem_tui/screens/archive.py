@@ -11,7 +11,7 @@ from nanomem_tui.agents.archive import marks
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.history_changes import KEEP
+from nanomem_tui.memory.sessions.archive_changes import KEEP
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
@@ -21,7 +21,7 @@ from nanomem_tui.widgets.toast import say
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
+    from nanomem_tui.memory.sessions.archive_changes import HistoryCompaction, Migration
     from nanomem_tui.workspace import Workspace
 
 

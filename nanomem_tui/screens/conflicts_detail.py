@@ -88,7 +88,7 @@ class OneSide:
 
 def given(row: Row) -> str:
     """What an agent would get of a row: the line of its block."""
-    from nanomem_tui.memory import prompt
+    from nanomem_tui.memory.turns import prompt
 
     return prompt.item_line(row) if isinstance(row, Item) else prompt.lesson_line(row)
 

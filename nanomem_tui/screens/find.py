@@ -20,8 +20,8 @@ from textual.worker import get_current_worker
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
-from nanomem_tui.memory.conversations import Told, nearest_wanted
-from nanomem_tui.memory.matching import Matcher, Neighbour, Range, matcher
+from nanomem_tui.memory.filters import Matcher, Neighbour, Range, matcher
+from nanomem_tui.memory.recall.conversations import Told, nearest_wanted
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document

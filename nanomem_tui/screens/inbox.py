@@ -18,7 +18,7 @@ from nanomem_tui.curation.progress import Progress
 from nanomem_tui.curation.queue import HELD
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.forgetting import target_of
+from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import LISTED, MANY, SAID
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.curation.values import KINDS, Decision, Evidence, Finding
-from nanomem_tui.memory.forgetting import target_of
+from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.screens.rows import when
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.item_words import scope_of
-from nanomem_tui.memory.scopes import Audience, key_for
+from nanomem_tui.memory.scopes import Audience, key_for, scope_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.form import FormField
 

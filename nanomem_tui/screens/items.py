@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory import retention, superseded, unsettled
-from nanomem_tui.memory.fields import ITEM_FIELDS, item_field
-from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.item_words import FOREIGN, is_foreign, scope_of
+from nanomem_tui.memory import edits, retention, superseded
+from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
+from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.screens.merged_detail import FIELDS, merged_blocks
@@ -162,7 +161,7 @@ class ItemsScreen(RowsScreen[Item]):
             said.append(Body("Pinned: no compaction removes it (p lets it go).", "accent"))
         if self.foreign(row):
             said.append(Body(f"A row of {row.source.removeprefix(FOREIGN)}: it can be read here, not changed.", "warn"))
-        if lines := unsettled.unsettled_lines(row):
+        if lines := edits.unsettled_lines(row):
             said += [Body(line, "bad") for line in lines]
             said.append(Body("e edits it to what is true and settles this.", "dim"))
         return said
@@ -204,7 +203,7 @@ class ItemsScreen(RowsScreen[Item]):
 
     def do_fields(self) -> None:
         """Set kind, importance and scope of the row or of the selected ones, as one change."""
-        from nanomem_tui.memory.bulk import edit_items
+        from nanomem_tui.memory.items import edit_items
         from nanomem_tui.screens.item_fields import fields_of, read_fields
         from nanomem_tui.widgets.form import FormScreen
 

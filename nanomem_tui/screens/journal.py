@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory import unsettled
+from nanomem_tui.memory import edits
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.records import RecordsScreen
 from nanomem_tui.screens.rows import when
@@ -79,7 +79,7 @@ class JournalScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """The entry, the others of its day, its fields, and what it has been through."""
         blocks: list[Block] = [Spans(((row.about, "heading"),)), Body(row.text)]
-        blocks += [Body(line, "bad") for line in unsettled.unsettled_lines(row)]
+        blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
         same = [one for one in self.ws.journal.entries() if one.about == row.about and one.id != row.id]
         if same:
             blocks.append(Heading(f"The same day: {counted(len(same), 'more', 'more')}"))

@@ -12,7 +12,7 @@ from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Kind
-from nanomem_tui.memory.item_words import scope_of
+from nanomem_tui.memory.scopes import scope_of
 from nanomem_tui.screens import fact_form
 from nanomem_tui.screens.forms import Typed, ask_fields
 from nanomem_tui.screens.knowledge_detail import Neighbour, Shown, Valued, heading_parts, parts_of

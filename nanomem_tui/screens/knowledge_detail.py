@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
-from nanomem_tui.facts.facts import NO_DOMAIN
-from nanomem_tui.facts.value_history import Value
-from nanomem_tui.memory import retention, unsettled
-from nanomem_tui.memory.item_words import scope_of
+from nanomem_tui.memory import edits, retention
+from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
+from nanomem_tui.memory.scopes import scope_of
 from nanomem_tui.screens.nearness import Near
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
@@ -155,7 +154,7 @@ def _head(fact: Fact) -> list[Block]:
     blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
     if not row.enabled:
         blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
-    blocks += [Body(line, "bad") for line in unsettled.unsettled_lines(row)]
+    blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
     blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
     return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
 

@@ -11,8 +11,8 @@ from typing import Any
 from textual import on
 
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.facts.facts import NO_DOMAIN
-from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
+from nanomem_tui.memory.facts.facts import NO_DOMAIN
+from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
 from nanomem_tui.screens.item_columns import sign_of
 from nanomem_tui.screens.knowledge_detail import Valued
 from nanomem_tui.screens.knowledge_tree import Entry, Group, Places, fact_in, name_of, tree, value_of, where_of

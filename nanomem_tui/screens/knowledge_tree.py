@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from nanomem_tui.core.text import counted, normalised
-from nanomem_tui.facts.facts import NO_DOMAIN
+from nanomem_tui.memory.facts.facts import NO_DOMAIN
 from nanomem_tui.store.values import Fact
 from nanomem_tui.widgets.signs import Glyphs
 from nanomem_tui.widgets.tree_table import Node

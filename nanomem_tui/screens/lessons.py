@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.memory import efficacy, superseded, unsettled
-from nanomem_tui.memory.fields import LESSON_FIELDS, lesson_field, lesson_text
-from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory import edits, lessons, superseded
+from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
 from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.screens.text_form import TextForm
@@ -126,10 +125,10 @@ class LessonsScreen(RowsScreen[Lesson]):
         elif newer := self.ws.lessons.newer(row):
             told = f"Older: of {row.trigger} the agent is told “{newer.better_action}”, which is newer."
             blocks.append(Body(told, "warn"))
-        blocks += [Body(line, "bad") for line in unsettled.unsettled_lines(row)]
+        blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
         if row.meta.get("reflection"):
             blocks.append(Body("It follows from a reflection on a tool that failed; o goes there.", "dim"))
-        sure, record = self._confidence(row), efficacy.of(row)
+        sure, record = self._confidence(row), lessons.of(row)
         named = (
             ("sure", f"{sure:.1f} of 10 now; {row.confidence} when it was last confirmed"),
             ("hits", f"{row.hits:,}"),
@@ -140,7 +139,7 @@ class LessonsScreen(RowsScreen[Lesson]):
             ("learned", when(row.created_at)),
             ("updated", when(row.updated_at)),
             ("applied", when(row.last_applied_at) if row.last_applied_at else "never"),
-            ("helps", efficacy.words(row)),
+            ("helps", lessons.words(row)),
             ("last shown", when(record.last_shown_at) if record.last_shown_at else ""),
             ("promoted", row.promoted_global_key),
             ("id", row.id),

@@ -13,7 +13,7 @@ from nanomem_tui.widgets.document import Block, Body, Spans
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.repair import Repair
+    from nanomem_tui.memory.repairs import Repair
     from nanomem_tui.screens.status import StatusScreen
     from nanomem_tui.store.backup import Made
     from nanomem_tui.workspace import Workspace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.curation.rewinding import words_of
-from nanomem_tui.memory.scope_names import of_item
+from nanomem_tui.memory.scopes import of_item
 from nanomem_tui.screens.moments_detail import difference_blocks
 from nanomem_tui.screens.recall_pick import PickScreen
 from nanomem_tui.screens.rows import SAID

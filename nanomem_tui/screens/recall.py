@@ -15,8 +15,8 @@ from textual.app import ComposeResult
 
 from nanomem_tui.conditions import Context
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.by_meaning import is_wanted
-from nanomem_tui.memory.scoring import PROFILES
+from nanomem_tui.memory.recall.meaning import is_wanted
+from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.screens.recall_bar import AskBar
 from nanomem_tui.screens.recall_rows import (
     Asked,
@@ -38,7 +38,7 @@ from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.regressions import Checked
+    from nanomem_tui.memory.recall.regressions import Checked
     from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.screens.recall_pick import Asker
     from nanomem_tui.store.values import Item
@@ -355,7 +355,7 @@ def _item(ws: Workspace, item_id: str) -> Item | None:
 
 def _save(ws: Workspace, asked: Asked, expect: Sequence[str]) -> bool:
     """Save the question; False when it is saved already."""
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     path = regressions.saved_file(ws.paths.data, ws.id)
     question = asked.question._replace(profile=None, weights=None)
@@ -366,7 +366,7 @@ def _save(ws: Workspace, asked: Asked, expect: Sequence[str]) -> bool:
 
 
 def _check(ws: Workspace) -> list[Checked]:
-    from nanomem_tui.memory import regressions
+    from nanomem_tui.memory.recall import regressions
 
     saved = regressions.load(regressions.saved_file(ws.paths.data, ws.id))
     return regressions.check(saved, ws.recall.ask, ws.recall.why_not)

@@ -15,7 +15,7 @@ from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.preview import Preview
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.regressions import Checked
+    from nanomem_tui.memory.recall.regressions import Checked
 
 
 class CheckedScreen(Dialog[None]):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.tokens import query_words, tokens
-from nanomem_tui.memory import prompt
-from nanomem_tui.memory.questions import REPLY_WEIGHT
+from nanomem_tui.memory.recall.questions import REPLY_WEIGHT
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.screens.recall_rows import Answer, RecallRow, share
 from nanomem_tui.screens.rows import when
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
@@ -20,8 +20,8 @@ from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.injections import Injected
-    from nanomem_tui.memory.turn_values import Begun
+    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.values import Begun
 
 MARKED = 4_000  # characters of an item in which matched words stand out
 METER = 8  # cells of the bar of a part

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.given import Given, given_of
+from nanomem_tui.memory.turns.injections import Given, given_of
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.recall_rows import audience_words
 from nanomem_tui.screens.rows import when
@@ -24,7 +24,7 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.memory.turns.injections import Injected
     from nanomem_tui.screens.recall import RecallScreen
     from nanomem_tui.screens.wal import WalScreen
     from nanomem_tui.workspace import Workspace

@@ -16,8 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from nanomem_tui.core.errors import BadInput, in_words
-from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.sessions.imported import BESIDE
 from nanomem_tui.screens.listing import Listing, View
 from nanomem_tui.screens.recall_rows import audience_words
 from nanomem_tui.screens.rows import age_of

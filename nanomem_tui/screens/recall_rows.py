@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.times_asked import names_time
-from nanomem_tui.memory.fusion import weights_of
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall.recall import Question
+from nanomem_tui.memory.recall.scoring import weights_of
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.turn_values import message
+from nanomem_tui.memory.turns.values import message
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.turn_values import Begun
+    from nanomem_tui.memory.turns.values import Begun
     from nanomem_tui.workspace import Workspace
 
 Where = Literal["given", "cut", "chosen", "rule"]

@@ -15,8 +15,8 @@ from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Perform
-    from nanomem_tui.memory.recovery import Recovery
-    from nanomem_tui.memory.wal import OpenTurn
+    from nanomem_tui.memory.turn_log import OpenTurn
+    from nanomem_tui.memory.turns.keeping import Recovery
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -34,10 +34,10 @@ class Planned(NamedTuple):
 
 def taken(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
     """Recover the unfinished turns of these sessions by `perform`. Raises NothingToDo, and the store's errors."""
-    from nanomem_tui.memory import recovery
+    from nanomem_tui.memory.turns import keeping
 
     turns = [turn for turn in ws.wal.check() if turn.session_key in keys]
-    return recovery.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
+    return keeping.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
 
 
 def plan(ws: Workspace, keys: Collection[str]) -> Planned:

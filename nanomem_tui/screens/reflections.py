@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.memory import unsettled
+from nanomem_tui.memory import edits
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.records import RecordsScreen
 from nanomem_tui.screens.rows import when
@@ -84,7 +84,7 @@ class ReflectionsScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """What follows, what failed and how, the lesson, its fields, and what it has been through."""
         blocks: list[Block] = [Heading("Insight"), Body(row.text, "good")]
-        blocks += [Body(line, "bad") for line in unsettled.unsettled_lines(row)]
+        blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
         blocks += [Heading("Tool"), Body(row.about, "accent")]
         if args := _meta(row, "args"):
             blocks += [Heading("Arguments"), Body(args, keep=True)]

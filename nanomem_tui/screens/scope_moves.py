@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory.moving import Plan, Verb
-from nanomem_tui.memory.scope_names import HINT, Scope, named
+from nanomem_tui.memory.items import Plan, Verb
+from nanomem_tui.memory.scopes import HINT, Scope, named
 from nanomem_tui.screens.recall_pick import PickScreen
 from nanomem_tui.screens.rows import LISTED, MANY, SAID
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory import session_files, session_parts
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.sessions import files
+from nanomem_tui.memory.sessions import sessions as sessions_sessions
 from nanomem_tui.screens.consolidating import Consolidating
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.parts_screen import PartsScreen
@@ -25,7 +26,7 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo
+    from nanomem_tui.memory.sessions.sessions import SessionCompaction, SessionInfo
     from nanomem_tui.screens.items import ItemsScreen
     from nanomem_tui.workspace import Workspace
 
@@ -133,7 +134,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
             title.append((f"{counted(memories, 'memory', 'memories')} (o)", "good"))
         try:
             start = self._start_of(row)
-            many = session_parts.AT_ONCE if start is not None else None
+            many = sessions_sessions.AT_ONCE if start is not None else None
             session, total = ws.sessions.part(row.key, row.path, start, many)
         except NanomemError as error:
             said = Body(f"This transcript cannot be shown: {error.line()}", "bad")
@@ -149,9 +150,9 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
     def _start_of(self, row: SessionInfo) -> int | None:
         """Where what is shown of a long conversation begins: at its end, unless a message before that is asked for."""
         key, index = self._around
-        if row.size <= session_files.WHOLE or key != row.key or index >= row.messages - session_parts.AT_ONCE:
+        if row.size <= files.WHOLE or key != row.key or index >= row.messages - sessions_sessions.AT_ONCE:
             return None
-        return max(0, index - session_parts.AT_ONCE // 2)
+        return max(0, index - sessions_sessions.AT_ONCE // 2)
 
     def show_detail(self, detail: Any) -> None:
         """From its end; the place stays when it is the same session that went on."""

@@ -18,7 +18,7 @@ from nanomem_tui.widgets.plots import bars, sparkline
 from nanomem_tui.widgets.signs import Glyphs
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.memory.turns.injections import Injected
 
 DAYS = 60  # with turns, the last ones, that are plotted
 CAPTURED = (

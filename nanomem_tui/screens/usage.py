@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from textual.widget import Widget
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.facts.usage import BY, By, Sum, Used, total
+from nanomem_tui.memory.facts.usage import BY, By, Sum, Used, total
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.usage_plot import Drawn, UsagePane, money_of
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.facts.usage import Sum, Used, total
+from nanomem_tui.memory.facts.usage import Sum, Used, total
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.plots import bars

@@ -23,7 +23,7 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
-    from nanomem_tui.memory.wal import WalInfo
+    from nanomem_tui.memory.turn_log import WalInfo
 
 SHOWN_PROBLEMS = 20
 

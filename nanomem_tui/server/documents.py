@@ -11,8 +11,8 @@ from typing import NamedTuple
 from nanomem_tui.core import errors
 from nanomem_tui.core.settings import OFF
 from nanomem_tui.core.text import one_line
-from nanomem_tui.memory import prompt
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.workspace import Workspace
 
 MEDIA = "text/markdown"

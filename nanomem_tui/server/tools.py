@@ -13,13 +13,15 @@ from nanomem_tui.attach.tool import NOTHING
 from nanomem_tui.core import errors
 from nanomem_tui.core.settings import OFF
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.facts.search import LIMIT, Answer, Found
 from nanomem_tui.language import dates
-from nanomem_tui.memory import prompt, proposing, said_on
-from nanomem_tui.memory.proposing import Proposals
-from nanomem_tui.memory.questions import Question
+from nanomem_tui.memory import inbox
+from nanomem_tui.memory.facts.search import LIMIT, Answer, Found
+from nanomem_tui.memory.inbox import Proposals
+from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, layers
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.server import arguments
 from nanomem_tui.server.arguments import Arguments
 from nanomem_tui.server.declared import (
@@ -147,8 +149,8 @@ class Tools:
         return self._fenced(map(_passage, hits), budget=REFERENCE)
 
     def _propose(self, given: Arguments) -> str:
-        text = arguments.text_argument(given, "text", proposing.MAX_TEXT)
-        why = arguments.text_argument(given, "why", proposing.MAX_WHY)
+        text = arguments.text_argument(given, "text", inbox.MAX_TEXT)
+        why = arguments.text_argument(given, "why", inbox.MAX_WHY)
         made = self._proposals.add(text, arguments.text_argument(given, "kind", MAX_NAME) or "fact", why)
         if made.known and made.item.enabled:
             return "That is remembered already."
@@ -188,11 +190,11 @@ def _line(found: Found, zone: tzinfo | None) -> str:
     """One result: where it is filed or what it is, its words, from when, and how near it is. `zone`: the agent's."""
     fact = found.fact
     filed = (fact.domain, fact.category, fact.sub_category) if fact is not None else (found.item.kind,)
-    about = [said_on.last_said(found.item, zone)]
+    about = [times.last_said(found.item, zone)]
     if found.how == "meaning" and found.distance is not None:
         about.append(f"distance {found.distance:.2f}")
     place = " / ".join(_short(name) for name in filed if name)
-    text = dates.annotated(found.text, said_on.day_said(found.item, zone))
+    text = dates.annotated(found.text, times.day_said(found.item, zone))
     return f"- [{place}] {_short(text, LINE)} ({', '.join(filter(None, about))})"
 
 

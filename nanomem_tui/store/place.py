@@ -65,9 +65,7 @@ class Place:
     def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
         """What changes the database. Beside a file lie its copies and its log."""
         from nanomem_tui.store.engine import SqliteDatabase
-        from nanomem_tui.store.processes import Writers
         from nanomem_tui.store.recovery import Recovery
-        from nanomem_tui.store.store import Store
 
         database = SqliteDatabase(self._paths.database)
         recovery = Recovery(database, self._paths.copies, self._paths.quarantine)
@@ -122,8 +120,6 @@ class Place:
     def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
         """A private copy of either, taken over or migrated, for who only reads. `files`: the rows of the agent's own
         files."""
-        from nanomem_tui.store import migrations, takeover
-
         if self.has_older_schema():
             what = "the database has an older schema; what is shown comes from a copy"
             fix = "the next change, or `nanomem doctor --fix`, brings it up to date"
@@ -135,7 +131,6 @@ class Place:
 
     def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
         """Take the first edition over, and bring an older schema to the newest; what a file was is kept."""
-        from nanomem_tui.store import migrations, takeover
         from nanomem_tui.store.engine import SqliteDatabase
 
         is_first = self.is_first_edition()

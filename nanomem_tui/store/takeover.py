@@ -34,7 +34,7 @@ from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import copying, engine, first_edition, models, operations, reading, rows, search, store
 from nanomem_tui.store.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
-from nanomem_tui.store.engine import LOCK as engine_LOCK
+from nanomem_tui.store.engine import LOCK as ENGINE_LOCK
 from nanomem_tui.store.files import exchange
 from nanomem_tui.store.first_edition import Ledgers, Logged, Memory
 from nanomem_tui.store.operations import Journal
@@ -120,7 +120,7 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
         shared = paths.first_edition_database
         with engine.translated(shared, _DOING):
             ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
-            copy_to_read(shared, engine_LOCK, folder / "old.db")
+            copy_to_read(shared, ENGINE_LOCK, folder / "old.db")
             source, damage = _source(paths, workspace_id, folder / "old.db")
             taken = make(source, folder / paths.database.name, ledgers, workspace_id, files)
         yield folder / paths.database.name, taken._replace(problems=(*damage, *taken.problems))
@@ -527,8 +527,6 @@ _NOTES = ("knowledge removed ", "knowledge packages ", "knowledge unread ", "kno
 def open_work(paths: Paths, workspace_id: str, url: str = "", flush_seconds: float = 120.0) -> WorkStore:
     """Open the work of a workspace: a file beside the memory's database, or its schema on the server of `url`."""
     if url:
-        from nanomem_tui.store.postgres import PostgresDatabase
-
         server = PostgresDatabase(url, workspace_id, sign="work_meta")
         old = FirstEditionOnServer(server, workspace_id)
         return WorkStore(server, paths.work_database, workspace_id, flush_seconds, old)

@@ -37,8 +37,8 @@ from typing import Any, NamedTuple
 from nanomem_tui.core.text import clusters, counted
 from nanomem_tui.language import injection, spoken
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.memory.prompt import HEAD, LEFT_OUT, plain, plain_lines
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
+from nanomem_tui.memory.turns.prompt import HEAD, LEFT_OUT, plain, plain_lines
 from nanomem_tui.store.word_index import saturated
 from nanomem_tui.tiers.context_values import MARK, TIERS, UNRELATED, ContextChunk, Finding
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.language.tokens import shown, tokens
-from nanomem_tui.memory import prompt, said_on
-from nanomem_tui.memory.fusion import nearness
-from nanomem_tui.memory.questions import Question
+from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall.questions import Question
+from nanomem_tui.memory.recall.scoring import nearness
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work import search
@@ -27,7 +28,7 @@ from nanomem_tui.tiers.entries import agent_of, description_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.memory.turn import Engine
+    from nanomem_tui.memory.turns.engine import Engine
     from nanomem_tui.tiers.entries import OperationalEntry
     from nanomem_tui.tiers.knowledge import KnowledgeBase
     from nanomem_tui.tiers.operational import Operational
@@ -295,7 +296,7 @@ def of_chunk(hit: KnowledgeHit) -> Finding:
 
 def of_item(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
     """An item of long-term memory as a finding. `zone`: the agent's."""
-    text, about = _clipped(said_on.resolved(item, zone)), said_on.about(item, zone)
+    text, about = _clipped(times.resolved(item, zone)), times.about(item, zone)
     shown = f"{text} ({about})" if about else text
     return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
 

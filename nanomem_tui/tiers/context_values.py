@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line, whole
 from nanomem_tui.language.tokens import query_weights, query_words, tokens
-from nanomem_tui.memory.questions import MAX_QUERY
+from nanomem_tui.memory.recall.questions import MAX_QUERY
 
 TIERS = ("operational", "working", "longterm", "knowledge")
 """What is searched, in this order."""

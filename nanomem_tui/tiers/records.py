@@ -12,7 +12,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.edits import told
 from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.work import layer
 from nanomem_tui.store.work import records as work_records

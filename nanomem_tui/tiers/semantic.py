@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.language.tokens import query_weights
-from nanomem_tui.memory.fusion import FAR, nearness
+from nanomem_tui.memory.recall.scoring import FAR, nearness
 from nanomem_tui.store.work.kinds import RECORD_KINDS, Kind, kind_of
 from nanomem_tui.store.work.search import MOST_WORDS
 from nanomem_tui.store.work.values import TierHit

@@ -3,7 +3,7 @@
     PYTHONPATH=. python scripts/language/teach_bearing.py [--check]
 
 The memories of each set are remembered whole and in parts (so that a small memory is judged as well as a large one),
-each message is asked, and a logistic regression over what the judge looks at (`memory/bearing.py`) learns which of the
+each message is asked, and a logistic regression over what the judge looks at (`memory/recall/bearing.py`) learns which of the
 memories that were found a reader calls needed or useful: once by words, once by words and meaning (the extra `vector`).
 Needs scikit-learn. `--check`: only say whether the pack is what the data give.
 """
@@ -21,8 +21,8 @@ from typing import Any
 from benchmarks import block
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory import bearing
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall import bearing
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 
 ROOT = Path(__file__).resolve().parents[2]

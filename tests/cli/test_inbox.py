@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.efficacy import Efficacy, with_record
+from nanomem_tui.memory.lessons import Efficacy, with_record
 from nanomem_tui.store.snapshot import change_of
 from tests.cli.conftest import Run
 from tests.memory.test_inbox import hold, hold_lesson, turn

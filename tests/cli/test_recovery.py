@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory import recovery
-from nanomem_tui.memory.turn_values import turn_input
+from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns.values import turn_input
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
 from tests.store.homes import kill
@@ -22,8 +22,8 @@ def crash(workspace: Path, *texts: str, **fields: str) -> None:
     kill(ws)
 
 
-def recover(ws: Workspace) -> recovery.Recovery:
-    return recovery.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+def recover(ws: Workspace) -> keeping.Recovery:
+    return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
 def test_what_was_to_be_remembered_is_remembered_and_the_rest_is_pending(workspace: Path) -> None:

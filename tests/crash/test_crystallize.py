@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.facts.crystallize import Decision
+from nanomem_tui.memory.facts.crystallize import Decision
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, run_in_child
 from tests.facts.talking import talking, values

@@ -175,10 +175,10 @@ class Bench:
 
 def mend_turns(ws: Workspace) -> None:
     """What `nanomem wal recover` does for turns that began and never ended."""
-    from nanomem_tui.memory import recovery
+    from nanomem_tui.memory.turns import keeping
 
     if found := ws.wal.check():
-        recovery.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        keeping.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
 def wrong(found: list[Problem]) -> list[Problem]:

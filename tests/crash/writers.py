@@ -20,7 +20,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.turn_values import turn_end
+from nanomem_tui.memory.turns.values import turn_end
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
 from tests.store.git_samples import git, write
@@ -373,9 +373,9 @@ def old_items(workspace: Path) -> None:
 
 
 def rescue(ws: Workspace) -> None:
-    from nanomem_tui.memory import session_rescue
+    from nanomem_tui.memory.sessions import repair
 
-    session_rescue.rescue(ws)
+    repair.rescue(ws)
 
 
 def make_backup(ws: Workspace) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.facts.crystallize import Decision
+from nanomem_tui.memory.facts.crystallize import Decision
 from nanomem_tui.memory.scopes import Audience
 from tests.facts.talking import START, keep_all, say, talking, values, verdicts
 

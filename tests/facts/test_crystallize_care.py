@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.facts.crystallize import Crystallized, Decision
-from nanomem_tui.facts.settling import NOT_PLAIN
+from nanomem_tui.memory.facts.crystallize import Crystallized, Decision
+from nanomem_tui.memory.facts.proposals import NOT_PLAIN
 from nanomem_tui.workspace import Workspace
 from tests.facts.talking import START, keep_all, over_in, say, talking, values, verdicts
 

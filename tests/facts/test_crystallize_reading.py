@@ -13,7 +13,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound, Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.facts.crystallize import Decision
+from nanomem_tui.memory.facts.crystallize import Decision
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record

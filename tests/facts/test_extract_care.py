@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.facts.talk import PLAY as WHY
-from nanomem_tui.facts.talk import why_not
+from nanomem_tui.memory.facts.dialogue import PLAY as WHY
+from nanomem_tui.memory.facts.dialogue import why_not
 from tests.facts.talking import facts_in, talking, values
 
 INVENTED = [

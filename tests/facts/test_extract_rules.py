@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nanomem_tui.facts.talk import sayings, why_not
+from nanomem_tui.memory.facts.dialogue import sayings, why_not
 from tests.facts.talking import facts_in
 
 ENGLISH = [

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.facts.facts import NO_DOMAIN, FactValue
 from nanomem_tui.memory import scopes
+from nanomem_tui.memory.facts.facts import NO_DOMAIN, FactValue
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item

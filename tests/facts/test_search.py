@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, ModelUnavailable
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.facts.search import LIMIT, Answer, MemorySearch
+from nanomem_tui.memory.facts.search import LIMIT, Answer, MemorySearch
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace

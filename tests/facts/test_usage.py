@@ -17,7 +17,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.facts.usage import Used, total
+from nanomem_tui.memory.facts.usage import Used, total
 from nanomem_tui.model.client import Usage as Spent
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record

@@ -35,9 +35,10 @@ from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.memory import filters, regressions
+from nanomem_tui.memory import filters
+from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.transfer import detect
-from nanomem_tui.memory.turn_values import turn_end, turn_input
+from nanomem_tui.memory.turns.values import turn_end, turn_input
 from nanomem_tui.store.backup import check as check_backup
 from nanomem_tui.store.backup import make as make_backup
 from nanomem_tui.store.first_edition import read_ledgers

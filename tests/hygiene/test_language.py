@@ -12,10 +12,10 @@ from tests.hygiene.repository import ROOT
 WORDS = 3
 """Words of a language in one pattern that make it a pattern of sentences."""
 EXCEPTIONS = {
-    "memory/advice.py": "what tools print when they fail",
+    "memory/learning.py": "what tools print when they fail",
     "memory/leaks.py": "names of mailboxes",
     "memory/safety.py": "commands of a shell",
-    "memory/transfer/chroma.py": "names of fields of another program",
+    "memory/transfer/crystallized.py": "names of fields of another program",
     "purge/texts.py": "names of fields that hold secrets",
 }
 _WORD = re.compile(r"[^\W\d_]{3,}")

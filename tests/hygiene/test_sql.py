@@ -30,7 +30,7 @@ AS_TEXT = {
     "agents/databases.py": OTHERS,
     "agents/databases.py": OTHERS,
     "memory/transfer/scoped.py": OTHERS,
-    "memory/transfer/facts.py": OTHERS,
+    "memory/transfer/crystallized.py": OTHERS,
     "purge/databases.py": OTHERS,
     "purge/any_database.py": OTHERS,
     "store/backup.py": HEADER,

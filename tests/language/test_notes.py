@@ -107,7 +107,7 @@ def test_the_words_or_the_heading_give_the_kind(page: str, kind: str) -> None:
 
 def test_a_heading_that_is_a_day_dates_what_is_under_it() -> None:
     page = "## 2026-03-01\n- The stove was replaced\n## House\n- Ana lives in Porto\n"
-    assert [piece.day for piece in markdown.pieces(page, "x.md")[0]] == ["2026-03-01", ""]
+    assert [piece.day for piece in markdown.markdown_pieces(page, "x.md")[0]] == ["2026-03-01", ""]
 
 
 def test_a_ticked_answer_has_its_question() -> None:

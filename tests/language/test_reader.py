@@ -15,7 +15,7 @@ import pytest
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import read, reader, remembering
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.memory import capture
+from nanomem_tui.memory.turns import capture
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = ("de", "es", "fr", "pt", "it", "ru", "ja", "ko")

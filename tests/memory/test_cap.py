@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory.cap import KIND, Overflow, overflow, problems
+from nanomem_tui.memory.retention import CAP_KIND, Overflow, overflow, problems
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import item, make_home
@@ -87,7 +87,7 @@ def test_what_an_import_brought_stays_for_a_day_and_the_status_tells_how_long(wo
             assert "are compacted away after 2" in words
     with open_workspace(workspace) as ws:
         kinds = [entry.operation.kind for entry in ws.log()]
-        assert kinds == ["items.add"] * 3 + ["memory.import", KIND]
+        assert kinds == ["items.add"] * 3 + ["memory.import", CAP_KIND]
 
 
 def test_after_a_day_it_is_compacted_and_told(workspace: Path, snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_a_cap_that_would_take_more_than_it_leaves_is_told_first(
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
         ws.flush()
-        assert [entry.operation.kind for entry in ws.log()] == [KIND, "items.pin"]
+        assert [entry.operation.kind for entry in ws.log()] == [CAP_KIND, "items.pin"]
         assert ws.items.count()["total"] == 9
         assert len(said(ws)) == 1
     later(monkeypatch, 1.1)

@@ -12,10 +12,10 @@ from nanomem_tui import language
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import capture
-from nanomem_tui.memory.capture import DISABLED, TAKEN_BACK, Candidate, Captured, Origin, candidates, judge
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.scopes import Audience, is_waiting
+from nanomem_tui.memory.turns import capture
+from nanomem_tui.memory.turns.capture import DISABLED, TAKEN_BACK, Candidate, Captured, Origin, candidates, judge
 from nanomem_tui.store.values import Item
 
 SETTINGS = Settings()

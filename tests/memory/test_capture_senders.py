@@ -6,8 +6,8 @@ from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.capture_senders import held_sender
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.turns.capture import held_sender
 from tests.memory.turns import settle, turn
 from tests.store.homes import make_home
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.memory.compaction import compact_items, compact_lessons
+from nanomem_tui.memory.retention import compact_items, compact_lessons
 from nanomem_tui.store.values import Item, Lesson
 
 ROWS = st.lists(

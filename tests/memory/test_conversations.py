@@ -13,9 +13,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.language.cues import asked_speaker
-from nanomem_tui.memory import conversations, shelf
-from nanomem_tui.memory.conversations import nearest_wanted
-from nanomem_tui.memory.matching import around, matcher
+from nanomem_tui.memory.filters import around, matcher
+from nanomem_tui.memory.recall import conversations, passages
+from nanomem_tui.memory.recall.conversations import nearest_wanted
 from nanomem_tui.workspace import Workspace
 
 Talk = tuple[tuple[str, str], ...]
@@ -248,8 +248,8 @@ def test_who_no_longer_waits_gets_nothing_and_the_next_gets_all(home: Home) -> N
 
 
 def test_the_newest_sessions_are_kept_and_the_others_are_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "MOST_PASSAGES", 40)
-    monkeypatch.setattr(shelf, "_STRIDE", 10)
+    monkeypatch.setattr(passages, "MOST_PASSAGES", 40)
+    monkeypatch.setattr(passages, "_STRIDE", 10)
     for number in range(5):
         path = home.talk(f"telegram:{number}", (*FILLER[:19], ("user", f"zebra {number}")))
         stamp = time.time() - 1_000 + 100 * number

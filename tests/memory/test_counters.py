@@ -5,9 +5,9 @@ import json
 import pytest
 
 from nanomem_tui.memory import counters as module
-from nanomem_tui.memory import injections as injection_log
 from nanomem_tui.memory.counters import COUNTERS, Counters, openmetrics
-from nanomem_tui.memory.injections import Injected, Injections
+from nanomem_tui.memory.turns import injections as injection_log
+from nanomem_tui.memory.turns.injections import Injected, Injections
 
 
 @pytest.fixture

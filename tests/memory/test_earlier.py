@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory import recovery
-from nanomem_tui.memory.prompt import UNCHECKED
+from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns.prompt import UNCHECKED
 from tests.memory.turns import begin, end, settle, turn
 from tests.store.homes import make_home
 
@@ -39,7 +39,7 @@ def test_a_turn_that_was_never_answered_is_told_again_in_the_same_way(workspace:
     with open_workspace(workspace) as ws:
         for text, sender in ((GATE, None), ("what time is it?", None), ("Remember that I like figs", "ana")):
             begin(ws, text, sender_id=sender)
-        recovery.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
         begun = begin(ws, "and now?")
     assert "7788" not in begun.block
     assert [text.partition(" (asked")[0] for text in begun.pending] == [

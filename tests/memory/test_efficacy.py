@@ -8,8 +8,8 @@ import pytest
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import efficacy, learning
-from nanomem_tui.memory.efficacy import Efficacy, after_answer, after_turn, of, with_record
+from nanomem_tui.memory import learning, lessons
+from nanomem_tui.memory.lessons import Efficacy, after_answer, after_turn, of, with_record
 from nanomem_tui.store.values import Lesson
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -67,12 +67,12 @@ def test_where_nobody_ever_complained_silence_decides_nothing_about_a_lesson_of_
 
 
 def test_a_record_is_told_in_words() -> None:
-    assert efficacy.words(TOOL) == "never shown"
+    assert lessons.words(TOOL) == "never shown"
     some, bad = Efficacy(4, 1, 0), Efficacy(9, 0, 5)
-    assert efficacy.words(with_record(TOOL, some)) == "shown 4, followed 1, recurred 0; neutral"
+    assert lessons.words(with_record(TOOL, some)) == "shown 4, followed 1, recurred 0; neutral"
     told = "shown 9, followed 0, recurred 5; harmful"
-    assert efficacy.words(with_record(TOOL, bad)) == f"{told}, not given any more"
-    assert efficacy.words(with_record(ANSWER, bad)) == f"{told}, given all the same, as a wish"
+    assert lessons.words(with_record(TOOL, bad)) == f"{told}, not given any more"
+    assert lessons.words(with_record(ANSWER, bad)) == f"{told}, given all the same, as a wish"
 
 
 def test_a_harmful_lesson_is_no_longer_shown() -> None:
@@ -108,4 +108,4 @@ def test_other_free_fields_stay_and_nonsense_counts_as_nothing() -> None:
     assert kept.meta["a"] == 1
     for text in ('{"efficacy": 3}', '{"efficacy": {"shown": -1, "followed": "x", "recurred": true}}', '{"efficacy"'):
         assert of(TOOL._replace(meta_json=text)) == Efficacy()
-    assert efficacy.of(TOOL) == Efficacy()
+    assert lessons.of(TOOL) == Efficacy()

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory import superseded
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn

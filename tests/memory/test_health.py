@@ -18,10 +18,10 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.paths import locate
-from nanomem_tui.memory import recovery, repairs
-from nanomem_tui.memory.health import examine
-from nanomem_tui.memory.health_store import has_wal_reset_fix
-from nanomem_tui.memory.wal import OpenTurn, may_go_on
+from nanomem_tui.memory import repairs
+from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
+from nanomem_tui.memory.turn_log import OpenTurn, may_go_on
+from nanomem_tui.memory.turns import keeping
 from nanomem_tui.store import backup
 from nanomem_tui.store.files.presence import Presence
 from tests.store.homes import make_home
@@ -301,7 +301,7 @@ def test_turns_of_one_session_in_several_logs_are_told_once_each_in_its_place(tm
     with open_workspace(folder.parents[1]) as ws:
         (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
         assert (told.what.partition(" began")[0], told.where) == ("2 turns of telegram:1", "memory/session-state/zz.md")
-        recovery.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
         (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
         assert told.what == "2 turns of telegram:1 began and never ended, and were recovered into pending items"
         assert [item.text for item in ws.traces.pending.of("telegram:1")] == ["question 1", "question 2"]

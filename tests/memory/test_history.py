@@ -6,7 +6,7 @@ import pytest
 
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.core.paths import locate
-from nanomem_tui.memory.history import History
+from nanomem_tui.memory.sessions.archive import History
 
 
 @pytest.fixture

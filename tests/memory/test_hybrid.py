@@ -17,9 +17,9 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import MissingExtra, ModelUnavailable
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import fusion
-from nanomem_tui.memory.by_meaning import ByMeaning, is_wanted
-from nanomem_tui.memory.recall import Question, Recall, Recalled
+from nanomem_tui.memory.recall import scoring
+from nanomem_tui.memory.recall.meaning import ByMeaning, is_wanted
+from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
@@ -83,7 +83,7 @@ def test_what_shares_no_word_is_found_by_its_meaning(ws: Workspace, backend: str
     assert (ids(found), found.backend, found.note) == (["i0"], "hybrid", "")
     parts = found.hits[0].parts
     assert (parts["lexical"], parts["terms"]) == (0.0, [])
-    assert 0.5 * fusion.WEIGHT < parts["vector"] <= fusion.WEIGHT
+    assert 0.5 * scoring.WEIGHT < parts["vector"] <= scoring.WEIGHT
     assert parts["distance"] == pytest.approx(0.0, abs=1e-6)
 
 
@@ -102,7 +102,7 @@ def test_the_weight_of_meaning_can_be_changed(ws: Workspace) -> None:
     recall = hybrid(ws)
     fill(ws, [item("word", "an invoice of a shop")])
     asked = Question("invoice auto")
-    assert recall.weights()["vector"] == fusion.WEIGHT
+    assert recall.weights()["vector"] == scoring.WEIGHT
     assert ids(recall.ask(asked._replace(weights={"vector": 1.0})))[0] == "i0"
     words = ids(recall.ask(asked._replace(weights={"vector": 0.0})))
     assert words[:2] == ids(by_words(ws).ask(asked))
@@ -195,7 +195,7 @@ def test_an_english_model_has_no_say_in_chinese(ws: Workspace) -> None:
     assert "reads no word" in found.note
     assert hybrid(ws).ask(Question("小满是谁")).backend == "hybrid"  # of other models nobody knows that
     mixed = recall.ask(Question("which auto 小满"))
-    assert 0 < next(hit for hit in mixed.hits if hit.item.id == "i0").parts["vector"] < fusion.WEIGHT
+    assert 0 < next(hit for hit in mixed.hits if hit.item.id == "i0").parts["vector"] < scoring.WEIGHT
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core.errors import MissingExtra
-from nanomem_tui.memory.conversations import Conversations
-from nanomem_tui.memory.sequences import OrderedRecall, Passage
+from nanomem_tui.memory.recall.conversations import Conversations
+from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
 from nanomem_tui.vectors import collection as kept
 from nanomem_tui.vectors.collection import PassageVectors, VectorFile
 from nanomem_tui.vectors.embedders import Maker

@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.bulk import edit_items
+from nanomem_tui.memory.items import edit_items
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

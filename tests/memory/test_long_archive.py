@@ -15,9 +15,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry, parse_history
 from nanomem_tui.core import files
 from nanomem_tui.core.paths import locate
-from nanomem_tui.memory import long_archive
-from nanomem_tui.memory.history import History
-from nanomem_tui.memory.matching import matcher
+from nanomem_tui.memory.filters import matcher
+from nanomem_tui.memory.sessions import archive
+from nanomem_tui.memory.sessions.archive import History
 
 SAID = (
     "The ferry leaves at nine", "Tea, no sugar 北京", "The window seat is ＬＥＦＴ",
@@ -37,8 +37,8 @@ def lines(count: int) -> list[bytes]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of a few lines, two of which are held."""
-    monkeypatch.setattr(long_archive, "WHOLE", 1_000)
-    monkeypatch.setattr(long_archive, "NEWEST", 2)
+    monkeypatch.setattr(archive, "WHOLE", 1_000)
+    monkeypatch.setattr(archive, "NEWEST", 2)
     monkeypatch.setattr(files, "CHUNK", 700)
 
 
@@ -116,13 +116,13 @@ def test_what_is_added_is_seen_without_looking_through_all_again(
     long, short = history(b"".join(every[:100]))
     assert long.count()["entries"] == 100
     looked: list[int] = []
-    survey = long_archive._survey
+    survey = archive._survey
 
     def counted(data: bytes, *more: Any) -> Any:
         looked.append(len(data))
         return survey(data, *more)
 
-    monkeypatch.setattr(long_archive, "_survey", counted)
+    monkeypatch.setattr(archive, "_survey", counted)
     for one in (long, short):
         with (one._paths.history).open("ab") as file:
             file.write(b"".join(every[100:]))
@@ -151,11 +151,11 @@ def test_of_any_lines_the_pieces_hold_the_same_entries(kinds: list[str], size: i
     while at < len(data):
         end = data.find(b"\n", min(len(data) - 1, at + size)) + 1 or len(data)
         piece = data[at:end]
-        cursors, _ = long_archive._survey(piece, "", line, highest)
-        entries = long_archive._entries(piece, "", line)
+        cursors, _ = archive._survey(piece, "", line, highest)
+        entries = archive._entries(piece, "", line)
         assert cursors == [one.cursor for one in entries]
         found += entries
-        line, at, highest = line + long_archive._lines_of(piece), end, max([highest, *cursors])
+        line, at, highest = line + archive._lines_of(piece), end, max([highest, *cursors])
     assert tuple(found) == expected
 
 

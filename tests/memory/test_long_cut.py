@@ -19,7 +19,7 @@ from nanomem_tui.core import files as core_files
 from nanomem_tui.core.atomic import quarantined
 from nanomem_tui.core.errors import Conflict, NothingToDo
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory import long_archive
+from nanomem_tui.memory.sessions import archive
 from nanomem_tui.store.files import history
 from nanomem_tui.store.files.history import appended, look_through
 from nanomem_tui.workspace import Workspace
@@ -34,8 +34,8 @@ def entry(cursor: int, **more: Any) -> bytes:
 def in_pieces() -> Iterator[None]:
     """Every archive is too long to be held, and read a few lines at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_archive, "WHOLE", 1)
-        patch.setattr(long_archive, "NEWEST", 2)
+        patch.setattr(archive, "WHOLE", 1)
+        patch.setattr(archive, "NEWEST", 2)
         patch.setattr(core_files, "CHUNK", 300)
         patch.setattr(history, "PIECE", 250)
         patch.setattr(history, "READ_OUT", 1)
@@ -146,7 +146,7 @@ def test_little_of_it_is_in_memory(tmp_path: Path) -> None:
         file.writelines(entry(number, content="x" * 120) for number in range(1, count + 1))
     (memory / ".cursor").write_text(str(count))
     before = (memory / "history.jsonl").stat().st_size
-    assert before > 2 * long_archive.WHOLE
+    assert before > 2 * archive.WHOLE
     with open_workspace(memory.parent) as ws:
         ws.history.count()
         tracemalloc.start()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.merging import aliases, merged
-from nanomem_tui.memory.twins import Twins
+from nanomem_tui.memory.merging import Twins, aliases, merged
 from nanomem_tui.store.values import Item
 
 OLD = Item("a", "Likes tea", scope_key="s", created_at="2026-01-01", hits=3, session_key="telegram:42",

@@ -14,8 +14,8 @@ from nanomem_tui.agents.markdown import parse_mirror
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import mirrors
-from nanomem_tui.memory.mirrors import MirrorLayer
+from nanomem_tui.memory import notes
+from nanomem_tui.memory.notes import MirrorLayer
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import files, kill, make_home
@@ -56,7 +56,7 @@ def test_ours_is_what_the_agent_wrote_itself(sample_copy: Callable[[str], Path])
     data = (workspace / "memory" / "semantic" / "facts.md").read_bytes()
     entries, _ = parse_mirror(data, "facts.md")
     items = [Item("x", entry.text, "fact", created_at=clock.iso(entry.at)) for entry in entries]
-    ours = "".join(f"{mirrors.line_of(item).text}\n" for item in items)
+    ours = "".join(f"{notes.line_of(item).text}\n" for item in items)
     assert data.decode() == f"# Facts\n\n{ours}"
 
 
@@ -84,7 +84,7 @@ def test_a_line_is_put_behind_what_has_no_newline(tmp_path: Path) -> None:
 def test_a_line_is_written_once_however_often_it_is_applied(tmp_path: Path) -> None:
     with opened(tmp_path) as ws:
         item = add(ws, "x")
-        change = mirrors.changes(ws.paths, ws.store.settings, [item])
+        change = notes.changes(ws.paths, ws.store.settings, [item])
         layer = MirrorLayer(ws.paths)
         for _ in range(2):
             layer.apply(new_operation("items.add", "again", change), change)
@@ -145,9 +145,9 @@ def test_a_recorded_value_that_leads_elsewhere_is_left_out(tmp_path: Path) -> No
     layer = MirrorLayer(open_workspace(make_home(tmp_path)).paths)
     before = files(tmp_path)
     for file in ("../evil.md", "semantic/../../evil.md", "/evil.md", "semantic/.hidden.md", "semantic/x", "", 7):
-        change = mirrors.Change("mirror", "k", None, {"file": file, "title": "T", "text": "- x"})
+        change = notes.Change("mirror", "k", None, {"file": file, "title": "T", "text": "- x"})
         layer.apply(new_operation("x", "x", [change]), [change])
-    change = mirrors.Change("mirror", "k", None, {"file": "semantic/x.md", "title": "T", "text": "- x\n# forged"})
+    change = notes.Change("mirror", "k", None, {"file": "semantic/x.md", "title": "T", "text": "- x\n# forged"})
     layer.apply(new_operation("x", "x", [change]), [change])
     assert files(tmp_path) == before
 

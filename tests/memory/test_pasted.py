@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.facts import talk
 from nanomem_tui.language import pasted, remembering
+from nanomem_tui.memory.facts import dialogue
 from tests.memory.turns import turn
 from tests.store.homes import make_home
 
@@ -157,7 +157,7 @@ def test_nothing_that_others_said_becomes_active(tmp_path: Path, text: str) -> N
         known = [item.text for item in ws.items.all() if item.enabled and not item.waits]
         assert [one for one in known if one.strip("“…”.: ") != "I like this mail"] == []
         assert ws.lessons.all() == []
-    assert talk.sayings(text) == () or not any("Evilbank" in one.words for one in talk.sayings(text))
+    assert dialogue.sayings(text) == () or not any("Evilbank" in one.words for one in dialogue.sayings(text))
 
 
 @pytest.mark.parametrize("text", MINE)

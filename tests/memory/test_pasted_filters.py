@@ -8,8 +8,7 @@ import time
 import pytest
 
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.fields import ITEM_FIELDS, chosen
-from nanomem_tui.memory.filters import parse, search
+from nanomem_tui.memory.filters import ITEM_FIELDS, chosen, parse, search
 
 TEXTS = [f"amber quiet river window tea winter cargo north signal {number}" for number in range(20_000)]
 LONG = "a" * 5_000

@@ -18,7 +18,7 @@ PROGRAM = """
 import json, os, sys
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.recall import Question, Recall
+from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.scopes import Audience
 from tests.memory import only_computing
 seen = []

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.recall import Question, Recall
+from nanomem_tui.memory.recall.recall import Question, Recall
 from tests.store.homes import make_home
 
 SHARES_A_HOME = True

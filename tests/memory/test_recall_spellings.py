@@ -15,7 +15,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import tables
 from nanomem_tui.language.tokens import query_words
-from nanomem_tui.memory.recall import Question, Recall
+from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.search import AT_ONCE
 from tests.store.homes import make_home
 

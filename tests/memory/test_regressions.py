@@ -8,8 +8,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.memory import regressions
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall import regressions
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from tests.store.homes import make_home
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.language import injection
-from nanomem_tui.memory import prompt
 from nanomem_tui.memory.safety import check, is_recalled, normal, weight
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nanomem_tui.memory import scoring
-from nanomem_tui.memory.scoring import PROFILES
+from nanomem_tui.memory.recall import scoring
+from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.word_index import Candidate
 

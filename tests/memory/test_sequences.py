@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.language import cues
-from nanomem_tui.memory.sequences import OrderedRecall, Passage
+from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
 
 
 def talk(*lines: str, session: str = "s1", at: str = "2023-05-08") -> list[Passage]:

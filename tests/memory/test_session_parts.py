@@ -13,7 +13,8 @@ from nanomem_tui.agents import transcript_edits
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import Conflict
-from nanomem_tui.memory import session_files, session_parts
+from nanomem_tui.memory.sessions import files as sessions_files
+from nanomem_tui.memory.sessions import sessions
 
 KEY = "cli:long"
 
@@ -46,11 +47,11 @@ def test_a_part_is_that_of_the_whole(
     monkeypatch.setattr(files, "CHUNK", piece)
     with open_workspace(workspace) as ws:
         expected, total = ws.sessions.part(KEY, start=start, many=many)
-        monkeypatch.setattr(session_files, "WHOLE", 100)
+        monkeypatch.setattr(sessions_files, "WHOLE", 100)
         found, there = ws.sessions.part(KEY, start=start, many=many)
     assert there == total == 500
 
-    def told(part: session_parts.Session) -> list[tuple[int, str, str]]:
+    def told(part: sessions.Session) -> list[tuple[int, str, str]]:
         return [(one.index, one.role, one.content) for one in part.messages]
 
     assert told(found) == told(expected)
@@ -58,8 +59,8 @@ def test_a_part_is_that_of_the_whole(
 
 
 def test_of_a_long_one_the_end_is_shown_where_nothing_is_said(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_files, "WHOLE", 100)
-    monkeypatch.setattr(session_parts, "AT_ONCE", 30)
+    monkeypatch.setattr(sessions_files, "WHOLE", 100)
+    monkeypatch.setattr(sessions, "AT_ONCE", 30)
     with open_workspace(workspace) as ws:
         found, total = ws.sessions.part(KEY)
     assert [one.index for one in found.messages] == list(range(470, 500))
@@ -75,10 +76,10 @@ def test_a_long_one_is_compacted_as_a_short_one_and_put_back(workspace: Path, mo
         ws.sessions.compact(KEY, 40)
         expected = path.read_bytes()
         ws.undo()
-        monkeypatch.setattr(session_files, "WHOLE", 100)
+        monkeypatch.setattr(sessions_files, "WHOLE", 100)
         monkeypatch.setattr(transcript_edits, "MARGIN", 10)
         held = []
-        monkeypatch.setattr(session_parts, "read_log", held.append)
+        monkeypatch.setattr(sessions, "read_log", held.append)
         assert ws.sessions.compact_preview(KEY, 40).kept == 40
         ws.sessions.compact(KEY, 40)
         assert path.read_bytes() == expected
@@ -101,7 +102,7 @@ def test_a_call_far_before_its_result_is_looked_for_in_all_of_it(
         lines[-5] = b'{"role": "tool", "tool_call_id": "far", "content": "late"}'
         path.write_bytes(b"\n".join(lines))
         plan = ws.sessions.compact_preview(KEY, 40)
-        monkeypatch.setattr(session_files, "WHOLE", 100)
+        monkeypatch.setattr(sessions_files, "WHOLE", 100)
         monkeypatch.setattr(transcript_edits, "MARGIN", 10)
         assert ws.sessions.compact_preview(KEY, 40).kept == plan.kept > 480
 

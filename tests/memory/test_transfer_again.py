@@ -10,7 +10,6 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory import backfill
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.transfer.service import FORMATS
 from nanomem_tui.store.snapshot import change_of
@@ -87,7 +86,7 @@ def test_what_an_undone_import_or_backfill_brought_was_deleted_by_nobody(tmp_pat
         if how == "import":
             made = ws.transfer.run(ws.transfer.preview(note))
         else:
-            made = backfill.run(ws.store, backfill.preview(ws.store, ws.paths, ws.settings), ws.perform)
+            made = markdown.run(ws.store, markdown.preview(ws.store, ws.paths, ws.settings), ws.perform)
         assert len(ws.items.all()) == 1
         ws.undo(made.id)
         assert ws.items.all() == []
@@ -108,4 +107,4 @@ def test_a_comment_holds_no_memories() -> None:
         "<!--\n- [2026-01-02 03:04:05 UTC] hidden\n-->\n"
         "- [2026-01-02 03:04:05 UTC] a <!-- b --> c\n- Ana likes tea <!-- e\nf\n"
     )
-    assert [piece.text for piece in markdown.pieces(text, "x.md")[0]] == ["a <!-- b --> c", "Ana likes tea"]
+    assert [piece.text for piece in markdown.markdown_pieces(text, "x.md")[0]] == ["a <!-- b --> c", "Ana likes tea"]

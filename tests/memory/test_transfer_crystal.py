@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.memory.transfer import facts
+from nanomem_tui.memory.transfer import crystallized
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill, make_home
@@ -40,7 +40,7 @@ def database(path: Path, **rows: Sequence[Sequence[Any]]) -> Path:
     """A database of that system with these rows: by table, in the order of the columns without the id."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
-            facts._DDL.replace(" NOT NULL", "")
+            crystallized._DDL.replace(" NOT NULL", "")
             .replace(", UNIQUE(category,\n    key)", "")
             .replace(",\n    UNIQUE(date, model)", "")
         )

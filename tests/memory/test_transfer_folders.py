@@ -109,7 +109,7 @@ def test_what_nobody_filled_in_is_no_memory() -> None:
         "# User Profile\n\nInformation about the user to help personalize interactions.\n\n- **Name**: (your name)\n"
         "- **Role**: cook (in Rome)\n\n## Technical Level\n- [ ] Beginner\n- [x] Expert\n"
     )
-    assert [piece.text for piece in markdown.pieces(text, "USER.md")[0]] == [
+    assert [piece.text for piece in markdown.markdown_pieces(text, "USER.md")[0]] == [
         "**Role**: cook (in Rome)", "Technical Level: Expert"
     ]  # fmt: skip
 

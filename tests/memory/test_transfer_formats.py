@@ -21,7 +21,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, rows, scoped
+from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, ram_first, rows, scoped
 from nanomem_tui.memory.transfer.service import FORMATS
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
@@ -261,7 +261,7 @@ def test_facts_go_back_as_they_came(samples: Path, tmp_path: Path) -> None:
 
 def test_an_item_of_ours_goes_through_the_facts_database(ws: Workspace, tmp_path: Path) -> None:
     made = ws.transfer.export("facts-db", tmp_path / "f.db")
-    reading = facts.read_memory_db(made.path, "f", ws.id)
+    reading = crystallized.read_memory_db(made.path, "f", ws.id)
     back = {found.row.id: found.row for found in reading.rows}
     for row in ws.items.all():
         if row.enabled and row.scope_type == "global":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.facts.facts import FactValue
+from nanomem_tui.memory.facts.facts import FactValue
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 

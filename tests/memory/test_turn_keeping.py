@@ -9,8 +9,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import DiskFull, Unsaved
-from nanomem_tui.memory import efficacy
-from nanomem_tui.memory.turn_values import turn_input
+from nanomem_tui.memory import lessons
+from nanomem_tui.memory.turns.values import turn_input
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn
@@ -383,7 +383,7 @@ def test_a_wish_that_is_not_heeded_is_no_surer_and_is_given_still(workspace: Pat
         assert told == [("learned", 2), ("confirmed", 4), *[("recurred", 4)] * 5]
         row = ws.lessons.get(one.lesson.id)
         assert row.hits == 7
-        assert efficacy.words(row) == "shown 6, followed 0, recurred 5; harmful, given all the same, as a wish"
+        assert lessons.words(row) == "shown 6, followed 0, recurred 5; harmful, given all the same, as a wish"
         assert row.id in {lesson.id for lesson in begin(ws, "and coffee?").lessons}
         assert ws.lessons.why_not(row.id, "and coffee?", "telegram:42") == ""
 

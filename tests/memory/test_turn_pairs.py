@@ -18,8 +18,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_wal
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.memory import recovery, retention
-from nanomem_tui.memory.turn_values import turn_end, turn_input
+from nanomem_tui.memory import retention
+from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns.values import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, state_file
 from tests.store.homes import kill, make_home
@@ -41,8 +42,8 @@ def pairs(ws: Workspace, key: str = "telegram:42") -> list[tuple[str, str | None
     return [(turn.pre.get("user", ""), turn.assistant) for turn in ws.wal.get(key).turns]
 
 
-def recover(ws: Workspace) -> recovery.Recovery:
-    return recovery.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+def recover(ws: Workspace) -> keeping.Recovery:
+    return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
 def test_two_open_turns_of_a_chat_keep_their_own_answers(workspace: Path) -> None:

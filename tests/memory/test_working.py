@@ -6,9 +6,16 @@ import pytest
 
 from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_wal
 from nanomem_tui.core.errors import Conflict, NothingToDo
-from nanomem_tui.memory.pending import Pending, Recovered
-from nanomem_tui.memory.wal import OpenTurn
-from nanomem_tui.memory.working import MAX_SESSIONS, MAX_TEXT, Exchange, WorkingMemory, from_state
+from nanomem_tui.memory.turn_log import OpenTurn
+from nanomem_tui.memory.turns.working import (
+    MAX_SESSIONS,
+    MAX_TEXT,
+    Exchange,
+    Pending,
+    Recovered,
+    WorkingMemory,
+    from_state,
+)
 
 
 def at(number):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from nanomem_tui.attach.tool import NOTHING, fenced
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import learning, prompt
-from nanomem_tui.memory.working import Exchange
+from nanomem_tui.memory import learning
+from nanomem_tui.memory.turns import prompt
+from nanomem_tui.memory.turns.working import Exchange
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.tiers import context_fitting
 from tests.poison.attacks import PLAIN, orders

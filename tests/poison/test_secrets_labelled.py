@@ -105,7 +105,7 @@ def test_more_talk_about_secrets_is_none(text: str) -> None:
 def test_a_password_in_a_column_that_is_named_so_is_masked(text: str, value: str) -> None:
     assert value not in mask(text)
     assert find(mask(text)) == []
-    pieces = [piece.text for piece in markdown.pieces(f"{text}\n\n- Ana has a dog", "x")[0]]
+    pieces = [piece.text for piece in markdown.markdown_pieces(f"{text}\n\n- Ana has a dog", "x")[0]]
     assert pieces[-1] == "Ana has a dog"
     assert not any(value in piece for piece in pieces)
 

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry
 from nanomem_tui.core import files
-from nanomem_tui.memory import long_archive
+from nanomem_tui.memory.sessions import archive as sessions_archive
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -168,8 +168,8 @@ async def test_an_agent_that_starts_under_the_dialog_stops_it(agent: Home, monke
 async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_found(
     agent: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_archive, "WHOLE", 1_000)
-    monkeypatch.setattr(long_archive, "NEWEST", 1)
+    monkeypatch.setattr(sessions_archive, "WHOLE", 1_000)
+    monkeypatch.setattr(sessions_archive, "NEWEST", 1)
     monkeypatch.setattr(files, "CHUNK", 700)
     said = [HistoryEntry(n, "2026-05-01 10:00", f"We talked about the weather, {n}.") for n in range(1, 101)]
     (agent.workspace / "memory" / "history.jsonl").write_bytes(b"".join(map(dump_entry, said)))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual import events
 
-from nanomem_tui.memory.recall import Recall
+from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.screens.jumping import JumpScreen
 from nanomem_tui.screens.searching import Shown
 from nanomem_tui.widgets.form import FormScreen

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents.transcripts import key_to_name
-from nanomem_tui.memory.conversations import Conversations, Recalled
+from nanomem_tui.memory.recall.conversations import Conversations, Recalled
 from nanomem_tui.screens.find import FindScreen
 from nanomem_tui.widgets.line_table import LineTable
 from tests.screens.console import console

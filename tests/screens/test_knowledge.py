@@ -16,7 +16,7 @@ from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.facts.facts import Facts, FactValue
+from nanomem_tui.memory.facts.facts import Facts, FactValue
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
 from nanomem_tui.widgets.confirm import ConfirmScreen

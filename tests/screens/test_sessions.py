@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from nanomem_tui.agents.transcripts import key_to_name
-from nanomem_tui.memory import session_files, session_parts
+from nanomem_tui.memory.sessions import files, sessions
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.line_table import LineTable
@@ -262,8 +262,8 @@ async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_th
 async def test_of_a_very_long_one_a_part_is_shown_and_any_message_is_reached(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_files, "WHOLE", 10_000)
-    monkeypatch.setattr(session_parts, "AT_ONCE", 40)
+    monkeypatch.setattr(files, "WHOLE", 10_000)
+    monkeypatch.setattr(sessions, "AT_ONCE", 40)
     write_session(demo, "cli:long", 400)
     async with console(demo, "sessions", (160, 50)) as on:
         await on.at("cli:long")

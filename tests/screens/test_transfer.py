@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.cap import Overflow
+from nanomem_tui.memory.retention import Overflow
 from nanomem_tui.memory.transfer.service import Tell, Transfer
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.screens.rows import LISTED, RowsScreen

@@ -17,9 +17,9 @@ import pytest_textual_snapshot
 
 from nanomem_tui.core import clock
 from nanomem_tui.demo import build
-from nanomem_tui.facts import journal, reflections
-from nanomem_tui.memory import turn
-from nanomem_tui.memory.recall import Recall
+from nanomem_tui.memory.facts import journal
+from nanomem_tui.memory.recall.recall import Recall
+from nanomem_tui.memory.turns import engine
 from nanomem_tui.screens import tiers
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace, open_workspace
@@ -47,10 +47,10 @@ def pictured_home(tmp_path_factory: pytest.TempPathFactory, clean_home: Path, ut
     home = tmp_path_factory.mktemp("pictured") / ".nanobot"
     numbers = itertools.count(1)
     with clock.at(MOMENT), pytest.MonkeyPatch.context() as patch:
-        for module in (journal, reflections):  # an id is shown: the same one in every run
+        for module in (journal, journal):  # an id is shown: the same one in every run
             patch.setattr(module, "new_key", lambda kind: f"{kind}_{next(numbers):013}")
         # A log of turns holds their ids, and its size is shown: ids of one length.
-        patch.setattr(turn, "new_key", lambda kind: f"{kind}_{clock.now_ms()}_{next(numbers):06}")
+        patch.setattr(engine, "new_key", lambda kind: f"{kind}_{clock.now_ms()}_{next(numbers):06}")
         build(home)
         _work(home / "workspace")
     for path in (*home.rglob("*.md"), *home.rglob(".dream_cursor")):  # a note and a Dream are as old as their files

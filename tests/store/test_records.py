@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.facts.records import Records
+from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace

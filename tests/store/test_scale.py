@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -119,9 +119,9 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 def absolute(row: Item) -> str:
     """The words of an item with dates in place of the relative ones, as far as each is sure."""
-    from nanomem_tui.memory import said_on
+    from nanomem_tui.memory.recall import times
 
-    return dates.absolute(row.text, said_on.day_said(row))
+    return dates.absolute(row.text, times.day_said(row))
 
 
 def _said(row: Item) -> str:

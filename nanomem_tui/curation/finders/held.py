@@ -50,7 +50,7 @@ class HeldBack:
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
     """What waits as a finding: `waiting:` or `edit:`, and its id."""
     from nanomem_tui.curation.waiting import EDIT
-    from nanomem_tui.memory.forgetting import target_of
+    from nanomem_tui.memory.turns.wishes import target_of
 
     if one.layer == EDIT:
         edit = cast("WaitingEdit", one)

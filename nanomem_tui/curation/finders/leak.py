@@ -13,7 +13,7 @@ from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import Rows, print_of
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
-from nanomem_tui.memory.scope_names import of_item
+from nanomem_tui.memory.scopes import of_item
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ class TooLong:
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
-        from nanomem_tui.memory.prompt import SHARES, item_line, lesson_line
+        from nanomem_tui.memory.turns.prompt import SHARES, item_line, lesson_line
 
         budget = self._rows.ws.settings.recall_max_prompt_chars
         least = max(LONGEST, int(budget * MUCH / WIDEST))

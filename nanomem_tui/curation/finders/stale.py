@@ -16,7 +16,7 @@ from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding
-from nanomem_tui.memory import fading
+from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.store.values import Item
 
 DAYS: Mapping[str, int] = {"episodic": 45, "decision": 120, "fact": 180, "preference": 270}
@@ -75,7 +75,7 @@ class Stale:
         time = self._rows.time()
         for lesson in lessons:
             last = clock.parse(max(lesson.last_applied_at or "", lesson.updated_at))
-            if last is None or not fading.is_weak(lesson, settings, last + time.age(last) - FADED_FOR):
+            if last is None or not memory_lessons.is_weak(lesson, settings, last + time.age(last) - FADED_FOR):
                 continue
             why = f"it has faded and is not given any more, last confirmed {clock.age_text(last)} ago"
             offers = MAYBE if lesson.source in ASKED_FOR else FADED

@@ -15,7 +15,7 @@ from nanomem_tui.curation.decisions import planned
 from nanomem_tui.curation.finders.rows import Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
 from nanomem_tui.language import secrets
-from nanomem_tui.memory import unsettled
+from nanomem_tui.memory import edits
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson
 
@@ -40,17 +40,17 @@ class WrittenByTwo:
             self._rows.items(), self._rows.lessons(), self._rows.switched_off(), self._rows.notes()
         )
         for row in rows:
-            if noted := unsettled.others(row):
+            if noted := edits.others(row):
                 offers = OFFERS if isinstance(row, Item | Lesson) else OF_NOTES
                 yield self._rows.finding("unsettled", row, _why(noted), offers, 1.0, row.meta_json)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """The other one's words of each field."""
         row = self._rows.any_row(finding)
-        noted = unsettled.others(row) if row is not None else {}
+        noted = edits.others(row) if row is not None else {}
         return [
             Evidence("the other one", "deleted it")
-            if name == unsettled.GONE
+            if name == edits.GONE
             else Evidence("the other one's words" if name == "text" else f"the other one's {name}", _shown(theirs))
             for name, theirs in noted.items()
         ]
@@ -61,8 +61,8 @@ class WrittenByTwo:
         if decision not in ("keep", "reject") or row is None:
             return None
         if decision == "keep":
-            return [change_of(finding.layer, row, row._replace(meta_json=unsettled.settled(row)))]
-        texts = {name: theirs for name, theirs in unsettled.others(row).items() if name != unsettled.GONE}
+            return [change_of(finding.layer, row, row._replace(meta_json=edits.settled(row)))]
+        texts = {name: theirs for name, theirs in edits.others(row).items() if name != edits.GONE}
         if not texts:
             return [change_of(finding.layer, row, row._replace(is_deleted=True))]
         if isinstance(row, Item):
@@ -70,14 +70,14 @@ class WrittenByTwo:
         if isinstance(row, Lesson):
             return planned(self._rows.ws, lambda _, lessons: lessons.edit(row.id, **texts))
         at = clock.iso(clock.now())
-        after = row._replace(**texts, meta_json=unsettled.settled(row), updated_at=at)
+        after = row._replace(**texts, meta_json=edits.settled(row), updated_at=at)
         return [change_of(finding.layer, row, after)]
 
 
 def _why(noted: dict[str, Any]) -> str:
-    if noted.keys() == {unsettled.GONE}:
+    if noted.keys() == {edits.GONE}:
         return "another one deleted it, and neither knew of the other: keep lets it stay, reject deletes it"
-    deleted = ", and deleted it" if unsettled.GONE in noted else ""
+    deleted = ", and deleted it" if edits.GONE in noted else ""
     return f"another one wrote other words{deleted}: keep lets these stand, reject takes the others"
 
 

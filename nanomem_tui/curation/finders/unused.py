@@ -15,7 +15,7 @@ from nanomem_tui.curation.finders.chatter import is_chatter
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding
-from nanomem_tui.memory import fading
+from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.store.values import Item, Lesson
 
 CHATTER_DAYS, TAKEN_DAYS, ASKED_DAYS, LESSON_DAYS = 3, 21, 120, 60
@@ -78,7 +78,7 @@ class NeverRecalled:
         applied = sum(1 for row in lessons if row.last_applied_at)
         limit = self._rows.time().limit(LESSON_DAYS)
         for row in lessons if applied >= use.ENOUGH else ():
-            if fading.is_weak(row, self._rows.ws.settings, clock.now()):
+            if memory_lessons.is_weak(row, self._rows.ws.settings, clock.now()):
                 continue  # it is not given any more: that it never applied is no news
             if not row.last_applied_at and row.hits <= 1 and row.updated_at < limit and row.source not in ASKED_FOR:
                 yield self._of_lesson(row)

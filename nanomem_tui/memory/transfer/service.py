@@ -7,19 +7,19 @@ are the modules beside this one.
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import atomic, clock
-from nanomem_tui.core.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import backfill, cap, foreign, retention
-from nanomem_tui.memory.sessions import Sessions
-from nanomem_tui.memory.transfer import detect, standing, veil, work
+from nanomem_tui.memory import foreign, retention
+from nanomem_tui.memory.sessions.sessions import Sessions
+from nanomem_tui.memory.transfer import detect, markdown, veil, work
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Planner
 from nanomem_tui.memory.transfer.values import (
@@ -48,6 +48,33 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from nanomem_tui.store.work.records import WorkStore
+
+
+# Which messages of an import stand in a transcript of the agent already: no second copy of a conversation is made.
+
+
+def find(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
+    """The ids of the messages of chats that the agent's own transcript of the same key holds whole, with that key."""
+    chats: dict[str, list[Record]] = defaultdict(list)
+    for row in rows:
+        if isinstance(row, Record) and row.kind == "message":
+            chats[row.about].append(row)
+    found: dict[str, str] = {}
+    for chat, messages in chats.items():
+        said = Counter((str(row.meta.get("role")), row.text.strip()) for row in messages)
+        if said <= _said(sessions(), chat):
+            found.update(dict.fromkeys((row.id for row in messages), chat))
+    return found
+
+
+def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
+    """What was said in the agent's transcript of that key; nothing where there is none, or where it cannot be read."""
+    try:
+        session = sessions.of_agent(key)
+    except NanomemError:
+        return Counter()
+    return Counter((message.role, message.content.strip()) for message in session.messages)
+
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
@@ -116,13 +143,13 @@ class Transfer:
         read = detect.read(source, self._paths, self._store.workspace_id, source_workspace)
         snapshot = self._store.load()
         taken_back = self._store.journal.taken_back
-        undone = frozenset() if restore else taken_back(KIND) | taken_back(backfill.KIND)
+        undone = frozenset() if restore else taken_back(KIND) | taken_back(markdown.KIND)
         entries: list[Entry] = []
         problems: list[Problem] = []
         notes: list[str] = []
         refused = Counter[str]()
         rows = [found.row for _, reading in read for found in reading.rows]
-        there = standing.find(self._sessions, rows)
+        there = find(self._sessions, rows)
         recorded = self._recorded(rows)
         with snapshot.lock:
             choices = Choices(prefer, restore, undone, forgotten.load(self._paths))
@@ -141,7 +168,7 @@ class Transfer:
             notes += [*self._expired(entries), *veil.ordered(entries)]
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
-            over = cap.overflow(snapshot.items, items, self._settings.max_items)
+            over = retention.overflow(snapshot.items, items, self._settings.max_items)
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
         deleted = sum(reading.deleted for _, reading in read)
         return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over, refused)
@@ -167,7 +194,7 @@ class Transfer:
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
         label = f"import {what} from {plan.name}"
         if plan.over_cap is not None:
-            self._perform(cap.notice(plan.over_cap))
+            self._perform(retention.notice(plan.over_cap))
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
 
     def _dated(self, reading: Reading) -> Reading:
@@ -235,14 +262,14 @@ class Transfer:
     def export_work(self, target: Path | str, *, force: bool = False) -> dict[str, int]:
         """Write every record of an agent's work to a file of JSON lines, 0600, which `preview` reads; how many of each
         kind. Raises what `export` does."""
-        from nanomem_tui.memory.transfer import jsonl, work_lines
+        from nanomem_tui.memory.transfer import jsonl
 
         path, told = Path(target).expanduser(), Counter[str]()
         self.check_target(path, force=force)
 
         def look(connection: Connection) -> None:
-            head = {**jsonl.head(self._store.workspace_id), work_lines.TYPE: work_lines.count(connection)}
-            work_lines.write(path, work_lines.records(connection), head, told)
+            head = {**jsonl.head(self._store.workspace_id), jsonl.TYPE: jsonl.count(connection)}
+            jsonl.write(path, jsonl.records(connection), head, told)
 
         if self._tiers.exists:
             self._tiers.read(look)
@@ -300,7 +327,7 @@ class Transfer:
         self, name: str, chosen: Rows, left: dict[str, int]
     ) -> tuple[bytes, Sequence[Item], str, tuple[str, ...]]:
         """The file, the items in it, what the format cannot say, and what there is to say of it."""
-        from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, scoped
+        from nanomem_tui.memory.transfer import crystallized, jsonl, ram_first, scoped
 
         items, lessons, records = chosen
         if name == "jsonl":
@@ -311,10 +338,15 @@ class Transfer:
         if name == "lessons":
             return ram_first.dump_lessons(lessons), items, ram_first.LOST[name], ()
         if name == "facts-db":
-            made = facts.dump(items, records)
+            made = crystallized.dump(items, records)
             _count(left, "with a key that it has no room for", len(made.left))
             without = {row.id for row in made.left}
-            return made.data, [row for row in items if row.id not in without], facts.LOST, facts.told(made)
+            return (
+                made.data,
+                [row for row in items if row.id not in without],
+                crystallized.LOST,
+                crystallized.told(made),
+            )
         if name == "markdown":
             return markdown.dump(items), items, markdown.LOST, _told_to_all(items)
         backfilled = self._store.marker("backfill:v1") is not None

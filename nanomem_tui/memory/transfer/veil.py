@@ -12,7 +12,7 @@ from typing import Any
 
 from nanomem_tui.core import files
 from nanomem_tui.language.secrets import mask
-from nanomem_tui.memory.transfer import fact_rows, record_rows
+from nanomem_tui.memory.transfer import crystallized
 from nanomem_tui.memory.transfer.values import STEP, Entry, Found, ImportRow, Reading, Tell, by_noun, kind_of
 from nanomem_tui.store.values import Item, Record, Row
 from nanomem_tui.store.work.kinds import KINDS
@@ -42,9 +42,9 @@ def veiled(reading: Reading, tell: Tell) -> Reading:
             tell("Looking for secrets:", number, len(reading.rows))
         row: ImportRow
         if isinstance(found.row, Item):
-            return found._replace(row=fact_rows.veiled(found.row))
+            return found._replace(row=crystallized.veiled(found.row))
         if isinstance(found.row, Record):
-            row = record_rows.masked(found.row)
+            row = crystallized.masked(found.row)
         elif isinstance(found.row, TierRecord):
             row = _masked(found.row)
         else:
@@ -60,7 +60,7 @@ def veiled(reading: Reading, tell: Tell) -> Reading:
 def orders(row: ImportRow) -> str:
     """How a record reads as an order to the model; empty when it does not."""
     if isinstance(row, Record):
-        return record_rows.orders(row)
+        return crystallized.orders(row)
     if not isinstance(row, TierRecord):
         return ""
     from nanomem_tui.language import injection

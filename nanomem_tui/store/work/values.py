@@ -14,7 +14,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language import tokens
-from nanomem_tui.store.work.kinds import KINDS as kinds_KINDS
+from nanomem_tui.store.work.kinds import KINDS as RECORD_KINDS
 from nanomem_tui.store.work.kinds import Field, Kind, Tier
 
 MAX_TEXT = 1_000_000
@@ -49,12 +49,12 @@ class TierRecord(NamedTuple):
     @property
     def at(self) -> str:
         """When it was: the time of its kind, else when it was stored."""
-        return self.fields.get(kinds_KINDS[self.kind].when) or self.stored_at
+        return self.fields.get(RECORD_KINDS[self.kind].when) or self.stored_at
 
     @property
     def title(self) -> str:
         """One line that names it."""
-        return one_line(str(self.fields.get(kinds_KINDS[self.kind].title) or self.id), 200)
+        return one_line(str(self.fields.get(RECORD_KINDS[self.kind].title) or self.id), 200)
 
     @property
     def key(self) -> str:
@@ -198,13 +198,13 @@ def written(field: Field, value: Any) -> bytes:
 
 def words_of(record: TierRecord) -> list[str]:
     """Return what a record is found by, as the full-text index takes it."""
-    said = (plain(record.fields.get(name)) for name in kinds_KINDS[record.kind].words)
+    said = (plain(record.fields.get(name)) for name in RECORD_KINDS[record.kind].words)
     return tokens.tokens("\n".join(filter(None, said))[:MAX_WORDS])
 
 
 def embedded(record: TierRecord) -> str:
     """Return what of a record is embedded: the fields that seed 004 names; empty where they hold nothing."""
-    said = (plain(record.fields.get(name)) for name in kinds_KINDS[record.kind].embedded)
+    said = (plain(record.fields.get(name)) for name in RECORD_KINDS[record.kind].embedded)
     return "\n".join(filter(None, said))[:MAX_EMBEDDED].strip()
 
 

@@ -1,0 +1,734 @@
+"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing.
+
+Owns the checks of the agent's own files; repository, databases and our folder are looked at by `health_store`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from nanomem_tui.agents import databases as agents_databases
+from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents.archive import parse_cursor, parse_history
+from nanomem_tui.agents.git_history import GitHistory
+from nanomem_tui.agents.jsonl import mendable
+from nanomem_tui.agents.layout import Layout, agent_settings, session_folders
+from nanomem_tui.agents.markdown import WIDE_FIX, decode
+from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
+from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
+from nanomem_tui.core import atomic
+from nanomem_tui.core.atomic import KEPT
+from nanomem_tui.core.errors import NanomemError, Problem, in_words
+from nanomem_tui.core.files import chunks, read_log, regular_files
+from nanomem_tui.core.operations import Operation
+from nanomem_tui.core.paths import Paths, workspace_id
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.text import counted
+from nanomem_tui.memory import foreign
+from nanomem_tui.memory.notes import Notes
+from nanomem_tui.memory.sessions import repair
+from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
+from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
+from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
+from nanomem_tui.memory.turn_log import WalStates, may_go_on
+from nanomem_tui.store import backup, purge_marker
+from nanomem_tui.store.backup import folder_of
+from nanomem_tui.store.files.presence import Presence, look, since
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.transfer.values import ImportPlan
+    from nanomem_tui.store.memory_store import MemoryStore
+
+
+# What a person can do about each problem. Owns the words of the doctor's advice; reads nothing, changes nothing.
+
+IN_AN_EDITOR = "correct or remove that line in an editor while no agent runs; every other line is read"
+_ADVICE = (
+    ("the database cannot be read", "with nanomem and the agent stopped, try `.recover` of sqlite3 on a copy"),
+    ("permission", "check its owner and mode: `ls -l` shows them, `chmod u+rw` gives them back"),
+    ("cannot be read", "check its owner, its mode and what it is: `ls -l` shows them"),
+    ("lines end in CRLF", "nothing has to be done; an editor that saves LF line ends takes this away"),
+    ("byte order mark", "nothing has to be done; an editor that saves UTF-8 without a mark takes this away"),
+    ("no newline at the end", "add a newline at the end in an editor while no agent runs"),
+    ("comes twice", "nothing is lost: both are read; remove one in an editor while no agent runs"),
+    ("NUL bytes", "remove the NUL bytes in an editor while no agent runs; what stood there is lost"),
+    ("not UTF-8", "replace those bytes in an editor while no agent runs"),
+    ("no metadata line", "let the agent write to this session once: it then begins with one; or read it here"),
+    ("not a number", "write the number of the last history entry into it"),
+    ("message without a role", "nothing has to be done: the message is shown, and the agent leaves it out"),
+    ("answer without its question", "nothing has to be done; the question was lost when the agent stopped"),
+    ("belongs to no turn", "nothing has to be done, or remove that line in an editor while no agent runs"),
+)
+_CIRCULAR, _MENDS = "nanomem doctor", "nanomem doctor --fix"
+
+
+def with_fix(problem: Problem) -> Problem:
+    """The problem with something to do about it: its own advice, unless that is none or sends the reader round."""
+    own = "; ".join(part for part in problem.fix.split("; ") if _CIRCULAR not in part or _MENDS in part)
+    if own and own == problem.fix:
+        return problem
+    advice = next((fix for sign, fix in _ADVICE if sign in problem.what), "")
+    if not advice:
+        advice = IN_AN_EDITOR if problem.line is not None else "look at it in an editor while no agent runs"
+    return problem._replace(fix="; ".join(filter(None, (own, advice))))
+
+
+# The doctor's look at the git repository, the databases and our own folder. Changes nothing, runs none of them.
+
+STALE_LOCK = 60.0
+"""Seconds after which no Dream holds the index any more."""
+
+WAL_RESET_FIXED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+"""Releases of SQLite, each the first of its line, that do not lose a commit when a checkpoint meets a writer."""
+
+LEAST_SPACE = 1_000_000
+"""Bytes below which a disk counts as full."""
+
+_OFFERED = 20
+
+
+def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
+    """What is wrong with the git history of the memory files."""
+    from nanomem_tui.agents.git_history import probe
+
+    opened = probe(paths)
+    problems = opened.problems
+    yield from problems
+    if opened.history is not None:
+        with contextlib.closing(opened.history) as history:
+            yield from _lost(history, paths)
+            yield from _dangling(history, paths)
+    for git in paths.git_dirs:
+        if not (agent.running and agent.dreaming):
+            yield from _locks(git, paths)
+        yield from _empty_objects(git, paths)
+
+
+def _lost(history: GitHistory, paths: Paths) -> Iterator[Problem]:
+    """Objects that versions of the memory files need and that are missing or cannot be read."""
+    fix = "look for it in a clone or a backup (`git fetch`); `git fsck` lists all; other versions can be read"
+    number = 0
+    for what, sha, needed in history.lost():
+        number += 1
+        if number <= _OFFERED:
+            where = f"{paths.relative(history.git_dir)}: {sha}".rstrip(": ")
+            yield Problem(f"{what}; {needed} cannot be read", where, None, fix)
+    if number > _OFFERED:
+        what = f"{number - _OFFERED:,} more git objects cannot be read"
+        yield Problem(what, paths.relative(history.git_dir), None, fix)
+
+
+def _dangling(history: GitHistory, paths: Paths) -> Iterator[Problem]:
+    """Refs, the stash and linked worktrees whose commit is gone: `git log --all` and `git gc` fail on them."""
+    try:
+        lost = list(history.missing())
+    except (OSError, NanomemError) as error:
+        said = in_words(error, "reading the git repository")
+        yield Problem(said.what, said.where or paths.relative(history.git_dir), None, "`git fsck` says what is lost")
+        return
+    for name, what, fix in lost[:_OFFERED]:
+        yield Problem(what, f"{paths.relative(history.git_dir)}: {name}", None, fix)
+
+
+def _locks(git: Path, paths: Paths) -> Iterator[Problem]:
+    """Locks that keep a commit from being made; of the index only what is old: it is held for long now and then."""
+    from nanomem_tui.agents import git as agents_git
+
+    try:
+        branch = agents_git.read_head(git).name
+    except NanomemError:  # told already
+        branch = "HEAD"
+    ours = agents_git.noted_lock(git)
+    for name in dict.fromkeys(("index", "HEAD", branch, "packed-refs")):
+        lock = git / f"{name}.lock"
+        try:
+            age = time.time() - os.lstat(lock).st_mtime
+        except OSError:
+            continue
+        if age > STALE_LOCK and lock == ours:
+            what = "a lock that a killed process of nanomem left: every Dream fails to commit, and says nothing"
+            yield Problem(what, paths.relative(lock), None, "the next commit of nanomem removes it")
+        elif age > STALE_LOCK:
+            what = "a lock that nobody holds: every Dream fails to commit, and says nothing"
+            yield Problem(what, paths.relative(lock), None, "remove it when no git command is running")
+        elif name != "index":
+            what = "a lock of this minute: as long as it is there no Dream can commit"
+            fix = "look again in a minute; if it is still there, remove it when no git command is running"
+            yield Problem(what, paths.relative(lock), None, fix, "warning")
+
+
+def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
+    """Objects that a power cut left without content: git refuses them later, at the worst time."""
+    found = []
+    for folder, _, names in os.walk(git / "objects"):
+        if len(os.path.basename(folder)) == 2:
+            named = [Path(folder, name) for name in names if len(name) == 38]  # others never got their name
+            found += [path for path in named if os.lstat(path).st_size == 0]
+    for path in sorted(found)[:_OFFERED]:
+        yield Problem("an empty git object, as a power cut leaves them", paths.relative(path), None, "run git fsck")
+
+
+_MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
+
+
+def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
+    """What is to be said of our file beside a server, and what is wrong with databases of other systems in the home."""
+    if server is not None:
+        if paths.database.exists():
+            what = "rows of before lie in this file, and database_url names a server: they are not shown"
+            yield Problem(what, paths.relative(paths.database), None, _MOVE, "note")
+    elif paths.database.exists():
+        yield from _version(sqlite3.sqlite_version_info)
+    for path in _in_home(paths):
+        yield from _foreign_database(path, paths)
+
+
+def _in_home(paths: Paths) -> list[Path]:
+    """The databases of other systems in the agent's home."""
+    return [path for path in (paths.longterm_db, paths.facts_db) if path is not None]
+
+
+def _version(version: tuple[int, ...]) -> Iterator[Problem]:
+    if version >= (3, 7, 0) and not has_wal_reset_fix(version):
+        number = ".".join(str(part) for part in version[:3])
+        what = f"SQLite {number} can lose a commit when two processes write and checkpoint (fixed in 3.51.3)"
+        fix = "nanomem checkpoints under its own lock, so its data is safe; no other program should write this file"
+        yield Problem(what, "nanomem.db", None, fix, "note")
+
+
+def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2, but for later releases of two older lines)."""
+    return version >= WAL_RESET_FIXED[-1] or any(
+        fixed[:2] == version[:2] and version >= fixed for fixed in WAL_RESET_FIXED
+    )
+
+
+def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
+    where = paths.relative(path)
+    try:
+        with agents_databases.open_read_only(path) as connection:
+            yield from _checked(connection, where, "copy it while its agent is stopped, then try `.recover` of sqlite3")
+    except NanomemError as error:
+        yield Problem(error.what, where, None, error.fix)
+
+
+def stored_secrets(store: MemoryStore) -> Iterator[Problem]:
+    """How many items and lessons hold a secret: a person may have typed it, so that is a note."""
+    from nanomem_tui.language import secrets
+    from nanomem_tui.language.secrets import signs as secret_signs
+
+    rows = store.load("item")
+    texts = (
+        ("item", [row.text for row in rows.items.values() if not row.is_deleted]),
+        ("lesson", [f"{row.trigger}\n{row.better_action}\n{row.bad_action}" for row in rows.lessons.values()
+                    if not row.is_deleted]),
+    )  # fmt: skip
+    for one, known in texts:
+        number = sum(1 for text in known if secret_signs.may_hold(text) and secrets.find(text))
+        if number:
+            what = f"{counted(number, one)} {'holds' if number == 1 else 'hold'} a secret, as it was typed"
+            yield Problem(what, f"{one}s", None, "`nanomem scrub` names them, --mask takes them out", "note")
+
+
+def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], ImportPlan]) -> Iterator[Problem]:
+    """What is wrong with the database that the agent's settings name (`memory.dbPath`), and what of it is not here.
+
+    `preview` says what an import of it would bring. Nothing is said of a database that is not there.
+    """
+    path = foreign.named(paths, settings)
+    if path is None or not os.path.lexists(path):
+        return
+    where = paths.relative(path)
+    if agents_databases.identify(path) in ("scoped", "facts"):
+        if not any(
+            known is not None and foreign.same_file(path, known) for known in (paths.longterm_db, paths.facts_db)
+        ):
+            yield from _foreign_database(path, paths)
+        coming = len(preview(path).todo)
+        if coming:
+            what = f"named by memory.dbPath, and {counted(coming, 'row')} of it not here"
+            yield Problem(what, where, None, f"`nanomem memory import {path}` shows them and takes them in", "note")
+        return
+    with agents_databases.open_read_only(path):  # raises what is wrong with it
+        pass
+    yield Problem("named by memory.dbPath, and no database of a system that is known here", where, None,
+                  "correct the path in config.json, or remove it", "warning")  # fmt: skip
+
+
+def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[Problem]:
+    for (verdict,) in connection.execute(f"PRAGMA quick_check({_OFFERED})"):
+        if verdict != "ok":
+            yield Problem(f"damaged: {verdict}", where, None, fix)
+
+
+def quarantined(paths: Paths) -> Iterator[Problem]:
+    """The files that could not be read whole when they were replaced, or were in the way, kept as they were."""
+    for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
+        name, empty = atomic.original_name(path.name), not path.stat().st_size
+        why = f"{name} was empty" if empty and not name.endswith(".lock") else atomic.why_kept(path.name)
+        fix = "take what is missing from it, then remove it"
+        if empty or name.endswith(".lock"):
+            fix = "there is nothing in it that is missing: remove it"
+        elif name.startswith(atomic.ANOTHERS):
+            fix = "move it to where it belongs"
+        yield Problem(f"{why}; it is kept here as it was", paths.relative(path), None, fix, "warning")
+
+
+def full_disk(paths: Paths) -> Iterator[Problem]:
+    """A disk with no room for a change."""
+    folder = paths.data if paths.data.exists() else paths.workspace
+    found = os.statvfs(folder)
+    if found.f_bavail * found.f_frsize < LEAST_SPACE and not found.f_flag & os.ST_RDONLY:
+        what = "its disk is full: no change can be recorded, and the agent cannot write either"
+        yield Problem(what, paths.relative(folder), None, "free some space on that disk")
+
+
+def unwritable(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """The folders that nanomem would write and may not: without ours no change can be kept at all."""
+    ours = paths.data
+    while not ours.exists():
+        ours = ours.parent
+    wanted = {
+        ours: "not writable: no change can be recorded",
+        paths.workspace: "not writable: SOUL.md and USER.md cannot be edited or restored",
+        paths.memory: "not writable: the files that the agent reads cannot be written",
+    }
+    if layout.sessions_dir is not None:
+        wanted.setdefault(layout.sessions_dir, "not writable: no session can be compacted")
+    for folder, what in wanted.items():
+        if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            fix = "`chmod u+wx` it, run nanomem as its owner, or mount its disk for writing"
+            yield Problem(what, paths.relative(folder), None, fix)
+
+
+def own_folder(paths: Paths) -> Iterator[Problem]:
+    """Files of ours that others can read, links where there should be none, and what lies in quarantine."""
+    if not paths.data.exists():
+        return
+    yield from quarantined(paths)
+    wrong = misplaced(paths)
+    for path in wrong:
+        ours = path != paths.quarantine
+        fix = "`nanomem doctor --fix` moves it to the quarantine" if ours else "move it away"
+        yield Problem(f"{MISPLACED}: no change can be recorded", paths.relative(path), None, fix)
+    locks = misplaced_locks(paths)
+    for path, kind in locks.items():
+        fix = "`nanomem doctor --fix` moves it to the quarantine"
+        yield Problem(f"a {kind} lies in the place of a lock: {BLOCKS}", paths.relative(path), None, fix)
+    wrong += locks
+    found: list[Problem] = []
+    for folder, folders, names in os.walk(paths.data):
+        folders[:] = [name for name in folders if Path(folder, name) not in locks]
+        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in own_names(names)]:
+            found.extend(_mode(path, right, paths) if path not in wrong else ())
+        links = [Path(folder, name) for name in folders if os.path.islink(Path(folder, name))]
+        found.extend(_link(path, paths) for path in links)
+    yield from found[:_OFFERED]
+    if len(found) > _OFFERED:
+        what = f"{counted(len(found) - _OFFERED, 'more file')} like these"
+        yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
+
+
+def own_names(names: Iterable[str]) -> list[str]:
+    """Those of our files that are looked at: what SQLite keeps beside a database has the mode of that."""
+    return [name for name in names if not name.endswith(("-wal", "-shm"))]
+
+
+MISPLACED = "a file lies in the place of the folder"
+
+
+def misplaced(paths: Paths) -> list[Path]:
+    """The files that lie where a folder of ours has to be."""
+    wanted = [paths.backups, paths.copies, paths.writers, paths.quarantine, paths.own_id.parent]
+    return [path for path in wanted if stat.S_ISREG(_kind(path))]
+
+
+BLOCKS = "what needs the lock fails"
+
+
+def misplaced_locks(paths: Paths) -> dict[Path, str]:
+    """What lies in the place of a lock of ours and is no file, with its kind; links are told as such."""
+    found: dict[Path, str] = {}
+    for folder, folders, names in os.walk(paths.data):
+        folders[:] = [name for name in folders if Path(folder, name) != paths.quarantine]
+        for name in (*folders, *names):
+            path = Path(folder, name)
+            if name.endswith(".lock") and (kind := atomic.misplaced(path)) not in ("", "link"):
+                found[path] = kind
+    return found
+
+
+def _kind(path: Path) -> int:
+    """The mode of what lies there; 0 where there is nothing."""
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
+
+
+def _mode(path: Path, right: int, paths: Paths) -> Iterator[Problem]:
+    mode = os.lstat(path).st_mode
+    if stat.S_ISLNK(mode):
+        yield _link(path, paths)
+    elif stat.S_IMODE(mode) & ~right & 0o077:
+        what = f"mode {stat.S_IMODE(mode):04o}: other users can read what the agent remembers"
+        if not mode & stat.S_IWUSR:
+            what = f"mode {stat.S_IMODE(mode):04o}: it cannot be written, so changes are refused"
+        yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it", "warning")
+    elif stat.S_IMODE(mode) & right & 0o600 != 0o600:
+        what = f"mode {stat.S_IMODE(mode):04o}: nanomem cannot write it"
+        yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it")
+
+
+def _link(path: Path, paths: Paths) -> Problem:
+    return Problem("a link in nanomem's own folder", paths.relative(path), None, "put the real file in its place")
+
+
+LARGE_DOCUMENT = 100_000
+FATAL_DOCUMENT = 400_000
+"""Bytes of SOUL, USER or MEMORY: all of it goes into every prompt, and at the second size every turn fails."""
+
+REACHED = 1_000_000
+"""How far ahead of the archive its counter may be, and entries be lost: each of them was an answer of a model."""
+
+NAMED = 20
+"""Files that others can write which are named one by one."""
+
+LEFT_BEHIND = 3600.0
+"""Seconds after which a temporary file belongs to a write that was interrupted."""
+
+
+def examine(
+    paths: Paths,
+    layout: Layout,
+    known: Iterable[Problem] = (),
+    agent: Presence | None = None,
+    wal: Callable[[], WalStates] | None = None,
+    more: Sequence[Callable[[], Iterable[Problem]]] = (),
+    server: object = None,
+) -> list[Problem]:
+    """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
+
+    `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then. `wal`: the turn
+    logs as the workspace knows them, with what was recovered. `more`: checks that need more than the files. `server`:
+    where the rows lie, if that is no file.
+    """
+    if agent is None:
+        agent = look(paths, layout.sessions_dir)
+    checks: tuple[Callable[[], Iterable[Problem]], ...] = (
+        lambda: _documents(paths),
+        lambda: _history(paths),
+        lambda: _cursors(paths),
+        lambda: _ram_first(paths),
+        lambda: filter(None, [agents_layout.not_read(layout)]),
+        lambda: identity(paths, layout),
+        lambda: _sessions(paths, layout),
+        lambda: _checkpoints(paths, layout, agent),
+        lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
+        lambda: _questions(paths),
+        lambda: _token_log(paths),
+        lambda: _open_to_others(paths, layout),
+        lambda: Notes(paths).problems(),
+        lambda: agent_settings(paths)[1],
+        lambda: left_behind(paths, layout),
+        lambda: repository(paths, agent),
+        lambda: databases(paths, server),
+        lambda: own_folder(paths),
+        lambda: backup.problems(paths),
+        lambda: filter(None, [purge_marker.problem(paths)]),
+        lambda: unwritable(paths, layout),
+        lambda: full_disk(paths),
+        *more,
+    )
+    found = list(known)
+    for check in checks:
+        try:
+            found.extend(check())
+        except NanomemError as error:
+            found.append(Problem(error.what, paths.relative(Path(error.where)), fix=error.fix))
+        except OSError as error:
+            found.append(Problem(error.strerror or str(error), paths.relative(Path(error.filename or paths.workspace))))
+    told = (with_fix(_placed(problem, paths)) for problem in found)
+    return sorted(dict.fromkeys(told), key=lambda problem: problem.severity != "error")
+
+
+def _placed(problem: Problem, paths: Paths) -> Problem:
+    """The problem with its place as a person would name it."""
+    absolute = problem.where.startswith("/")
+    return problem._replace(where=paths.relative(Path(problem.where))) if absolute else problem
+
+
+def _documents(paths: Paths) -> Iterator[Problem]:
+    for path in (paths.soul, paths.user, paths.memory_md):
+        where = paths.relative(path)
+        inside = os.path.realpath(paths.workspace)
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
+            what = "a link that leads out of the workspace: it can be neither shown nor edited here"
+            yield Problem(what, where, None, "replace it by a file", "warning")
+        elif path.is_symlink() and not path.exists():
+            yield Problem("a link that leads to nothing, or to itself", where, None, "replace it by a file")
+        try:
+            data = _data(path)
+        except NanomemError as error:
+            yield Problem(error.what, where, fix=error.fix)
+            continue
+        for problem in decode(data, where)[1]:
+            fatal = problem.fix == WIDE_FIX
+            yield problem._replace(severity="error", fix="`nanomem doctor --fix` makes it UTF-8") if fatal else problem
+        if len(data) > LARGE_DOCUMENT:
+            fatal = len(data) > FATAL_DOCUMENT
+            what = "so large that every turn fails" if fatal else "large, and every turn sends all of it to the model"
+            severity: Literal["error", "warning"] = "error" if fatal else "warning"
+            yield Problem(f"{len(data) // 1000} kB, {what}", where, None, "move or remove what is not needed", severity)
+
+
+def _history(paths: Paths) -> Iterator[Problem]:
+    yield from History(paths).problems()
+    try:
+        for data in chunks(paths.history) if paths.history.exists() else ():
+            data.decode("utf-8")
+    except UnicodeDecodeError:
+        what = "holds a byte that is not UTF-8: the agent can neither append nor dream until it is gone"
+        yield Problem(what, paths.relative(paths.history), None, "set that line aside; no other line is harmed")
+
+
+def _cursors(paths: Paths) -> Iterator[Problem]:
+    entries, latest = _entries(paths)
+    where = paths.relative(paths.cursor)
+    given = _cursor(paths.cursor)
+    if given is None and paths.cursor.exists():
+        yield Problem("not a number: the agent scans the whole history for the last one", where, None, "", "warning")
+    elif given is not None and entries and given < latest:
+        what = f"{given} is behind the history, which goes to {latest}"
+        yield Problem(what, where, None, "the agent goes on from the history", "warning")
+    elif given is not None and given > latest + REACHED:
+        what = f"{str(given)[:20]} is beyond the last entry ({latest}): no archive ever reached that"
+        yield Problem(what, where, None, "`nanomem doctor --fix` sets it to the last entry, while no agent runs")
+        given = latest
+    elif given is not None and given > latest:
+        what = f"{given} is ahead of the history, which ends at {latest}: the entries between are lost"
+        yield Problem(what, where, None, "look for a torn last line, and for a backup", "warning")
+    yield from _dream_cursor(paths, entries, max(latest, given or 0))
+
+
+def _entries(paths: Paths) -> tuple[int, int]:
+    """How many entries the archive has, and the highest cursor."""
+    if is_long(paths.history):
+        long = long_archive(paths.history, paths.relative(paths.history))
+        return long.count, long.highest
+    entries, _ = parse_history(_data(paths.history), "")
+    return len(entries), max((entry.cursor for entry in entries), default=0)
+
+
+def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
+    if not paths.dream_cursor.exists():
+        return
+    where = paths.relative(paths.dream_cursor)
+    dreamt = _cursor(paths.dream_cursor)
+    if dreamt is None and entries:
+        again = counted(entries, "entry", "entries")
+        if not _data(paths.dream_cursor) and not _has_dreamt(paths):  # so the agent makes it, with its repository
+            yield Problem(
+                f"empty: no Dream has read what is there yet ({again})",
+                where,
+                None,
+                "nothing: the first one reads it",
+                "note",
+            )
+            return
+        what = f"empty or not a number: the next Dream reads {again} again, and pays for that"
+        yield Problem(what, where, None, "write the number of the last entry that was read")
+    elif dreamt is not None and dreamt > latest:
+        ahead = dreamt - latest
+        missed = "the entry" if ahead == 1 else f"the {ahead:,} entries"
+        what = f"{dreamt} is {ahead:,} ahead of the history, which ends at {latest}: no Dream reads {missed} to come"
+        yield Problem(what, where, None, "write the last entry that a Dream has read there: see `nanomem dream status`")
+    elif dreamt is not None and dreamt < 0:
+        yield Problem(f"{dreamt} is below 0; agents take it as it is", where, None, "set it to 0", "warning")
+
+
+def _has_dreamt(paths: Paths) -> bool:
+    """Whether a Dream has left a version; also where the versions cannot be read."""
+    try:
+        history = GitHistory.open(paths)
+        return history is not None and any(commit.is_dream for commit in history.walk())
+    except NanomemError:
+        return True
+
+
+def _ram_first(paths: Paths) -> Iterator[Problem]:
+    if snapshot := _data(paths.ltm_snapshot):
+        yield from parse_snapshot(snapshot, paths.relative(paths.ltm_snapshot)).problems
+    elif paths.ltm_snapshot.exists():
+        yield Problem("empty", paths.relative(paths.ltm_snapshot), None, "the agent starts without its items")
+    yield from parse_lessons(_data(paths.lessons), paths.relative(paths.lessons)).problems
+    for log in (paths.ltm_audit, paths.lessons_audit):
+        yield from mendable(parse_audit(_data(log), paths.relative(log))[1])
+
+
+def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """The id by which the agent finds its sessions: what is wrong with it."""
+    kept, where = agents_layout.workspace_id(paths), paths.relative(paths.workspace_id_file)
+    comes = "the agent makes a new one at its next start, and finds none of its sessions"
+    if layout.workspace_id is not None and kept != layout.workspace_id:
+        what = f"the id of the workspace is gone: {comes}" if kept is None else "no sessions lie under this id"
+        yield Problem(what, where, fix=f"with the agent stopped, put {layout.workspace_id} there: they lie under that")
+    elif (missing := agents_layout.missing_sessions(layout)) is not None:
+        yield missing
+    elif layout.unclaimed:
+        what = f"the id of the workspace is gone; its sessions may be {_named(layout.unclaimed)}: none is shown"
+        yield Problem(what, where, fix="with the agent stopped, put the name of the right one there")
+    elif kept is None and os.path.lexists(paths.workspace_id_file):
+        yield Problem(f"no id of 32 hex digits: {comes}", where, fix="put the name of the folder in `sessions/` there")
+
+
+def _named(folders: Sequence[Path]) -> str:
+    """Folders of sessions as a sentence names them."""
+    return " or ".join(f"sessions/{folder.name}" for folder in folders)
+
+
+def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    sessions = Sessions(paths, lambda: layout, _never, Presence)
+    said = sessions.problems()
+    yield from said
+    unreadable = {(problem.where, problem.what) for problem in said}
+    left = {
+        str(file.path): repair.never(file, summary, key_of(file.path.name, summary.header), layout)
+        for file, summary, _ in sessions.summaries()
+    }
+    for info in sessions.list():
+        where = paths.relative(Path(info.path))
+        if (where, info.hidden_reason) not in unreadable:
+            yield from _session(info, where, left.get(info.path, ""))
+
+
+def _session(info: SessionInfo, where: str, left: str) -> Iterator[Problem]:
+    """`left`: why it cannot be brought back."""
+    if info.hidden_reason and NO_METADATA not in info.hidden_reason:
+        what = f"the agent does not find session {info.key}: {info.hidden_reason}"
+        fix = "`nanomem session rescue` brings it back"
+        if left:
+            way = repair.SAY.format(Path(info.path).name)
+            fix = way if left == repair.NOBODYS else "`nanomem session rescue` leaves it where it is"
+            what += f"; {left}"
+        yield Problem(what, where, None, f"{fix}; it can be read here", "warning")
+    if info.other_keys:
+        others = ", ".join(info.other_keys)
+        what = f"may hold messages of {others} too: an old release gave both keys this file"
+        yield Problem(what, where, None, "read it with both in mind", "warning")
+
+
+def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Problem]:
+    if agent.running:
+        return
+    for folder in session_folders(paths, layout):
+        for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
+            transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
+            where = paths.relative(folder / name)
+            if not transcript.exists():
+                yield Problem("a turn in flight without its session", where, None, "it can be removed", "warning")
+            elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
+                what = "a turn in flight, older than its session: the agent throws it away"
+                yield Problem(what, where, None, "it can be removed", "warning")
+            else:
+                what = "a turn was in flight when the agent stopped"
+                yield Problem(what, where, None, "the agent goes on with it at its next start", "warning")
+
+
+def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
+    """What is broken in the turn logs, and the turns that never ended; those that an agent began which runs now may go
+    on, any number of them in one chat."""
+    yield from wal.problems()
+    lost, recovered = wal.check(), wal.recovered()
+    if agent.running and lost:
+        began = since(paths, agent)
+        lost = [turn for turn in lost if not may_go_on(turn, began)]
+    for info in wal.list():
+        key = info.session_key
+        begun = [turn for turn in lost if turn.session_key == key]
+        if begun:
+            what = f"{counted(len(begun), 'turn')} of {key} began and never ended: no answer is known"
+            fix = f"`nanomem wal recover {key}` makes them pending items, `nanomem wal show {key}` tells what was asked"
+            yield Problem(what, begun[0].path, begun[0].line, fix, "warning")
+        known = [turn for turn in recovered if turn.session_key == key]
+        if known:
+            were, items = ("was", "a pending item") if len(known) == 1 else ("were", "pending items")
+            what = f"{counted(len(known), 'turn')} of {key} began and never ended, and {were} recovered into {items}"
+            yield Problem(what, known[0].path, None, f"`nanomem wal show {key}` tells what was asked", "note")
+
+
+def _questions(paths: Paths) -> Iterator[Problem]:
+    from nanomem_tui.memory.recall import regressions  # few homes have saved questions
+
+    yield from regressions.problems(regressions.saved_file(paths.data, workspace_id(paths)))
+
+
+def _token_log(paths: Paths) -> Iterable[Problem]:
+    path = paths.token_log
+    return agents_databases.read_llm_usage(path, paths.relative(path)).problems if path is not None else ()
+
+
+def _open_to_others(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """What the agent remembers by and anybody on the machine can write, or replace in its folder: so they tell it what
+    to believe. A group that may write is left to its owner."""
+    folders = [paths.workspace, paths.memory, *session_folders(paths, layout)]
+    files = [paths.soul, paths.user, paths.memory_md, paths.history, paths.ltm_snapshot, paths.lessons]
+    files += [folder / name for folder in folders[2:] for name, _ in regular_files(folder, SUFFIX)]
+    found = [path for path in dict.fromkeys([*folders, *files]) if _others_write(path)]
+    for path in found[:NAMED]:
+        do = "put files of theirs in the place of those here" if path.is_dir() else "write what the agent remembers"
+        what = f"mode {stat.S_IMODE(path.stat().st_mode):04o}: other users can {do}"
+        yield Problem(what, paths.relative(path), None, f"`chmod o-w {shlex.quote(str(path))}`", "warning")
+    if len(found) > NAMED:
+        fix = f"`chmod -R o-w {shlex.quote(str(paths.home or paths.workspace))}`"
+        what = f"{counted(len(found) - NAMED, 'more file')} like these"
+        yield Problem(what, paths.relative(found[NAMED]), None, fix, "warning")
+
+
+def _others_write(path: Path) -> bool:
+    try:
+        found = path.stat().st_mode
+    except OSError:  # told where it is read
+        return False
+    sticky = stat.S_ISDIR(found) and bool(found & stat.S_ISVTX)  # where each removes only what is his own
+    return bool(found & stat.S_IWOTH) and not sticky
+
+
+def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    since = time.time() - LEFT_BEHIND
+    for folder in (paths.workspace, paths.memory, paths.data, folder_of(paths), *session_folders(paths, layout)):
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            temporary = entry.name.endswith((".nanomem-tmp", ".jsonl.tmp", ".json.tmp")) or (
+                entry.name.startswith(".") and entry.name.endswith(".tmp")
+            )
+            if entry.name.endswith(KEPT):
+                what = "set aside, because several programs wrote that file in one moment"
+                yield Problem(what, paths.relative(Path(entry.path)), None, "add what is missing by hand", "warning")
+            if temporary and entry.stat(follow_symlinks=False).st_mtime < since:
+                what = "left behind by a write that was interrupted"
+                yield Problem(what, paths.relative(Path(entry.path)), None, "it can be removed", "warning")
+
+
+def _data(path: Path) -> bytes:
+    """The bytes of a file, none when it is absent. Raises the errors of `from_os_error`."""
+    return read_log(path.resolve()) if path.exists() else b""
+
+
+def _cursor(path: Path) -> int | None:
+    return parse_cursor(_data(path))
+
+
+def _never(operation: Operation) -> Operation:
+    raise AssertionError(f"the doctor changes nothing: {operation.label}")

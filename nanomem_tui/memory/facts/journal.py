@@ -1,0 +1,438 @@
+"""The journal: what was noted of a day (seed 003), by a person or an agent, and what came with an import.
+
+Owns what an entry may be and how entries are found. That each change is one operation is the matter of `records`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.operations import Actor, Change, Operation, new_key, new_operation
+from nanomem_tui.core.text import counted
+from nanomem_tui.memory.edits import as_shown, settled, told
+from nanomem_tui.memory.items import checked
+from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.store import reading
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Lesson, Record, dumped
+
+# Records of one kind as a person works with them: what the journal, reflections and the use of tokens stand on.
+
+
+class Records:
+    """The records of one kind. `noun`: what a person calls one of them."""
+
+    def __init__(
+        self, store: MemoryStore, perform: Callable[[Operation], Operation], kind: str, noun: str, command: str
+    ) -> None:
+        self._store = store
+        self._perform = perform
+        self._kind = kind
+        self._noun = noun
+        self._command = command
+        self._sorted: tuple[int, list[Record]] = (-1, [])
+
+    def all(self) -> list[Record]:
+        """Those that are not deleted, newest first by the time of the thing; the list must not be altered."""
+        store, snapshot = self._store, self._store.snapshot
+        if not store.loaded or self._sorted[0] != snapshot.counter:
+            with snapshot.lock:
+                rows = sorted(reading.records(store, self._kind), key=lambda row: (row.at, row.id), reverse=True)
+                self._sorted = (snapshot.counter if store.loaded else -1, rows)
+        return self._sorted[1]
+
+    def get(self, record_id: str) -> Record:
+        """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        rows = self._store.load("record").records
+        row = rows.get(record_id)
+        if row is None or row.kind != self._kind:
+            near = [one for one in self.all() if record_id and one.id.startswith(record_id)]
+            if len(near) > 1:
+                raise BadInput(f"{len(near)} of them begin with that id", record_id, "give more of it")
+            row = near[0] if near else None
+        if row is None or row.is_deleted:
+            raise NotFound(f"no such {self._noun}", record_id, f"see `{self._command}`")
+        return row
+
+    def history(self, record_id: str) -> list[LogEntry]:
+        """Every operation that touched the record, newest first."""
+        return self._store.journal.log(10_000, key=record_id)
+
+    def add(
+        self, records: Sequence[Record], label: str = "", actor: Actor = "human", beside: Sequence[Change] = ()
+    ) -> Operation:
+        """Keep new records as one operation. `beside`: changes of other layers that belong to it."""
+        label = label or self._label("add", records)
+        changes = [*(change_of("record", None, row) for row in records), *beside]
+        return self._perform(new_operation(f"{self._kind}.add", label, changes, actor=actor))
+
+    def change(
+        self, before: Record, fields: dict[str, Any], actor: Actor = "human", beside: Sequence[Change] = ()
+    ) -> Operation:
+        """Change fields of a record. Raises NothingToDo."""
+        if all(getattr(before, name) == value for name, value in fields.items()) and not beside:
+            raise NothingToDo("nothing to change", before.id)
+        after = before._replace(**fields, updated_at=clock.iso(clock.now()))
+        changes = [change_of("record", before, after), *beside]
+        label = self._label("edit", [after])
+        return self._perform(new_operation(f"{self._kind}.edit", label, changes, actor=actor))
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete records; `undo` brings them back. Raises NotFound."""
+        rows = list({row.id: row for row in map(self.get, ids)}.values())
+        changes = [change_of("record", row, row._replace(is_deleted=True)) for row in rows]
+        return self._perform(new_operation(f"{self._kind}.delete", self._label("delete", rows), changes))
+
+    def _label(self, verb: str, rows: Sequence[Record]) -> str:
+        noun = self._noun
+        plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        what = f"{noun} {told(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
+        return f"{verb} {what}"
+
+
+KIND = "journal"
+
+
+class Journal:
+    """The journal of one workspace. An entry is a Record: `about` is its day, `text` what was noted."""
+
+    def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
+        self._store = store
+        self._records = Records(store, perform, KIND, "journal entry", "nanomem journal list")
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def entries(self, since: str = "", until: str = "", words: str = "") -> list[Record]:
+        """The entries, newest day first and within a day the newest first.
+
+        `since`, `until`: days (`YYYY-MM-DD`), both included; `words`: what an entry must hold, in the language of
+        searches (words, "a phrase", -without). Raises BadInput for what is no day.
+        """
+        first, last = (day_of(one) if one else one for one in (since, until))
+        found = [row for row in self._records.all() if row.about >= first and (not last or row.about <= last)]
+        if words.strip():
+            from nanomem_tui.memory.filters import matcher
+
+            wanted = matcher(words)
+            found = [row for row in found if wanted and wanted.matches(row.text)]
+        return sorted(found, key=lambda row: row.about, reverse=True)  # the order within a day stays
+
+    def days(self) -> dict[str, int]:
+        """How many entries each day has, the newest day first."""
+        counts = Counter(row.about for row in self._records.all())
+        return dict(sorted(counts.items(), reverse=True))
+
+    def get(self, entry_id: str) -> Record:
+        """The entry of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        return self._records.get(entry_id)
+
+    def history(self, entry_id: str) -> list[LogEntry]:
+        """Every operation that touched the entry, newest first."""
+        return self._records.history(entry_id)
+
+    def warnings(self, entry: Record) -> list[str]:
+        """What a person should know of the text of an entry; it is kept as it was given all the same."""
+        from nanomem_tui.memory import safety
+
+        same = [
+            row for row in self._records.all()
+            if row.about == entry.about and row.text == entry.text and row.id != entry.id
+        ]  # fmt: skip
+        return [*(f"the same text is already there as {row.id}" for row in same[:1]), *safety.warnings(entry.text)]
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def add(
+        self, text: str, day: str = "", *, session_key: str = "", source: str = "manual", actor: Actor = "human"
+    ) -> tuple[Operation, Record, list[str]]:
+        """A new entry of a day, today without one: the operation, the entry, and warnings. Raises BadInput."""
+        moment = clock.now()
+        day = day_of(day) if day else clock.local_naive(moment)[:10]
+        now = clock.iso(moment)
+        entry = Record(
+            new_key(KIND), KIND, day, checked(text), session_key, source, _at(day, moment), created_at=now,
+            updated_at=now,
+        )  # fmt: skip
+        warnings = self.warnings(entry)
+        return self._records.add([entry], actor=actor), entry, warnings
+
+    def edit(
+        self, entry_id: str, *, text: str | None = None, day: str | None = None, expected: Record | None = None
+    ) -> Operation:
+        """Change the text or the day of an entry. `expected`: the entry as it was shown to who edits it.
+
+        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
+        """
+        if expected is not None:
+            self._store.see_others()
+        row = self.get(entry_id)
+        fields: dict[str, str] = {}
+        if text is not None:
+            fields["text"] = checked(text)
+        if day is not None:
+            fields["about"] = day_of(day)
+        as_shown(row, expected, fields)
+        if "about" in fields and fields["about"] != row.about:
+            fields["at"] = _at(fields["about"], clock.parse(row.at) or clock.now())
+        if (meta := settled(row, fields)) != row.meta_json:  # who writes the text settles which one it is
+            fields["meta_json"] = meta
+        return self._records.change(row, fields)
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete entries; `undo` brings them back. Raises NotFound."""
+        return self._records.delete(ids)
+
+
+def day_of(text: str) -> str:
+    """A day as `YYYY-MM-DD`. Raises BadInput for what is none."""
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise BadInput(f"{text.strip()[:40]!r} is no day", "--day", "give it like 2026-02-15") from None
+
+
+def _at(day: str, moment: datetime) -> str:
+    """The time of day of `moment` on another day, so that entries of a day stay in the order in which they came."""
+    try:
+        return clock.iso(datetime.combine(date.fromisoformat(day), moment.astimezone().time()).astimezone())
+    except (ValueError, OverflowError, OSError):  # a day at the edge of the calendar has no such time everywhere
+        return f"{day}T12:00:00+00:00"
+
+
+# -- Reflections: a tool that failed, with what, what it said, and what follows from it (seed 003) --------------------
+
+REFLECTIONS_KIND = "reflection"
+LONGEST = {"tool": 200, "args": 20_000, "error": 20_000}
+"""Characters that are kept."""
+MASKED = "a secret in it was masked"
+
+
+class Reflections:
+    """The reflections of one workspace. One is a Record: `about` is the tool, `text` the insight; `args`, `error` and
+    `lesson` are in its free fields."""
+
+    def __init__(self, store: MemoryStore, lessons: Lessons, perform: Callable[[Operation], Operation]) -> None:
+        self._store = store
+        self._lessons = lessons
+        self._perform = perform
+        self._records = Records(store, perform, REFLECTIONS_KIND, REFLECTIONS_KIND, "nanomem reflections list")
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def all(self, tool: str = "", words: str = "") -> list[Record]:
+        """The reflections, newest first; only those of a tool (exact, without regard to case), or that hold `words` in
+        their insight, error or arguments."""
+        found = [row for row in self._records.all() if not tool or row.about.casefold() == tool.strip().casefold()]
+        if words.strip():
+            from nanomem_tui.memory.filters import matcher
+
+            wanted = matcher(words)
+            found = [row for row in found if wanted and wanted.matches("\n".join(_said(row)))]
+        return list(found)
+
+    def tools(self) -> dict[str, int]:
+        """How many reflections each tool has, the most first."""
+        return dict(Counter(row.about for row in self._records.all()).most_common())
+
+    def get(self, reflection_id: str) -> Record:
+        """The reflection of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        return self._records.get(reflection_id)
+
+    def history(self, reflection_id: str) -> list[LogEntry]:
+        """Every operation that touched the reflection, newest first."""
+        return self._records.history(reflection_id)
+
+    def lesson_of(self, reflection: Record) -> Lesson | None:
+        """The lesson that it became, while that is there."""
+        row = self._store.load("lesson").lessons.get(str(reflection.meta.get("lesson") or ""))
+        return row if row is not None and not row.is_deleted else None
+
+    def outdated(self, reflection: Record) -> Lesson | None:
+        """The lesson that it became, where that says something else: one of them was edited since."""
+        lesson = self.lesson_of(reflection)
+        return lesson if lesson is not None and _words_of(lesson, reflection) != _words_for(reflection) else None
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        tool: str,
+        args: str,
+        error: str,
+        insight: str,
+        session_key: str = "",
+        *,
+        source: str = "manual",
+        actor: Actor = "human",
+    ) -> tuple[Operation, Record, list[str]]:
+        """A new reflection: the operation, the row, and warnings. Raises BadInput: no tool, no error, no insight."""
+        now = clock.iso(clock.now())
+        given = {"tool": tool, "args": args, "error": error}
+        kept, masked = _kept(given)
+        meta = {name: kept[name] for name in ("args", "error") if kept[name]}
+        row = Record(
+            new_key(REFLECTIONS_KIND),
+            REFLECTIONS_KIND,
+            kept["tool"],
+            checked(insight),
+            session_key,
+            source,
+            now,
+            dumped(meta),
+            now,
+            now,
+        )
+        return self._records.add([row], actor=actor), row, [*masked, *_warnings(row)]
+
+    def edit(
+        self, reflection_id: str, *, expected: Record | None = None, **fields: str
+    ) -> tuple[Operation, Record, list[str]]:
+        """Change `tool`, `args`, `error` or `insight`. `expected`: the row as it was shown to who edits it.
+
+        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
+        """
+        if unknown := fields.keys() - {"tool", "args", "error", "insight"}:
+            raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", reflection_id, "tool, args, error or insight")
+        if expected is not None:
+            self._store.see_others()
+        row = self.get(reflection_id)
+        kept, masked = _kept({name: text for name, text in fields.items() if name != "insight"})
+        meta = row.meta | {name: kept[name] for name in ("args", "error") if name in kept}
+        changed: dict[str, Any] = {"about": kept["tool"]} if "tool" in kept else {}
+        if "insight" in fields:
+            changed["text"] = checked(fields["insight"])
+            meta.pop("conflict", None)
+        if meta != row.meta:
+            changed["meta_json"] = dumped(meta)
+        as_shown(row, expected, changed)
+        operation = self._records.change(row, changed)
+        after = self.get(row.id)
+        return operation, after, [*masked, *_warnings(after), *self._apart(after)]
+
+    def _apart(self, row: Record) -> list[str]:
+        """What is to be told where the lesson does not say what its reflection says now."""
+        lesson = self.outdated(row)
+        if lesson is None:
+            return []
+        fix = f"`nanomem reflections lesson {row.id}` brings it up to date"
+        return [f"its lesson {lesson.id} still says {told(lesson.better_action)}: {fix}"]
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete reflections; `undo` brings them back, and the lessons that they became stay. Raises NotFound."""
+        return self._records.delete(ids)
+
+    def lesson(self, reflection_id: str, scope: str = "global") -> tuple[Operation, Lesson]:
+        """Make the lesson that follows from a reflection, link the one that says so already, or bring the one that it
+        became up to date; one operation.
+
+        Its trigger is that of a tool's failure, what went wrong is the error, what is better the insight. `scope` is
+        `global`, or `session` for the session of the reflection. One that reads as an order to the model, or holds a
+        secret, waits in the inbox. Raises NothingToDo when it became one already that says so, and Refused for one that
+        waits.
+        """
+        from nanomem_tui.memory import safety, scopes
+
+        row = self.get(reflection_id)
+        known = self.outdated(row)
+        if known is None and (known := self.lesson_of(row)):
+            raise NothingToDo("it became a lesson already", known.id, f"`nanomem memory lessons show {known.id}`")
+        session_key = row.session_key if scope == "session" else ""
+        if known is not None:
+            scope, session_key = known.scope, known.session_key
+        made = self._lessons.new(*_words_for(row), scope, session_key)
+        same = self._lessons.same(made)
+        why = safety.held(f"{row.text}\n{made.better_action}\n{made.bad_action}")
+        if known is not None and self._naming(known, row.id).meta.get("reflection") == row.id and same in (None, known):
+            return self._renewed(row, known, made, why)
+        if same is None and why:
+            made = scopes.waiting(made, why, by="reflection")
+        linked = row._replace(
+            meta_json=dumped({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
+        )
+        after = self._naming(same or made, row.id)
+        changes = [change_of("record", row, linked)]
+        changes += [change_of("lesson", same, after)] if after != same else []
+        verb = "link" if same else "make"
+        label = f"{verb} the lesson of reflection {told(row.text)}{', which waits in the inbox' if after.waits else ''}"
+        return self._perform(new_operation("reflection.lesson", label, changes)), after
+
+    def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
+        """The lesson of a reflection with the words that `made` has of it; waiting where there is a reason (`why`)."""
+        from nanomem_tui.memory import scopes
+
+        if known.waits:
+            raise Refused("it waits in the inbox", known.id, f"`nanomem inbox accept {known.id}`, or reject it")
+        words = {name: getattr(made, name) for name in ("trigger", "better_action", "bad_action", "key", "updated_at")}
+        after = self._naming(known, row.id)._replace(**words)
+        after = scopes.waiting(after, why, by="reflection") if why else after
+        held = ", which waits in the inbox" if after.waits else ""
+        label = f"bring the lesson of reflection {told(row.text)} up to date{held}"
+        return self._perform(new_operation("reflection.lesson", label, [change_of("lesson", known, after)])), after
+
+    def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:
+        """The lesson that names its reflection: the first one, as long as that is there."""
+        named = self._store.load("record").records.get(str(lesson.meta.get("reflection") or ""))
+        if named is not None and not named.is_deleted:
+            return lesson
+        return lesson._replace(meta_json=dumped({**lesson.meta, "reflection": reflection_id}))
+
+
+def _words_for(reflection: Record) -> tuple[str, str, str]:
+    """Trigger, better and bad action of the lesson that follows from a reflection."""
+    from nanomem_tui.memory import learning
+
+    trigger = f"tool:{learning.tool_name(reflection.about)}:error"[: learning.TRIGGER]
+    error = learning.shorten(str(reflection.meta.get("error") or ""))
+    return trigger, learning.shorten(reflection.text), error
+
+
+def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
+    """Those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
+    own = lesson.bad_action and lesson.meta.get("reflection") == reflection.id
+    return lesson.trigger, lesson.better_action, lesson.bad_action if own else _words_for(reflection)[2]
+
+
+def _kept(fields: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Tool, arguments and error as they are kept, and what is to be told of them. Raises BadInput."""
+    from nanomem_tui.language import secrets
+
+    found: dict[str, str] = {}
+    masked: list[str] = []
+    for name, text in fields.items():
+        required = name != "args"
+        if required or text.strip():
+            checked_text = _words(name, text)
+            found[name] = secrets.mask(checked_text)
+            if found[name] != checked_text:
+                masked.append(f"{name}: {MASKED}")
+        else:
+            found[name] = ""
+    return found, masked
+
+
+def _words(name: str, text: str) -> str:
+    if not text.strip():
+        raise BadInput(f"the {name} is empty", f"--{name}", "give the words")
+    if len(text) > LONGEST[name]:
+        raise BadInput(f"{len(text):,} characters, at most {LONGEST[name]:,} are kept", f"--{name}", "shorten it")
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise BadInput("a lone surrogate, which is no UTF-8", f"--{name}", "remove it")
+    return text.strip()
+
+
+def _warnings(row: Record) -> list[str]:
+    from nanomem_tui.memory import safety
+
+    return safety.warnings(row.text)
+
+
+def _said(row: Record) -> list[str]:
+    meta = row.meta
+    return [row.text, *(str(meta.get(name) or "") for name in ("error", "args"))]

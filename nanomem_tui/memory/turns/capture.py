@@ -1,0 +1,504 @@
+"""What a turn says that is worth remembering, and what becomes of it: saved, confirmed, kept for a person, or dropped.
+
+Owns the judgement of seed 001 §6 over candidates that `remembering` reads: safety, thresholds, channels, the number
+per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
+what reads as an order or holds a secret is never dropped but waits in the inbox. A secret is masked before anything
+else looks at the text (`capture`), so that no other reason to hold it back lets the secret through.
+
+An episode needs `capture_episodic_allowance` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
+that it could never be captured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui import language
+from nanomem_tui.core import clock
+from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.settings import Settings
+from nanomem_tui.language import pasted, remembering, secrets, wishes
+from nanomem_tui.language.compare import shares_of
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.message import Message
+from nanomem_tui.language.pair_features import LIGHT
+from nanomem_tui.language.remembering import WEIGHTS, Said
+from nanomem_tui.language.sentences import split
+from nanomem_tui.language.statement import statement
+from nanomem_tui.language.tokens import tokens
+from nanomem_tui.memory import retention, safety
+from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.safety import Finding
+from nanomem_tui.memory.scopes import (
+    SCOPE_OF_KIND,
+    Audience,
+    is_group,
+    is_private,
+    is_waiting,
+    key_for,
+    said_again,
+    waiting,
+)
+from nanomem_tui.store.values import Item, dumped
+
+# Whether the one who sent a message may teach: put into memory, and correct into lessons, without a further look.
+
+
+def held_sender(audience: Audience, settings: Settings) -> str:
+    """Why what the sender of a message says has to be accepted by a person first; empty when it need not be.
+
+    Where `capture_senders` names some, only they teach. Else every named one does, and whoever writes without a name
+    in a channel of one person (`capture_unnamed_channels`).
+    """
+    if settings.capture_senders:
+        return "" if audience.sender_id in settings.capture_senders else "the sender is not one of capture_senders"
+    if audience.sender_id or audience.channel in settings.capture_unnamed_channels:
+        return ""
+    return "no sender is named, and the channel is not one of capture_unnamed_channels"
+
+
+ROLES = ("user", "assistant", "tool")
+MAX_MESSAGE = 4_000
+"""Characters of a message that is read; a longer one is something pasted, not something said."""
+TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
+UNWANTED = "asked not to be remembered"
+TAKEN_BACK = (
+    "a wish to forget: what it names waits in the inbox to be deleted; every trace of one thing goes by "
+    "`nanomem forget`, all that is known by `nanomem memory prune --older-than-days 0`"
+)
+DISABLED = "known, and disabled by a person: `nanomem memory enable` makes it count again"
+RECALLED = "it was recalled"
+NO_WORDS = "it does not say what to remember"
+NOT_SAFETY = ("channel ", NO_WORDS, DISABLED, UNWANTED, TAKEN_BACK, RECALLED)
+"""How the reasons begin that say nothing of the text."""
+TO_AN_ADDRESS = "tells the agent for good what to do with an address"
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.|\b[A-Z]{2}\d{2}[ \d]{10,}|\+?\d[\d ()/-]{8,}\d")
+"""A mail address, a link, an account or a telephone number."""
+EPSILON = 1e-9
+
+
+class Candidate(NamedTuple):
+    """Something that could be remembered. `explicit`: a person asked for it; `intent`: the words or the kind that
+    showed it."""
+
+    text: str
+    kind: str
+    importance: float
+    confidence: float
+    explicit: bool = False
+    intent: str = ""
+    role: str = "user"
+
+
+class Origin(NamedTuple):
+    """Where a message comes from; what an item needs to be traced back. `said_on`: the day where it was said."""
+
+    audience: Audience = Audience()
+    session_key: str | None = None
+    message_id: str | None = None
+    turn: str = ""
+    said_on: str = ""
+
+
+Known = Callable[[str, str], Item | None]
+"""The active item of a scope key that is the same memory as a text (`safety.normal`), if there is one."""
+
+
+class Verdicts(NamedTuple):
+    """What becomes of each candidate, with its reason; `deduped` holds the id of the item that it confirms."""
+
+    accepted: tuple[Candidate, ...] = ()
+    dropped: tuple[tuple[Candidate, str], ...] = ()
+    quarantined: tuple[tuple[Candidate, Finding], ...] = ()
+    deduped: tuple[tuple[Candidate, str], ...] = ()
+
+
+class Row(NamedTuple):
+    """A row as the turn is to leave it. `before`: what it was (None: it is new); `why`: why it waits in the inbox."""
+
+    item: Item
+    before: Item | None = None
+    why: str = ""
+
+
+class Captured(NamedTuple):
+    """The outcome of one message: rows to write, what was dropped and why, and whether it must be durable at once."""
+
+    rows: tuple[Row, ...] = ()
+    dropped: tuple[tuple[Candidate, str], ...] = ()
+    durable: bool = False
+
+    @property
+    def saved(self) -> tuple[Row, ...]:
+        """New and confirmed active items."""
+        return tuple(row for row in self.rows if not row.why)
+
+    @property
+    def quarantined(self) -> tuple[Row, ...]:
+        """Items that wait in the inbox, new ones and ones that were said again."""
+        return tuple(row for row in self.rows if row.why)
+
+
+def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
+    """What a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for it."""
+    found: dict[str, Candidate] = {}
+    for told in said:
+        candidate = _candidate(told, role)
+        found.setdefault(safety.normal(candidate.text), candidate)
+    return list(found.values())
+
+
+def reads(role: str, settings: Settings) -> bool:
+    """Whether what a role says is read for memories at all."""
+    by_role = {"user": True, "assistant": settings.capture_assistant, "tool": settings.capture_tools}
+    return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
+
+
+def _candidate(said: Said, role: str) -> Candidate:
+    if role == "user":
+        return Candidate(said.text, said.kind, said.importance, said.confidence, said.explicit, said.intent)
+    plain = said._replace(explicit=False)
+    return Candidate(plain.text, plain.kind, plain.importance, plain.confidence, intent=plain.intent, role=role)
+
+
+def judge(
+    given: Sequence[Candidate],
+    settings: Settings,
+    known: Callable[[Candidate], Item | None] = lambda _: None,
+    *,
+    recalled: Collection[str] = (),
+    tainted: str = "",
+    unknown: str = "",
+) -> Verdicts:
+    """Accept, drop, quarantine or dedupe each candidate.
+
+    `recalled`: texts that were put before the model; `tainted`: why the message they stand in reads as orders, which
+    sends all of them to the inbox. Beyond `capture_max_entries_per_turn` the explicit and the important ones are kept.
+    """
+    accepted_ones: list[Candidate] = []
+    dropped: list[tuple[Candidate, str]] = []
+    held: list[tuple[Candidate, Finding]] = []
+    deduped: list[tuple[Candidate, str]] = []
+    for candidate in sorted(given, key=lambda one: (not one.explicit, -one.importance)):
+        findings = safety.check(candidate.text, recalled=() if candidate.explicit else recalled)
+        findings = [found for found in findings if not (found.kind == "short" and candidate.explicit)]
+        if why := _never(findings) or _too_weak(candidate, settings):
+            dropped.append((candidate, why))
+        elif len(accepted_ones) + len(held) + len(deduped) >= settings.capture_max_entries_per_turn:
+            dropped.append((candidate, f"more than {settings.capture_max_entries_per_turn} in one turn"))
+        else:
+            finding, twin = _held(candidate, findings, settings, tainted, unknown), known(candidate)
+            if twin is not None and not twin.enabled and not is_waiting(twin):
+                dropped.append((candidate, DISABLED))
+            elif finding is None and twin is not None:
+                deduped.append((candidate, twin.id))
+            elif finding is None:
+                accepted_ones.append(candidate)
+            elif twin is not None and not is_waiting(twin):
+                dropped.append((candidate, "known already"))
+            else:
+                held.append((candidate, finding))
+    return Verdicts(tuple(accepted_ones), tuple(dropped), tuple(held), tuple(deduped))
+
+
+def _never(findings: Sequence[Finding]) -> str:
+    """Why a text is no memory at all, unless a person has to look at it anyway."""
+    if any(found.quarantines for found in findings):
+        return ""
+    return findings[0].why if findings else ""
+
+
+def _too_weak(candidate: Candidate, settings: Settings) -> str:
+    allowance = settings.capture_episodic_allowance if candidate.kind == "episodic" else 0.0
+    if candidate.confidence < settings.capture_min_confidence - allowance - EPSILON:
+        return f"low confidence: {candidate.confidence:.2f} of {settings.capture_min_confidence - allowance:.2f}"
+    if candidate.importance < settings.capture_min_importance - EPSILON:
+        return f"low importance: {candidate.importance:.2f} of {settings.capture_min_importance:.2f}"
+    return ""
+
+
+def _held(
+    candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, unknown: str
+) -> Finding | None:
+    """Why a person has to accept a candidate first."""
+    whole = (0, len(candidate.text))
+    if candidate.intent == "rule" and _ADDRESS.search(candidate.text):
+        return Finding("injection", TO_AN_ADDRESS, whole)
+    for finding in findings:
+        if finding.quarantines:
+            return finding
+    if tainted:
+        return Finding("injection", f"the message {tainted}", whole)
+    if candidate.role in settings.capture_inbox_roles:
+        return Finding("origin", f"said by the {candidate.role}, not by a person", whole)
+    return Finding("origin", unknown, whole) if unknown else None
+
+
+def capture(
+    text: str,
+    origin: Origin,
+    settings: Settings,
+    known: Known,
+    workspace_id: str,
+    *,
+    role: str = "user",
+    recalled: Collection[str] = (),
+    seen: Callable[[list[Candidate]], list[Candidate]] = lambda given: given,
+    now: datetime | None = None,
+) -> Captured:
+    """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
+    to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is asked
+    for that the audience does not have."""
+    if not reads(role, settings):
+        return Captured()
+    text = secrets.mask_start(text)
+    message, is_person = language.read(text), role == "user"
+    whole = Candidate(text, "", 0.0, 0.0, role=role)
+    if (channel := origin.audience.channel) not in settings.capture_channels:
+        is_read = is_person and len(text) <= MAX_MESSAGE and not message.is_unwanted
+        wishes = [one for one in candidates(message.said) if one.explicit] if is_read else []
+        why = f"channel {channel} is not in capture_channels"
+        barred = wishes or ([whole] if is_person else [])
+        return Captured(dropped=tuple((one, why) for one in barred))
+    if len(text) > MAX_MESSAGE:
+        return Captured(dropped=((whole, TOO_LONG),))
+    if message.is_unwanted:
+        return Captured(dropped=((whole, UNWANTED),))
+    findings = safety.check(text)
+    for found in findings:
+        if found.kind in ("code", "command", "recalled"):
+            return Captured(dropped=((whole, found.why),))
+    moment = now or clock.now()
+
+    def twin(candidate: Candidate) -> Item | None:
+        return known(_scope(candidate, origin, settings, workspace_id)[1], candidate.text)
+
+    tainted = next((found.why for found in findings if found.kind == "injection"), "")
+    unknown = held_sender(origin.audience, settings)
+    given = seen(candidates(message.said if is_person else remembering.said_in(text), role))
+    verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
+    if is_person and message.others:  # it says "I", and nobody knows who that is: a person looks at it
+        told = candidates(remembering.said_in(message.others))
+        if message.reports and not (given or told):
+            told = candidates(remembering.said_in(text))
+        why = pasted.REPORTED if message.reports else pasted.WHY
+        theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
+        verdicts = verdicts._replace(
+            quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
+        )
+
+    def row(candidate: Candidate, finding: Finding | None) -> Row:
+        scope = _scope(candidate, origin, settings, workspace_id)
+        return _row(candidate, finding, known(scope[1], candidate.text), scope, origin, settings, moment)
+
+    rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
+    rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
+    asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
+    dropped = verdicts.dropped
+    if is_person:
+        dropped += tuple((whole._replace(text=one), TAKEN_BACK) for one in message.forgetting)
+        dropped += tuple((whole._replace(text=one), NO_WORDS) for one in message.pointing)
+    held = next((found for found in findings if found.kind == "secret"), None)
+    if held is not None and is_person and not rows and not dropped:
+        dropped = ((whole, held.why),)
+    return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
+
+
+def beginning(text: str) -> str:
+    """The whole sentences at the beginning of a message that is too long to be read; empty when there is none."""
+    return "\n".join(split(text[:MAX_MESSAGE])[:-1])
+
+
+def _scope(candidate: Candidate, origin: Origin, settings: Settings, workspace_id: str) -> tuple[str, str]:
+    """Scope type and key of a candidate; global only where the settings say so."""
+    scope = settings.capture_scopes.get(candidate.kind) or SCOPE_OF_KIND[candidate.kind]
+    return scope, key_for(scope, origin.audience, workspace_id)
+
+
+def _row(
+    candidate: Candidate,
+    finding: Finding | None,
+    twin: Item | None,
+    scope: tuple[str, str],
+    origin: Origin,
+    settings: Settings,
+    moment: datetime,
+) -> Row:
+    at = clock.iso(moment)
+    expires = retention.expires_at(candidate.kind, moment, settings)
+    if twin is not None:
+        expires = retention.expires_at(twin.kind, moment, settings)
+        row = _again(candidate, finding, twin, at, expires, origin)
+        is_newer = at >= twin.updated_at
+        return row._replace(item=times.dated(row.item, origin.said_on)) if is_newer else row
+    meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
+    item = Item(
+        id=new_key("ltm"),
+        text=candidate.text,
+        kind=candidate.kind,
+        scope_type=scope[0],
+        scope_key=scope[1],
+        channel=origin.audience.channel,
+        chat_id=origin.audience.chat_id,
+        sender_id=origin.audience.sender_id,
+        session_key=origin.session_key,
+        importance=candidate.importance,
+        confidence=candidate.confidence,
+        source="explicit_user" if candidate.explicit else "auto_heuristic",
+        source_message_id=origin.message_id,
+        source_role=candidate.role,
+        meta_json=dumped(meta),
+        created_at=at,
+        updated_at=at,
+        expires_at=expires,
+        hits=1,
+    )
+    item = times.dated(item, origin.said_on)
+    if finding is None:
+        return Row(item)
+    return Row(waiting(item, finding.why, finding=finding.kind), None, finding.why)
+
+
+def _again(
+    candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, origin: Origin
+) -> Row:
+    """The row of something that is known already: confirmed, and out of the inbox once a person says it himself. What
+    was said in private and is now said in a group is private no more."""
+    here, sender = origin.audience, origin.audience.sender_id
+    after = twin._replace(
+        hits=twin.hits + 1,
+        updated_at=max(twin.updated_at, at),  # a turn of long ago may be told today
+        importance=max(twin.importance, candidate.importance),
+        confidence=max(twin.confidence, candidate.confidence),
+        expires_at=max(twin.expires_at, expires or twin.expires_at) if twin.expires_at else None,
+    )
+    told_to_all = finding is None and twin.scope_type == "user" and twin.chat_id != here.chat_id
+    if told_to_all and is_group(here.channel, here.chat_id, sender) and is_private(twin):
+        after = after._replace(chat_id=here.chat_id, session_key=origin.session_key)
+    if is_waiting(twin):
+        why = twin.meta["inbox"]
+        if finding is None and candidate.explicit and why.get("finding") == "origin":
+            return Row(said_again(after, sender, at), twin)
+        return Row(twin._replace(hits=twin.hits + 1), twin, str(why.get("why", "")))
+    return Row(after, twin)
+
+
+# What a person says takes the place of what they said before: “I moved to Lisbon” after “I live in Porto”.
+
+KNOWN, NEAR = 500, 20
+"""How many memories of a person, the newest first, are looked at; and how many of them, the nearest, are compared."""
+LIKELY = (0.9, 0.6, 0.4)
+"""How likely an old memory has to be no longer so, to give way: one that has nothing in common with the new one, one
+word, or two."""
+MOST = 2
+"""How many memories give way to one statement: what seems to end more of them says something else."""
+LASTING = ("fact", "preference")
+
+
+def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
+    """List what holds of the person who speaks, and what that person told this chat, the newest first. Raises BadInput
+    for a malformed chat or sender."""
+    who = origin.audience
+    rows = [*of_scope(who.user_key)] if who.user_key else []
+    if who.chat_key:
+        rows += [row for row in of_scope(who.chat_key) if row.sender_id == who.sender_id]
+    active = [row for row in rows if row.enabled and not row.is_deleted]
+    return sorted(active, key=lambda row: row.updated_at, reverse=True)
+
+
+def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
+    """List the memories that a new statement takes the place of. `rows`: those of the speaker, the newest first."""
+    language = language_of(text)
+    topics = _topics(text, language)
+    others = [
+        (len(topics & _topics(row.text, language)), row) for row in rows[:KNOWN] if row.text != text and not row.pinned
+    ]
+    others.sort(key=lambda one: one[0], reverse=True)
+    found = [(_no_longer_so(row.text, text), shared, row) for shared, row in others[:NEAR]]
+    found.sort(key=lambda one: one[0], reverse=True)
+    return [row for likely, shared, row in found[:MOST] if likely >= LIKELY[min(shared, 2)]]
+
+
+def _no_longer_so(old: str, new: str) -> float:
+    """How likely a new statement is a newer value of an old one, or its denial. Of two that follow each other in a talk
+    that is likelier than of any two, and it is undone: so less is asked here than `compare` asks."""
+    shares = shares_of(old, new)
+    return shares["newer"] + shares["denial"]
+
+
+@lru_cache(1024)
+def _topics(text: str, language: str) -> frozenset[str]:
+    """The words of a statement, and the things that they mean: what two statements have in common."""
+    found = statement(text, language)
+    told = (topic for token in found.tokens for topic in (token.stem, *token.notions))
+    return frozenset(topic for topic in told if topic not in LIGHT and not topic.startswith("mark:"))
+
+
+def in_place(candidate: Candidate, over: Sequence[Item]) -> Candidate:
+    """The candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so that
+    it is given wherever the old one was."""
+    lasting = next((row.kind for row in over if row.kind in LASTING), "")
+    if not lasting or candidate.kind in LASTING:
+        return candidate
+    sure, weight = WEIGHTS[lasting]
+    return candidate._replace(
+        kind=lasting, confidence=max(sure, candidate.confidence), importance=max(weight, candidate.importance)
+    )
+
+
+# Why a sentence of a person's message became no memory: the reason that the end of a turn gives for each.
+
+OFF = "capturing is off (capture_enabled)"
+QUESTION = "a question"
+SMALL_TALK = "small talk"
+QUOTED = "quoted, not said"
+NOTHING = "no preference, fact, decision or event that will matter"
+UNKEPT_NO_WORDS = "no words"
+UNKEPT_MOST = 20
+"""Sentences of one message that are reported one by one."""
+
+_WORD = re.compile(r"[^\W\d_]")
+
+
+def reasons(
+    message: Message, known: Collection[str], settings: Settings, *, forgets: bool = False
+) -> list[tuple[str, str]]:
+    """The parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or is
+    dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
+    if not settings.capture_enabled:
+        return [(message.text, OFF)] if not known else []
+    found = list(_reasons(message, known, forgets=forgets))
+    if len(found) > UNKEPT_MOST:
+        found[UNKEPT_MOST:] = [(f"{len(found) - UNKEPT_MOST} more sentences", NOTHING)]
+    return found
+
+
+def _reasons(message: Message, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
+    said = [frozenset(tokens(one)) for one in known]
+    for sentence in message.sentences:
+        if _is_known(sentence, said) or (forgets and sentence in message.forgetting and wishes.named(sentence)):
+            continue
+        yield sentence, _reason(sentence)
+    for line in (line.strip() for line in message.own.splitlines()):
+        if line.startswith(">") and not _is_known(line, said):
+            yield line, QUOTED
+    if (others := message.others.strip()) and not _is_known(others, said):
+        yield others, pasted.WHY
+
+
+def _reason(sentence: str) -> str:
+    if _WORD.search(sentence) is None:
+        return UNKEPT_NO_WORDS
+    if remembering.is_question(sentence):
+        return QUESTION
+    return SMALL_TALK if remembering.reading_of(sentence).act == "chatter" else NOTHING
+
+
+def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
+    """Whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
+    words = frozenset(tokens(sentence))
+    return any(words <= one or 5 * len(words & one) >= 3 * len(one) for one in said if one)
