@@ -46,8 +46,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.markdown import sections
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.dream.edits import LineEdit, Op
-from nanomem_tui.dream.support import unsupported
+from nanomem_tui.dreams.edits import LineEdit, Op
+from nanomem_tui.dreams.guards import unsupported
 from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.facts import extract

@@ -83,7 +83,7 @@ def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -
 
     `opened`: when the console was. `stopped` is asked between the steps of a Dream. Never raises.
     """
-    from nanomem_tui.dream.schedule import Schedule
+    from nanomem_tui.dreams.schedule import Schedule
 
     try:
         outcome = Schedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)

@@ -15,8 +15,8 @@ from nanomem_tui.store.values import ROW_LAYERS
 if TYPE_CHECKING:
     from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.operations import Change, Layer, Operation
-    from nanomem_tui.dream.blame import Blames
-    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.dreams.blame import Blames
+    from nanomem_tui.dreams.service import Dreams
     from nanomem_tui.model.client import Usage
     from nanomem_tui.parts import Parts
     from nanomem_tui.store.files.presence import Watch
@@ -55,7 +55,7 @@ def layer_of(ws: Workspace, name: str) -> Layer:
 
         return MirrorLayer(ws.paths)
     if name == "hunk":
-        from nanomem_tui.dream.hunks import HunkLayer
+        from nanomem_tui.dreams.review import HunkLayer
 
         return HunkLayer(ws.paths)
     if name == "knowledge":
@@ -65,7 +65,7 @@ def layer_of(ws: Workspace, name: str) -> Layer:
 
 def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Blames]) -> Dreams:
     """The Dreams of `ws`; before one begins, what a killed process left is finished."""
-    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.dreams.service import Dreams
 
     settle = ws.store.settle
 
@@ -84,10 +84,10 @@ def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
         changes = edits.as_merged(operation, changes, ws.store.load(), lambda key: _history(ws, key))
     if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
         return changes
-    from nanomem_tui.dream import headings
+    from nanomem_tui.dreams import edits as dreams_edits
 
     return [
-        headings.taken_back(change, ws.documents.read(change.key), ws.dream.own_headings)
+        dreams_edits.taken_back(change, ws.documents.read(change.key), ws.dream.own_headings)
         if change.layer == "file" and change.key in TRACKED_FILES
         else change
         for change in changes
@@ -104,7 +104,7 @@ def _history(ws: Workspace, key: str) -> Sequence[LogEntry]:
 
 def unfinished_changes(ws: Workspace) -> Iterable[Problem]:
     """What killed processes left half done in `ws`. Reads only."""
-    from nanomem_tui.dream.unfinished import problems
+    from nanomem_tui.dreams.run import problems
 
     return problems(ws)
 

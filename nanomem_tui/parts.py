@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import ReadTo
     from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.agents.layout import Layout
-    from nanomem_tui.dream.blame import Blames
-    from nanomem_tui.dream.consolidator import Consolidator
-    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.dreams.blame import Blames
+    from nanomem_tui.dreams.consolidate import Consolidator
+    from nanomem_tui.dreams.service import Dreams
     from nanomem_tui.memory.facts.crystallize import Crystallizer
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.memory.facts.journal import Journal, Reflections
@@ -396,7 +396,7 @@ class Parts(CurationParts):
     @cached_property
     def consolidator(self) -> Consolidator:
         """Sessions summarised into the archive."""
-        from nanomem_tui.dream import consolidator as made
+        from nanomem_tui.dreams import consolidate as made
 
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)
@@ -407,7 +407,7 @@ class Parts(CurationParts):
         return made.Consolidator(*given, lambda key: self.store.journal.is_taken_back(made.KIND, key))
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
-        from nanomem_tui.dream.blame import Blames
+        from nanomem_tui.dreams.blame import Blames
 
         def changes(file: str) -> list[Operation]:
             return [entry.operation for entry in self.store.journal.log(1_000_000, key=file)]

@@ -16,7 +16,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.blamed import BlamedLine, Writer
+    from nanomem_tui.dreams.log import BlamedLine, Writer
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9})", re.DOTALL)
 _SHOWN = 400  # characters of an entry or a message
@@ -71,7 +71,7 @@ def _led_to(state: State, place: str | None, session_key: str, message: int) -> 
     with state.open() as ws:
         found = ws.dream.led_to(session_key, message)
         if place is not None:
-            from nanomem_tui.dream.blamed import full_name
+            from nanomem_tui.dreams.log import full_name
 
             name = full_name(place)
             found = [line for line in found if line.file == name]

@@ -16,7 +16,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dream.consolidator import Consolidation
+    from nanomem_tui.dreams.consolidate import Consolidation
     from nanomem_tui.workspace import Workspace
 
 _SHOWN = 20  # things left out

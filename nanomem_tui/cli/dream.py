@@ -15,7 +15,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import Commit, FileDiff
-    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
 
@@ -65,7 +65,7 @@ def dream_once(
             result = dream_review.decided(ws, result)
         body = _result_body(ws, result, dry_run=dry_run)
     if result.unreadable:
-        from nanomem_tui.dream.result import passed_over
+        from nanomem_tui.dreams.run import passed_over
 
         output.notes([passed_over(result.unreadable)])
     state.show(body, lambda: _result_lines(result, body["waiting"], dry_run=dry_run))
@@ -74,7 +74,7 @@ def dream_once(
 
 def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[str, Any]:
     """The JSON object of a Dream: what it did, in counts too, and the ids under which refused edits wait."""
-    from nanomem_tui.dream.review import masked
+    from nanomem_tui.dreams.review import masked
 
     waiting = ws.dream.review.waiting()
     ids = {hunk.edit: hunk.id for hunk in waiting}
@@ -95,9 +95,9 @@ def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[s
 
 def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
     from nanomem_tui.cli.dream_review import waiting_line
-    from nanomem_tui.dream import unread
-    from nanomem_tui.dream.facts import skipped_summary
-    from nanomem_tui.dream.review import WAITS, masked
+    from nanomem_tui.dreams import rules
+    from nanomem_tui.dreams.entries import skipped_summary
+    from nanomem_tui.dreams.review import WAITS, masked
     from nanomem_tui.language import secrets
 
     would = "Would change" if dry_run else "Changed"
@@ -118,7 +118,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         told = one_line(_edit_line(masked(refusal.edit).to_json()), _MAX_REFUSED)
         lines.append(f"{why}: {refusal.edit.file} {told}")
     if result.unread and (result.files or result.refused):  # else `unchanged` says so
-        lines.append(f"Not read: {unread.told(result.unread)}.")
+        lines.append(f"Not read: {rules.told(result.unread)}.")
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
@@ -281,7 +281,7 @@ def _show(state: State, sha: str) -> None:
 
 
 def _commit_lines(commit: Commit, diffs: Sequence[FileDiff]) -> list[str]:
-    from nanomem_tui.dream.blamed import who_made
+    from nanomem_tui.dreams.log import who_made
 
     head = output.fields(
         [
@@ -324,7 +324,7 @@ def status(state: State) -> None:
     Example:
       nanomem dream status
     """
-    from nanomem_tui.dream.schedule import Schedule
+    from nanomem_tui.dreams.schedule import Schedule
     from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
 
     with state.open() as ws:

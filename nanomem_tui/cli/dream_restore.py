@@ -14,8 +14,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restore import Side
-    from nanomem_tui.dream.restored import RestoreConflict, RestorePreview
+    from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
 
 
 @click.command("restore", cls=Command)

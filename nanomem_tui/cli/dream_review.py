@@ -18,9 +18,9 @@ from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.dream.edits import LineEdit
-    from nanomem_tui.dream.guards import Refusal
-    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dreams.edits import LineEdit
+    from nanomem_tui.dreams.guards import Refusal
+    from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
 QUESTION = "+ accept, - reject, e edit, a all, q later, ? help: "
@@ -49,8 +49,8 @@ class Answers:
 
     def make(self, edit: LineEdit) -> None:
         """Make it on top of those before it. Raises BadInput or Conflict when that cannot be."""
-        from nanomem_tui.dream.edits import apply_edits, rebased
-        from nanomem_tui.dream.review import possible
+        from nanomem_tui.dreams.edits import apply_edits, rebased
+        from nanomem_tui.dreams.review import possible
 
         possible(edit)
         there = rebased(edit, self.texts, [one.edit for one in (*self.left, *self.rejected)])
@@ -64,10 +64,9 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
     An accepted edit whose line somebody changed meanwhile goes to the inbox with the reason.
     Raises what `DreamRunner.apply` does, and KeyboardInterrupt with nothing changed.
     """
-    from nanomem_tui.dream.edits import TITLES
-    from nanomem_tui.dream.guards import Refusal
-    from nanomem_tui.dream.review import WAITS
-    from nanomem_tui.dream.standing import apply_standing
+    from nanomem_tui.dreams.edits import TITLES
+    from nanomem_tui.dreams.guards import Refusal
+    from nanomem_tui.dreams.review import WAITS, apply_standing
 
     questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
     answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
@@ -94,7 +93,7 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
 
 def _words(edit: LineEdit) -> str:
     from nanomem_tui.core.text import one_line
-    from nanomem_tui.dream.review import masked
+    from nanomem_tui.dreams.review import masked
 
     shown = masked(edit)
     return f"{shown.op} in {shown.to_file or shown.file}: {one_line((shown.new or shown.old).strip(), 200)}"
@@ -130,9 +129,8 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.inbox import evidence_lines
     from nanomem_tui.curation.waiting import WaitingEdit
-    from nanomem_tui.dream.evidence import recorded
-    from nanomem_tui.dream.hunks import Hunk
-    from nanomem_tui.dream.review import masked
+    from nanomem_tui.dreams.blame import recorded
+    from nanomem_tui.dreams.review import Hunk, masked
     from nanomem_tui.language import secrets
     from nanomem_tui.widgets.diff import DiffLine, spans_of
     from nanomem_tui.widgets.diff import Hunk as Lines
@@ -155,7 +153,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
 
 def _reworded(edit: LineEdit) -> LineEdit:
     """The edit in the person's words, from their editor where one is set. Raises BadInput, Refused."""
-    from nanomem_tui.dream.review import reworded
+    from nanomem_tui.dreams.review import reworded
 
     if edit.op == "remove":
         return reworded(edit, "")

@@ -28,7 +28,7 @@ from nanomem_tui.core import clock, errors
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from nanomem_tui.dream.schedule import Outcome, Plan
+    from nanomem_tui.dreams.schedule import Outcome, Plan
     from nanomem_tui.memory.facts.crystallize import Outcome as Facts
     from nanomem_tui.workspace import Workspace
 
@@ -113,7 +113,7 @@ def _until_ended(state: State, ending: Ending) -> None:
         except (errors.NanomemError, OSError) as error:
             if not said:
                 raise  # it never worked
-            from nanomem_tui.dream.schedule import Outcome
+            from nanomem_tui.dreams.schedule import Outcome
 
             outcome, facts = Outcome("failed", errors.in_words(error).line()), None
         found = [(one.kind, one.said) for one in (outcome, facts) if one is not None]
@@ -127,7 +127,7 @@ def _until_ended(state: State, ending: Ending) -> None:
 
 def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]:
     """A step of both schedules; before them, once, what is wrong with the settings."""
-    from nanomem_tui.dream.schedule import Schedule
+    from nanomem_tui.dreams.schedule import Schedule
     from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
     from nanomem_tui.store import processes
 
@@ -194,7 +194,7 @@ def _body(kind: str, said: str, next_at: datetime | None) -> dict[str, Any]:
 
 
 def _print_unit(state: State, unit: str) -> int:
-    from nanomem_tui.dream.schedule import Schedule
+    from nanomem_tui.dreams.schedule import Schedule
 
     with state.open() as ws:
         plan = Schedule(ws).plan()

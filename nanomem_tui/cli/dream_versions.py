@@ -16,8 +16,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.survival import Lasting
-    from nanomem_tui.dream.versions import Saved, Versions
+    from nanomem_tui.dreams.versions import Lasting, Saved, Versions
     from nanomem_tui.workspace import Workspace
 
 _SPARK = 14  # cells of a curve in a list
@@ -39,7 +38,7 @@ def versions(state: State, file: str, sha: str | None, limit: int | None, offset
       nanomem dream versions USER.md --limit 5
       nanomem dream versions USER.md SHA
     """
-    from nanomem_tui.dream.blamed import full_name
+    from nanomem_tui.dreams.log import full_name
 
     path = full_name(file)
     with state.open() as ws:

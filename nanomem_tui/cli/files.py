@@ -78,7 +78,7 @@ def show(state: State, file: str) -> None:
     Example:
       nanomem files show MEMORY.md
     """
-    from nanomem_tui.dream.blamed import full_name
+    from nanomem_tui.dreams.log import full_name
 
     name = full_name(file)
     with state.open() as ws:
@@ -104,7 +104,7 @@ def edit(state: State, file: str, source: str | None, *, dry_run: bool) -> None:
       nanomem files edit SOUL.md --from soul-new.md --dry-run
     """
     from nanomem_tui.cli import editor
-    from nanomem_tui.dream.blamed import full_name
+    from nanomem_tui.dreams.log import full_name
 
     name = full_name(file)
     with state.open(dry_run=dry_run) as ws:

@@ -20,7 +20,7 @@ from nanomem_tui.core.errors import NotFound, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.waiting import WaitingEdit, Waits
-    from nanomem_tui.dream.evidence import EntryEvidence
+    from nanomem_tui.dreams.blame import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
     from nanomem_tui.workspace import Workspace
 

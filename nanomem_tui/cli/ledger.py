@@ -160,9 +160,9 @@ def _tell(
         lines += planned([op]) if dry_run else [op.label]
         lines.append(f"  made by {target.who}, {words.when(target.at)}, {target.id}")
     if any(change.key == DREAM_CURSOR for op in done for change in op.changes):
-        from nanomem_tui.dream import rewound
+        from nanomem_tui.dreams import restore
 
-        note = rewound.said(done)
+        note = restore.said(done)
         lines += [note] if note else []
         body["note"] = note
     state.show({**body, **listed}, [*lines, *([ending] if count > 1 else [])])

@@ -188,7 +188,7 @@ def commit(entry: Commit, meta: Mapping[str, Any] | None = None) -> dict[str, An
 
     `meta` is what the ledger holds of it.
     """
-    from nanomem_tui.dream.log import run_of
+    from nanomem_tui.dreams.log import run_of
 
     return {"id": entry.sha, **run_of(entry, meta).to_json()}
 

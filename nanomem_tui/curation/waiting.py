@@ -15,9 +15,8 @@ from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
-    from nanomem_tui.dream.evidence import EntryEvidence
-    from nanomem_tui.dream.hunks import Hunk
-    from nanomem_tui.dream.review import Review
+    from nanomem_tui.dreams.blame import EntryEvidence
+    from nanomem_tui.dreams.review import Hunk, Review
     from nanomem_tui.memory.inbox import Inbox, Waiting
     from nanomem_tui.workspace import Workspace
 
@@ -200,7 +199,7 @@ class Waits:
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
         """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
         gone ones by number."""
-        from nanomem_tui.dream.evidence import recorded
+        from nanomem_tui.dreams.blame import recorded
 
         edit = one.hunk.edit
         found = recorded(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
@@ -223,8 +222,8 @@ class Waits:
         """Those of several edits that cannot be made, in their order, on top of those before them."""
         if not edits:
             return ()
-        from nanomem_tui.dream.edits import TITLES, apply_edits
-        from nanomem_tui.dream.review import placed, possible
+        from nanomem_tui.dreams.edits import TITLES, apply_edits
+        from nanomem_tui.dreams.review import placed, possible
 
         passed = self._ws.dream.review.passed([one.hunk for one in edits])
         texts = {name: self._ws.documents.read(name) or "" for name in TITLES}
@@ -240,8 +239,7 @@ class Waits:
 
     def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
         """The operation of a decision, not yet performed."""
-        from nanomem_tui.dream.hunks import HunkLayer
-        from nanomem_tui.dream.review import Review
+        from nanomem_tui.dreams.review import HunkLayer, Review
         from nanomem_tui.memory.inbox import Inbox
 
         inbox = Inbox(self._ws.store, _as_it_is)
@@ -269,6 +267,6 @@ def edits_waiting(ws: Workspace) -> int:
     """How many edits of Dreams wait, without a look at them."""
     if not ws.paths.review.is_dir():
         return 0  # and what reads them is not imported
-    from nanomem_tui.dream.hunks import HunkLayer
+    from nanomem_tui.dreams.review import HunkLayer
 
     return HunkLayer(ws.paths).count()

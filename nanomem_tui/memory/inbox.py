@@ -151,7 +151,6 @@ class Inbox:
         return known.item if known is not None else None
 
     def _expires(self, row: Item) -> str | None:
-        from nanomem_tui.memory import retention
 
         return retention.expires_at(row.kind, clock.now(), self._store.settings) if row.expires_at else None
 
@@ -176,16 +175,12 @@ def origin(row: Row) -> str:
 
 
 def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) -> Item:
-    from nanomem_tui.language import secrets
-    from nanomem_tui.memory.items import checked
 
     words = secrets.mask(row.text) if text is None else checked(text)
     return values.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
-    from nanomem_tui.language import secrets
-    from nanomem_tui.memory.items import checked
 
     trigger, bad = secrets.mask(row.trigger), secrets.mask(row.bad_action)
     words = secrets.mask(row.better_action) if text is None else checked(text)

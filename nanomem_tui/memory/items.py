@@ -54,7 +54,6 @@ class Items:
 
     @cached_property
     def _twins(self) -> Twins:
-        from nanomem_tui.memory.merging import Twins  # a reading command looks for none
 
         return Twins(self._store)
 
@@ -609,7 +608,6 @@ class Moving:
         return key if row is None or row.is_deleted else new_key("fact")
 
     def _row(self, item_id: str) -> Item:
-        from nanomem_tui.core.errors import NotFound
 
         row = self._store.load("item").items.get(item_id)
         if row is None or row.is_deleted:

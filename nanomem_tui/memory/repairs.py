@@ -86,7 +86,7 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         return
     if ws.store.shows_copy:
         return
-    from nanomem_tui.store import operations, processes
+    from nanomem_tui.store import processes
     from nanomem_tui.store import recovery as store_recovery
     from nanomem_tui.store.engine import SqliteDatabase
     from nanomem_tui.store.recovery import LOG

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from nanomem_tui.dream.blamed import BlamedLine
-from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence, is_statement
+from nanomem_tui.dreams.blame import EntryEvidence, MessageEvidence, is_statement
+from nanomem_tui.dreams.log import BlamedLine
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.parts_screen import PartsScreen
@@ -23,7 +23,7 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.dream.blamed import Writer
+    from nanomem_tui.dreams.log import Writer
 
 SAYS: Mapping[str, str] = {
     "nanomem dream": "a Dream of nanomem",

@@ -18,7 +18,7 @@ from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dream.consolidator import Consolidation
+    from nanomem_tui.dreams.consolidate import Consolidation
     from nanomem_tui.memory.sessions.sessions import SessionInfo
     from nanomem_tui.workspace import Workspace
 

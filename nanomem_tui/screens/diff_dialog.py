@@ -22,7 +22,7 @@ from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restored import RestoreConflict
+    from nanomem_tui.dreams.restore import RestoreConflict
 
 Choice = TypeVar("Choice")
 

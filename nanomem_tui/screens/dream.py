@@ -12,8 +12,7 @@ from nanomem_tui.agents.git import Commit
 from nanomem_tui.core.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dream.blamed import who_made
-from nanomem_tui.dream.log import DreamRun, run_of
+from nanomem_tui.dreams.log import DreamRun, run_of, who_made
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.diff_dialog import Shown
 from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
@@ -38,8 +37,8 @@ from nanomem_tui.widgets.toast import say, say_error
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dream.restored import RestoreEdit, RestorePreview
-    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dreams.restore import RestoreEdit, RestorePreview
+    from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
 PAGE = 50  # commits that are shown before the rest is counted

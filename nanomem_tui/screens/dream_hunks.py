@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dream.details import details, words
-from nanomem_tui.dream.edits import LineEdit, apply_edits, rebased
-from nanomem_tui.dream.evidence import plain
-from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.review import WAITS
-from nanomem_tui.dream.standing import standing
+from nanomem_tui.dreams.blame import plain
+from nanomem_tui.dreams.edits import LineEdit, apply_edits, details, rebased, words
+from nanomem_tui.dreams.guards import Refusal
+from nanomem_tui.dreams.review import WAITS, standing
 from nanomem_tui.language import secrets
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.screens.diff_dialog import Shown
@@ -28,7 +26,7 @@ from nanomem_tui.widgets.document import Block, Body, Field, Heading, Span, Span
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dreams.run import DreamResult
 
 Decision = Literal["", "accept", "reject"]
 
@@ -228,7 +226,7 @@ def run_blocks(result: DreamResult) -> list[Block]:
         Field("dreamer", usage_words(result.usage) if result.usage.calls else result.dreamer),
     ]
     if result.unreadable:
-        from nanomem_tui.dream.result import passed_over
+        from nanomem_tui.dreams.run import passed_over
 
         blocks.append(Body(passed_over(result.unreadable), "bad"))
     blocks += [Body(note, "warn") for note in result.notes]
@@ -240,7 +238,7 @@ def run_blocks(result: DreamResult) -> list[Block]:
 def _skipped_blocks(result: DreamResult) -> list[Block]:
     if not result.skipped:
         return []
-    from nanomem_tui.dream.facts import skipped_summary
+    from nanomem_tui.dreams.entries import skipped_summary
 
     blocks: list[Block] = [Heading(skipped_summary(result.skipped))]
     for line in result.skipped[:SHOWN_SKIPPED]:

@@ -15,9 +15,8 @@ from textual import work
 from nanomem_tui.conditions import Context
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dream.edits import TITLES
-from nanomem_tui.dream.review import possible, reworded
-from nanomem_tui.dream.standing import apply_standing, no_line
+from nanomem_tui.dreams.edits import TITLES
+from nanomem_tui.dreams.review import apply_standing, no_line, possible, reworded
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
 from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
@@ -46,8 +45,8 @@ from nanomem_tui.widgets.toast import say
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dream.guards import Refusal
-    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dreams.guards import Refusal
+    from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
 INBOX = "inbox"  # where edits go that nobody decided on

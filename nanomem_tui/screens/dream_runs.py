@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dream.log import DreamRun, mapping
+from nanomem_tui.dreams.log import DreamRun, mapping
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.diffs import Evidence, entry_line
 from nanomem_tui.screens.dreaming import usage_words

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 from textual.widget import Widget
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.dream.evidence import plain
-from nanomem_tui.dream.survival import Lasting
+from nanomem_tui.dreams.blame import plain
+from nanomem_tui.dreams.versions import Lasting
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen

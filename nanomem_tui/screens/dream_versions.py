@@ -14,7 +14,7 @@ from textual.widget import Widget
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
-from nanomem_tui.dream.versions import NOW, Saved
+from nanomem_tui.dreams.versions import NOW, Saved
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import when

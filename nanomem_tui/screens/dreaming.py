@@ -17,7 +17,7 @@ from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.model.client import Usage
 
 Row = TypeVar("Row")

@@ -149,7 +149,7 @@ class StatusScreen(WorkspaceScreen[Part]):
 
     def _schedule(self) -> Part:
         """Whether Dreams run by themselves, and when the next one does."""
-        from nanomem_tui.dream.schedule import Schedule
+        from nanomem_tui.dreams.schedule import Schedule
 
         try:
             found = Schedule(self.ws).status()

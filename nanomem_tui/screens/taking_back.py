@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.core.text import one_line
-from nanomem_tui.dream import rewound
+from nanomem_tui.dreams import restore as dreams_restore
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
 from nanomem_tui.screens.diffs import file_diff
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dream.restore import Side
-    from nanomem_tui.dream.restored import RestorePreview
+    from nanomem_tui.dreams.restore import RestorePreview, Side
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
@@ -66,7 +65,7 @@ def take_back(
 def say_undone(at: Screen[Any], operation: Operation) -> None:
     """Say what was undone; of a Dream that its entries will be read again, for as long as it takes to see that."""
     label = one_line(operation.label, SAID)
-    if note := rewound.said([operation]):
+    if note := dreams_restore.said([operation]):
         say(at, f"{note[:1].upper()}{note[1:]} (^r does it again)", "warning", label)
     else:
         say(at, f"{label} (^r does it again)")

@@ -27,9 +27,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.agents.archive import HistoryEntry  # noqa: E402
-from nanomem_tui.dream import places, relations  # noqa: E402
-from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
-from nanomem_tui.dream.known import Lines  # noqa: E402
+from nanomem_tui.dreams import lines as dreams_lines
+from nanomem_tui.dreams import places  # noqa: E402
+from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
+from nanomem_tui.dreams.lines import Lines  # noqa: E402
 from nanomem_tui.language import compare  # noqa: E402
 from nanomem_tui.language.spoken import owner_of  # noqa: E402
 from nanomem_tui.language.topics import topics_of_line  # noqa: E402
@@ -81,7 +82,7 @@ def workspaces() -> list[dict[str, Any]]:
 def fingerprint() -> str:
     """What the packs are made of, as a hash: the workspaces, and the versions of the features."""
     body = json.dumps(workspaces(), ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(f"{places.VERSION} {relations.VERSION}\n{body}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{places.VERSION} {dreams_lines.VERSION}\n{body}".encode()).hexdigest()[:16]
 
 
 def taught(name: str) -> Iterator[Taught]:
@@ -125,7 +126,7 @@ def of_relations(
     number: int, label: dict[str, Any], fact: Fact, outline: places.Outline, lines: Lines, owner: str
 ) -> Taught:
     """The lines that are near a new one, and whether it repeats or changes each."""
-    found = relations.candidates(fact, lines.near(fact.text, owner), outline.place(fact), owner)
+    found = dreams_lines.candidates(fact, lines.near(fact.text, owner), outline.place(fact), owner)
     kind = {"change": "changes", "there": "same"}.get(label["action"], "other")
     labels = [kind if one.line.whole == label["old"] else "other" for one in found]
     return Taught(number, [one.features for one in found], labels)

@@ -17,7 +17,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.dream_review import decided
-from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dreams.edits import LineEdit
 from tests.cli.conftest import Run
 from tests.store.git_samples import needs_git
 from tests.store.homes import files

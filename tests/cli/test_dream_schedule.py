@@ -162,7 +162,7 @@ def test_cron_looks_at_the_minutes_of_facts_too_and_names_none_twice(
 
 def test_a_cron_line_that_is_not_understood_is_said(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("config", "set", "dream_cron", "*/3 * * * *")
-    monkeypatch.setattr("nanomem_tui.dream.schedule.cron_trouble", lambda cron: "five fields are wanted")
+    monkeypatch.setattr("nanomem_tui.dreams.schedule.cron_trouble", lambda cron: "five fields are wanted")
     said = "Note: the cron line '*/3 * * * *' is not understood (five fields are wanted), the interval counts\n"
     once = run("dream", "schedule", "--once")
     assert (once.code, once.err) == (0, said)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.paths import locate
-from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dreams.edits import LineEdit
 from tests.cli.conftest import Run
 from tests.curation.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.store.homes import files, make_home

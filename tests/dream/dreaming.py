@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.dream.result import DreamResult
+from nanomem_tui.dreams.run import DreamResult
 from tests.dream.pipeline import Bench
 from tests.model.server import Asked, ModelServer, Reply, Script, says
 from tests.store.git_samples import small

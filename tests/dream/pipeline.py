@@ -10,9 +10,8 @@ from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.dream.hunks import HunkLayer
-from nanomem_tui.dream.review import Review
-from nanomem_tui.dream.service import Dreams
+from nanomem_tui.dreams.review import HunkLayer, Review
+from nanomem_tui.dreams.service import Dreams
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence
 

@@ -12,8 +12,8 @@ from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.curation.waiting import Waits
-from nanomem_tui.dream import evidence
-from nanomem_tui.dream.evidence import Candidates, EntryEvidence, Said
+from nanomem_tui.dreams import blame
+from nanomem_tui.dreams.blame import Candidates, EntryEvidence, Said
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 
@@ -300,7 +300,7 @@ class TestWords:
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
         messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
         assert Said(SESSION, messages).about("- Likes green tea", entry) == ()
-        assert evidence.plain("  - [durable] Likes tea ") == "Likes tea"
+        assert blame.plain("  - [durable] Likes tea ") == "Likes tea"
 
 
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream.edits import apply_edits
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.edits import apply_edits
+from nanomem_tui.dreams.rules import RulesDreamer
 
 MEMORY = "memory/MEMORY.md"
 FACT = "- The backup host is alpha9 on port 2222"

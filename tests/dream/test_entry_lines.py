@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream.edits import apply_edits
-from nanomem_tui.dream.entry_lines import lines_of
-from nanomem_tui.dream.facts import facts_of
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.edits import apply_edits
+from nanomem_tui.dreams.entries import facts_of, lines_of
+from nanomem_tui.dreams.rules import RulesDreamer
 
 
 def told(content: str) -> list[str]:

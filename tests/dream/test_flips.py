@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import check
-from nanomem_tui.dream.support import OTHER_LANGUAGE, UNASKED, unsupported
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.guards import OTHER_LANGUAGE, UNASKED, check, unsupported
 from nanomem_tui.language import dates, vetoes
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git

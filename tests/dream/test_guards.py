@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import Limits, check, orders_the_agent
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.guards import Limits, check, orders_the_agent
 
 FILES = {
     "SOUL.md": "# Soul\n- calm\n",

@@ -9,9 +9,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import Change, new_key, new_operation
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.hunks import LAYER, WAITING, Hunk
-from nanomem_tui.dream.result import DreamResult
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.review import LAYER, WAITING, Hunk
+from nanomem_tui.dreams.run import DreamResult
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.dream.guards import check
+from nanomem_tui.dreams.guards import check
 from tests.dream.pipeline import Bench
 from tests.dream.test_rules import FILES, dream
 from tests.store.git_samples import needs_git, small

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core.paths import locate
-from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.guards import Refusal
+from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.model.client import Usage
 from nanomem_tui.workspace import Workspace, open_workspace
 

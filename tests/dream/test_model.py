@@ -11,8 +11,8 @@ import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import ModelTooLong
-from nanomem_tui.dream.dreamer import NO_EDIT
-from nanomem_tui.dream.prompts import Fence, entry_text
+from nanomem_tui.dreams.entries import NO_EDIT
+from nanomem_tui.dreams.model import Fence, entry_text
 from tests.dream.dreaming import BERLIN, NOTHING_MORE, TEA, Dreaming, edit, fact, step, study
 from tests.model.server import Asked, Reply, says, status
 from tests.store.git_samples import needs_git

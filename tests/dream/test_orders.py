@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry, marks, parse_history
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import check
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.guards import check
+from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.language import injection
 
 ORDERS = """\

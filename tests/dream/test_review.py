@@ -12,12 +12,11 @@ import pytest
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.dream.dreamer import Proposal
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.review import waiting_changes
-from nanomem_tui.dream.run import DreamRunner
-from nanomem_tui.dream.standing import apply_standing
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.entries import Proposal
+from nanomem_tui.dreams.guards import Refusal
+from nanomem_tui.dreams.review import apply_standing, waiting_changes
+from nanomem_tui.dreams.run import DreamRunner
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import bench, fresh
 

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream import details
-from nanomem_tui.dream.dreamer import Proposal
-from nanomem_tui.dream.edits import LineEdit, apply_edits
-from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Skipped, facts_of, skipped_summary
-from nanomem_tui.dream.guards import Limits, check
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams import edits as dreams_edits
+from nanomem_tui.dreams.edits import LineEdit, apply_edits
+from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Proposal, Skipped, facts_of, skipped_summary
+from nanomem_tui.dreams.guards import Limits, check
+from nanomem_tui.dreams.rules import RulesDreamer
 from tests.store.git_samples import sample
 
 FILES = {
@@ -168,8 +167,8 @@ def test_a_subject_that_may_have_several_values_keeps_them_all(old: str, new: st
     ],
 )  # fmt: skip
 def test_lines_that_differ_in_a_value_are_never_taken_for_one(old: str, new: str) -> None:
-    assert not details.says(new, old)
-    assert not details.says(old, new)
+    assert not dreams_edits.says(new, old)
+    assert not dreams_edits.says(old, new)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_lines_that_differ_in_a_value_are_never_taken_for_one(old: str, new: str
     ],
 )  # fmt: skip
 def test_what_is_known_is_not_added_again(old: str, new: str) -> None:
-    assert details.says(new, old)
+    assert dreams_edits.says(new, old)
     proposal = dream(f"- [durable] {new}", files={**FILES, "USER.md": f"# U\n\n## A\n- {old}\n"})
     assert (proposal.edits, proposal.skipped[0].why) == ((), "known: USER.md:4")
 
@@ -217,7 +216,7 @@ def test_whatever_comes_a_dream_settles_and_loses_no_detail(old: list[str], new:
     after = apply_edits(files, proposal.edits)
     for edit in proposal.edits:
         if edit.op == "replace" and not edit.supersedes:
-            assert details.unaccounted(edit.old, *after.values(), *contents) == ()
+            assert dreams_edits.unaccounted(edit.old, *after.values(), *contents) == ()
     again = dream(*contents, files=after)
     assert not [edit for edit in again.edits if edit.op == "add"]
 

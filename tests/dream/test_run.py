@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.paths import locate
-from nanomem_tui.dream.run import DreamRunner
+from nanomem_tui.dreams.run import DreamRunner
 from nanomem_tui.store.files.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, sample, small, write

@@ -21,11 +21,11 @@ from nanomem_tui.core import clock, paths
 from nanomem_tui.core.errors import ModelRefused, ModelUnavailable
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings, cron_trouble
-from nanomem_tui.dream.dreamer import Proposal
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.dream.schedule import Schedule, backoff
-from nanomem_tui.dream.service import Dreams
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.entries import Proposal
+from nanomem_tui.dreams.rules import RulesDreamer
+from nanomem_tui.dreams.schedule import Schedule, backoff
+from nanomem_tui.dreams.service import Dreams
 from nanomem_tui.store.files.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git

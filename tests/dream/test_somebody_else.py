@@ -7,11 +7,10 @@ from collections import Counter
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream.dreamer import Proposal
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import check
-from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.dream.tidy import has_copy
+from nanomem_tui.dreams.edits import LineEdit, has_copy
+from nanomem_tui.dreams.entries import Proposal
+from nanomem_tui.dreams.guards import check
+from nanomem_tui.dreams.rules import RulesDreamer
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.support import unsupported
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.guards import unsupported
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git, small

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.dream.edits import LineEdit, apply_edits
-from nanomem_tui.dream.guards import check
-from nanomem_tui.dream.tidy import tidied
+from nanomem_tui.dreams.edits import LineEdit, apply_edits, tidied
+from nanomem_tui.dreams.guards import check
 
 NAME = "memory/MEMORY.md"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.dream.edits import LineEdit, apply_edits
-from nanomem_tui.dream.guards import check
+from nanomem_tui.dreams.edits import LineEdit, apply_edits
+from nanomem_tui.dreams.guards import check
 from tests.dream.dreaming import NOTHING_MORE, TEA, Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git
 

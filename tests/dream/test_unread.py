@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui.cli.planned import planned
 from nanomem_tui.core.errors import ModelError, NothingToDo
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.dream.schedule import told
+from nanomem_tui.dreams.schedule import told
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import fresh

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.veil import Veil, on_its_line
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.guards import Veil, on_its_line
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.model.server import Asked, Reply
 from tests.store.git_samples import needs_git

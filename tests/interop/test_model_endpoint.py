@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.cli.main import run as run_line
-from nanomem_tui.dream.edits import TITLES
+from nanomem_tui.dreams.edits import TITLES
 from nanomem_tui.model.client import ModelClient, ModelConfig
 from tests.conftest import need
 from tests.interop.real_agent import ROOT

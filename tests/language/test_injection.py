@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import check
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.guards import check
 from nanomem_tui.language import injection
 from nanomem_tui.memory import safety
 from tests.memory.turns import settle, turn

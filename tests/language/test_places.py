@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream.dreamer import Proposal
-from nanomem_tui.dream.facts import MEMORY, SOUL, USER
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Proposal
+from nanomem_tui.dreams.rules import RulesDreamer
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui.agents.git import FileDiff as StoredDiff
-from nanomem_tui.dream.restored import RestoreEdit
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.restore import RestoreEdit
+from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.screens.diffs import evidence_among, file_diff, message_beside
 from nanomem_tui.screens.dream import DreamScreen, edit_parts, hunk_parts
 from nanomem_tui.screens.taking_back import Part

@@ -11,11 +11,11 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.facts import Skipped
-from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.result import DreamResult
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.edits import LineEdit
+from nanomem_tui.dreams.entries import Skipped
+from nanomem_tui.dreams.guards import Refusal
+from nanomem_tui.dreams.rules import RulesDreamer
+from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.dream_hunks import (
     Proposed,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dreams.guards import Refusal
+from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.diffs import no_evidence
 from nanomem_tui.screens.dream_runs import evidence_recorded, run_columns, told_above, told_below, usage_of

@@ -228,7 +228,6 @@ class Sessions:
         return self._transcript(self._file(key, path), key)
 
     def _transcript(self, file: SessionFile, key: str) -> Session:
-        from nanomem_tui.agents.transcripts import parse_session
 
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
@@ -256,8 +255,6 @@ class Sessions:
                 fix = "move it away" if file.link else "check its owner, its mode and what it is"
                 found.append(Problem(unreadable, where, None, fix))
             elif summary.problems:
-                from nanomem_tui.agents.transcripts import parse_session
-
                 told = parse_session(read_log(file.path), where, "").problems
                 found += mendable(told, TAKEN_OUT)
         return found
@@ -312,8 +309,6 @@ class Sessions:
         They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
         the errors of `from_os_error`.
         """
-        from nanomem_tui.agents.transcripts import parse_session
-
         size = file.stamp[1]
         if size <= most:
             whole = parse_session(read_log(file.path), "", "")
@@ -515,8 +510,6 @@ class Sessions:
 
     def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
         """The messages of a transcript with their index, a piece of the file at a time."""
-        from nanomem_tui.agents.transcripts import parse_session
-
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
             yield from enumerate(chat.said())

@@ -337,8 +337,6 @@ def _items(
     text: str, name: str, where: str, workspace_id: str, settings: Settings, problems: list[Problem]
 ) -> list[Item]:
     """The items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
-    from nanomem_tui.memory.transfer import rows
-
     day = daily_note_name(name)
     now = clock.now()
     undated = {"created_at": clock.iso(now), "updated_at": clock.iso(now)}

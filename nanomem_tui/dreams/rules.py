@@ -9,23 +9,46 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.dream import details
-from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
-from nanomem_tui.dream.edits import TITLES, LineEdit
-from nanomem_tui.dream.entry_lines import lines_of
-from nanomem_tui.dream.facts import FIRST_PERSON, SOUL, UNSURE, USER, Fact, Skipped, facts_of
-from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
-from nanomem_tui.dream.known import FIELD, Known, Lines, telling
-from nanomem_tui.dream.places import Outline, Place, doubts, stems
-from nanomem_tui.dream.relations import Relation, relations, tells_change
-from nanomem_tui.dream.rewrite import loses, rewritten
-from nanomem_tui.dream.tidy import day_of, tidied
-from nanomem_tui.dream.vetoes import another_number, another_subject, change_barred, same_barred
+from nanomem_tui.core.operations import Change, new_key
+from nanomem_tui.core.text import counted
+from nanomem_tui.dreams import edits as dreams_edits
+from nanomem_tui.dreams.edits import TITLES, LineEdit, day_of, tidied
+from nanomem_tui.dreams.entries import (
+    FIRST_PERSON,
+    SOUL,
+    UNSURE,
+    USER,
+    Fact,
+    Proposal,
+    Skipped,
+    Watch,
+    facts_of,
+    lines_of,
+    nobody,
+)
+from nanomem_tui.dreams.guards import Gate, Limits, Refusal, evidence_of
+from nanomem_tui.dreams.lines import (
+    FIELD,
+    Known,
+    Lines,
+    Relation,
+    another_number,
+    another_subject,
+    change_barred,
+    loses,
+    relations,
+    rewritten,
+    same_barred,
+    telling,
+    tells_change,
+)
+from nanomem_tui.dreams.places import Outline, Place, doubts, stems
+from nanomem_tui.dreams.review import LAYER, UNREAD, HunkLayer
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.spoken import denied_value, exchanged, name_told, owner_of, subject_of, without_denied
@@ -33,6 +56,10 @@ from nanomem_tui.language.statement import statement
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.vetoes import limits
+
+if TYPE_CHECKING:
+    from nanomem_tui.core.paths import Paths
+
 
 _REPEATS = (0.1, 0.7)  # how likely a line has to be repeated that a person is asked; whatever the sentences say
 _ALSO_SAME = 0.15  # … how likely the sentences say the same, else
@@ -179,7 +206,7 @@ class _Work:
             return Verdict(same=field) if is_known else Verdict(repeats=(field,))
         near = self._lines.near(fact.text, self.owner)
         if fact.person:  # what somebody said stands beside what they said before
-            return Verdict(same=next((line for line, _ in near if details.says(fact.text, line.text)), None))
+            return Verdict(same=next((line for line, _ in near if dreams_edits.says(fact.text, line.text)), None))
         near = [pair for pair in near if not is_quoted(pair[0])]
         likely = relations(fact, near, place, self.owner)
         likely = [one if self._may_repeat(one, fact) else one._replace(same=0.0) for one in likely]
@@ -238,7 +265,7 @@ class _Work:
     def _is_of(self, line: Known, fact: Fact) -> bool:
         """Whether the headings over a line name nobody else."""
         over = telling(line)
-        return not over or bool(over & details.words(f"{fact.under} {fact.text}"))
+        return not over or bool(over & dreams_edits.words(f"{fact.under} {fact.text}"))
 
     def _change(self, fact: Fact, line: Known, instead: LineEdit) -> str:
         new, lost = rewritten(line, fact.text)
@@ -337,7 +364,7 @@ def _certain(one: Relation, fact: Fact) -> Relation:
     is_other = _has_other_value(line, text)
     if is_other is not None:
         return Relation(line, float(not is_other), float(is_other))
-    if details.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
+    if dreams_edits.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
         return Relation(line, 1.0, 0.0)
     if _are_in_the_same_words(line.statement, text):
         return Relation(line, 1.0, 0.0)
@@ -366,7 +393,7 @@ def _are_in_the_same_words(one: str, other: str) -> bool:
     words, others = stems(one) - stems("user"), stems(other) - stems("user")
     if not words or words != others or statement(one).denials != statement(other).denials:
         return False
-    return not details.unaccounted(one, other) and not details.unaccounted(other, f"{one} User")
+    return not dreams_edits.unaccounted(one, other) and not dreams_edits.unaccounted(other, f"{one} User")
 
 
 def _has_other_value(line: Known, text: str) -> bool | None:
@@ -387,3 +414,38 @@ def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
     """The name with which most lines of the entries begin, where the file about the user has it."""
     names = Counter(subject_of(line.text) for entry in entries for line in lines_of(entry.content))
     return next((name for name, _ in names.most_common() if name and re.search(rf"\b{re.escape(name)}\b", user)), "")
+
+
+# History entries that the rules could not read, prose and dumps of messages: a Dream notes them, a model's reads
+# them.
+
+_NAMED = 10
+
+
+def entries_unread(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
+    """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
+    those of some cursors."""
+    noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
+    return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
+
+
+def noted(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
+    """The changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
+    notes = HunkLayer(paths).unread()
+    known = {cursor for cursors in notes.values() for cursor in cursors}
+    changes = []
+    for key, cursors in notes.items():
+        left = [cursor for cursor in cursors if cursor not in read]
+        if len(left) < len(cursors):
+            changes.append(Change(LAYER, key, {"entries": list(cursors)}, {"entries": left} if left else None))
+    if new := [cursor for cursor in unread if cursor not in known]:
+        changes.append(Change(LAYER, new_key(UNREAD), None, {"entries": new}))
+    return changes
+
+
+def told(cursors: Sequence[int]) -> str:
+    """Which entries were not read, why, and what becomes of them."""
+    named = ", ".join(f"#{cursor}" for cursor in cursors[:_NAMED]) + (", …" if len(cursors) > _NAMED else "")
+    verb = "waits" if len(cursors) == 1 else "wait"
+    entries = counted(len(cursors), "entry", "entries")
+    return f"{entries} the rules could not read ({named}: prose, or a dump of messages): {verb} for a Dream by a model"

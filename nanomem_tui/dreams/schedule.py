@@ -33,9 +33,8 @@ from nanomem_tui.core.text import counted, one_line
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.dream.queue import Queue
-    from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.dreams.run import DreamResult
+    from nanomem_tui.dreams.service import Dreams, Queue
     from nanomem_tui.store.files.presence import Presence
 
 RETRY = timedelta(minutes=1)
@@ -325,11 +324,11 @@ def told(result: DreamResult) -> str:
     changed = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
     more = f", {counted(len(result.refused), 'edit')} for you to judge" if result.refused else ""
     if result.unreadable:
-        from nanomem_tui.dream.result import passed_over
+        from nanomem_tui.dreams.run import passed_over
 
         more += f"; {passed_over(result.unreadable)}"
     if changed and result.unread:
-        from nanomem_tui.dream.unread import told as not_read
+        from nanomem_tui.dreams.rules import told as not_read
 
         more += f"; {not_read(result.unread)}"
     return f"dreamt over {read}: {changed or result.unchanged}{more}"

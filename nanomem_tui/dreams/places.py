@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.agents import markdown
-from nanomem_tui.dream import details, titles
-from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact
+from nanomem_tui.dreams import edits
+from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact
 from nanomem_tui.language import compare, lines, reader
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.pair_features import LIGHT
@@ -300,8 +300,8 @@ def _is_of_another_project(section: Section, names: frozenset[str], fact: Fact) 
     """Whether a section is of a project with a name, and a fact begins with another name."""
     if "projects" not in section.topics or not names or names & (section.names | section.heading):
         return False
-    named = titles.telling(section.title)
-    return bool(named) and not named & details.words(f"{fact.under} {fact.text}")
+    named = edits.telling(section.title)
+    return bool(named) and not named & edits.words(f"{fact.under} {fact.text}")
 
 
 @lru_cache(4096)
@@ -323,7 +323,7 @@ def _names(text: str) -> frozenset[str]:
 
 @lru_cache(16384)
 def _names_of_line(line: str) -> frozenset[str]:
-    return frozenset[str]().union(*map(stems, details.details(line)))
+    return frozenset[str]().union(*map(stems, edits.details(line)))
 
 
 def _words_of(section: Section) -> frozenset[str]:

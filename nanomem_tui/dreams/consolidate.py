@@ -33,7 +33,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, R
 from nanomem_tui.core.files import Stamp, read_log, stamp_of
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
+from nanomem_tui.dreams.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
 from nanomem_tui.memory.sessions.layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
 from nanomem_tui.store.files.history import appended, look_through
@@ -331,7 +331,7 @@ class Consolidator:
             return RulesSummariser(self._settings)
         if name != "model":
             raise BadInput(f"no Dreamer is called {name!r}", "", "rules or model")
-        from nanomem_tui.dream.summary_model import ModelSummariser
+        from nanomem_tui.dreams.summary import ModelSummariser
         from nanomem_tui.model.client import ModelClient
         from nanomem_tui.model.settings import model_config
 

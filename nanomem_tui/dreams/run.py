@@ -8,36 +8,253 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.agents.archive import HistoryEntry, ReadTo
-from nanomem_tui.agents.git_history import VERSIONED, GitHistory
+from nanomem_tui.agents.git_history import VERSIONED, GitHistory, probe
 from nanomem_tui.core import atomic
-from nanomem_tui.core.errors import Conflict, NothingToDo, Refused, from_os_error
+from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted, whole
-from nanomem_tui.dream import repository, unread
-from nanomem_tui.dream.commit_message import commit_message
-from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
-from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
-from nanomem_tui.dream.facts import Skipped
-from nanomem_tui.dream.guards import Limits, Refusal, check, discreet, evidence_of
-from nanomem_tui.dream.headings import Owned, emptied, nobodys
-from nanomem_tui.dream.hunks import HunkLayer, keepable
-from nanomem_tui.dream.queue import DreamQueue, Queue
-from nanomem_tui.dream.result import DreamResult, passed_over
-from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_changes, waiting_changes
-from nanomem_tui.dream.rules import RulesDreamer
-from nanomem_tui.dream.tidy import day_of
+from nanomem_tui.dreams import rules
+from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, day_of, emptied, nobodys
+from nanomem_tui.dreams.entries import Dreamer, Skipped, Watch, nobody
+from nanomem_tui.dreams.guards import Checked, Limits, Refusal, check, discreet, evidence_of
+from nanomem_tui.dreams.review import (
+    WAITS,
+    HunkLayer,
+    asked,
+    keepable,
+    masked,
+    possible,
+    rejected_changes,
+    waiting_changes,
+)
+from nanomem_tui.dreams.rules import RulesDreamer
+from nanomem_tui.dreams.service import DreamQueue, Queue
 from nanomem_tui.language import secrets
+from nanomem_tui.memory.repairs import half_done
+from nanomem_tui.model.client import Usage
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.files import layer as files_layer
 from nanomem_tui.store.files import merge
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence
+from nanomem_tui.store.operations import STUCK
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+# The repository around a Dream: made where there is none, put in order where something was left, and what to say.
+
+
+def begun(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
+    """See to it that versions are kept; a line to tell where one was begun, or none can be. Raises OSError's errors."""
+    if git is not None:
+        return ()
+    if GitHistory.init(paths) is None:
+        return (_none_kept(paths),)
+    return (f"made a git repository in {paths.workspace}; its first commit holds the memory files as they were before",)
+
+
+def foreseen(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
+    """What to tell before a Dream is run: that it would be refused, or that not all of it would have a version."""
+    if git is not None:
+        names = " and ".join(git.unversioned())
+        if git.inside:
+            return (f"no versions of {names} are kept: {git.git_dir.parent} does not track them",) if names else ()
+        waits = f"keeps no versions of {names}: what Dreams would change there waits in the inbox"
+        return (f"{paths.relative(git.git_dir)} {waits}",) if names else ()
+    if not paths.is_versioned:
+        return ()
+    if problems := probe(paths).problems:
+        return tuple(f"a Dream would be refused: {problem.text()}" for problem in problems)
+    return (_none_kept(paths),)
+
+
+def _none_kept(paths: Paths) -> str:
+    return f"no version is kept: {probe(paths).why_none}, and no repository is made inside another"
+
+
+def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
+    """What a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a person.
+
+    Not so in a repository above the workspace, which is a person's own: what it tracks is theirs to say.
+    """
+    if git is None or git.inside or not (names := git.unversioned()):
+        return checked
+    kept, refused = list[LineEdit](), list(checked.refused)
+    for edit in checked.edits:
+        name = next((name for name in (edit.file, edit.to_file) if name in names), None)
+        if name is None:
+            kept.append(edit)
+        else:
+            refused.append(Refusal(edit, f"{paths.relative(git.git_dir)} keeps no versions of {name}"))
+    return replace(checked, edits=tuple(kept), files=apply_edits(before, kept), refused=tuple(refused))
+
+
+def cleaned(git: GitHistory | None) -> tuple[str, ...]:
+    """Put the repository in order; a line to tell where another program keeps it from that."""
+    left = git.tidy() if git is not None else ()
+    if not left:
+        return ()
+    what = f"`git status` shows {', '.join(left)} as staged, and a plain `git commit` would take this back"
+    why = "another program holds .git/index.lock; the next Dream mends it"
+    return (f"{what}: {why} (remove the lock if no git command is running)",)
+
+
+# -- What a Dream came to, as a value. Must not run one ---------------------------------------------------------------
+
+_MOST_REASONS = 3
+
+
+def passed_over(lines: Sequence[int]) -> str:
+    """Which lines of the history could not be read, and what became of them."""
+    named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
+    stay = "is passed over and stays there" if len(lines) == 1 else "are passed over and stay there"
+    which = counted(len(lines), "line")
+    return f"{which} of history.jsonl cannot be read ({named}): what Dreams cannot read {stay}; see `nanomem doctor`"
+
+
+@dataclass(frozen=True, slots=True)
+class DreamResult:
+    """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation.
+
+    `analysis` is what the Dreamer made of the entries, `usage` what a model took for it.
+
+    `notes`: what of it is out of the ordinary, each a line to be told: a repository was made, or none keeps it.
+
+    `declined`: how many of the edits that a review showed a person neither took nor left for later.
+
+    `unreadable`: the lines of the history that it passed over, because they are no entry.
+
+    `unread`: the entries that the rules passed and could not read, which wait for a model; `again`: those of them that
+    it read, beside which the cursor stays.
+
+    `first` and `last` are the cursors between which those lie that it read, `read_to` the last of them in file order.
+    """
+
+    read: int
+    cursor_before: int
+    cursor_after: int
+    edits: tuple[LineEdit, ...]
+    refused: tuple[Refusal, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+    remaining: int = 0
+    unreadable: tuple[int, ...] = ()
+    sha: str | None = None
+    operation: Operation | None = None
+    dreamer: str = "rules"
+    analysis: str = ""
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
+    declined: int = 0
+    unread: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
+    first: int = 0
+    last: int = 0
+    read_to: HistoryEntry | None = None
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last entry that it read."""
+        if self.again:
+            return self.again[0], self.again[-1]
+        return self.first or self.cursor_before + 1, self.last or self.cursor_after
+
+    @property
+    def span(self) -> str:
+        """Which entries it read."""
+        return "{} to {}".format(*self.ends) + (" again" if self.again else "")
+
+    @property
+    def unchanged(self) -> str:
+        """What to say of a Dream that changed no file: what it found, and why that changed nothing."""
+        told = [f"{counted(self.declined, 'edit')} not taken"] if self.declined else []
+        if facts := [line.why.partition(": ")[0] for line in self.facts_left]:
+            reasons = [f"{why} ({number:,})" for why, number in Counter(facts).most_common()]
+            more = ["…"] if len(reasons) > _MOST_REASONS else []
+            told.append(f"{counted(len(facts), 'fact')} found: {', '.join((*reasons[:_MOST_REASONS], *more))}")
+        if self.unread:
+            told.append(rules.told(self.unread))
+        if told:
+            return f"nothing changed; {', '.join(told)}"
+        return "nothing changed" if self.edits or self.refused else "nothing to remember"
+
+    @property
+    def summary(self) -> str:
+        """What it changed, in a few words."""
+        if not self.files:
+            return self.unchanged
+        added, removed = (sum(counts[side] for counts in self.files.values()) for side in (0, 1))
+        return f"+{added} -{removed} in {', '.join(self.files)}"
+
+    @property
+    def facts_left(self) -> tuple[Skipped, ...]:
+        """The facts that were found, and of which no edit was made."""
+        return tuple(line for line in self.skipped if line.fact)
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts and edits as a JSON object."""
+        return {
+            "read": self.read,
+            "remaining": self.remaining,
+            "unreadable": list(self.unreadable),
+            "unread": list(self.unread),
+            "again": list(self.again),
+            "cursor_before": self.cursor_before,
+            "cursor_after": self.cursor_after,
+            "edits": [masked(edit).to_json() for edit in self.edits],
+            "refused": [{**masked(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
+            "skipped": [line.to_json() for line in self.skipped],
+            "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
+            "sha": self.sha,
+            "operation": self.operation.id if self.operation else None,
+            "dreamer": self.dreamer,
+            "analysis": self.analysis,
+            "usage": self.usage.to_json(),
+            "notes": list(self.notes),
+        }
+
+
+# The message of the commit that a Dream makes: how many entries were read, and of each file how many lines changed.
+# No word of a memory. Pure.
+
+
+def commit_message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> str:
+    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them.
+
+    Files `elsewhere` are not in the commit."""
+    lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
+    files = {name: counts for name, counts in result.files.items() if name not in elsewhere}
+    if files:
+        added = sum(counts[0] for counts in files.values())
+        removed = sum(counts[1] for counts in files.values())
+        lines += ["", *(f"{name}: +{counts[0]} -{counts[1]}" for name, counts in files.items())]
+        changed = _count(len(files), "memory file", "memory files")
+        lines.append(
+            f"{changed} changed, {_count(added, 'insertion', 'insertions')}(+), "
+            f"{_count(removed, 'deletion', 'deletions')}(-)"
+        )
+    lines += ["", f"Entries {result.span}."]
+    if result.unreadable:
+        lines.append(f"Passed over {_count(len(result.unreadable), 'line', 'lines')} that cannot be read.")
+    return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    """As git and the agent write it, without a mark between thousands."""
+    return f"{number} {one if number == 1 else many}"
+
 
 MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
@@ -102,7 +319,7 @@ class DreamRunner(DreamQueue):
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", dreamer)
         if dry_run:
             result = self._propose(dreamer, max_batch_size, max_iterations, step, whole_batch=whole_batch)
-            result = replace(result, notes=(*result.notes, *repository.foreseen(self._paths, self._git())))
+            result = replace(result, notes=(*result.notes, *foreseen(self._paths, self._git())))
             return _all_for_review(result) if review else result
         with self._alone():
             step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
@@ -152,7 +369,7 @@ class DreamRunner(DreamQueue):
             waiting = self.queue().waiting
             if not waiting or waiting[0].cursor != cursor:
                 raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed")
-            repository.begun(self._paths, self._git())
+            begun(self._paths, self._git())
             text = f"dream: nanomem passed over entry {cursor}\n\nNo Dreamer could read it: {secrets.mask(why)}"
             left = max(cursor, self.queue().cursor)
             meta = {"commit": text, "started_by": started_by, "read_to": list(ReadTo.of(left, waiting[0]))}
@@ -162,11 +379,11 @@ class DreamRunner(DreamQueue):
 
     def _commit(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal] = ()) -> DreamResult:
         self._keep_unreadable(result.unreadable)
-        made = repository.begun(self._paths, self._git()) or repository.foreseen(self._paths, self._git())
+        made = begun(self._paths, self._git()) or foreseen(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
         without = self._files.uncommitted(done)
         left = (f"made without a commit: {without.text()}",) if without is not None else ()
-        notes = (*made, *left, *repository.cleaned(self._git()))
+        notes = (*made, *left, *cleaned(self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
 
     def _keep_unreadable(self, numbers: Sequence[int]) -> None:
@@ -183,7 +400,7 @@ class DreamRunner(DreamQueue):
         files_layer.refuse_unreadable(self._paths)
         if self._settle is not None:
             self._settle()
-        repository.cleaned(self._git())
+        cleaned(self._git())
 
     def _refuse_when_late(self, result: DreamResult) -> None:
         if self.queue().cursor != result.cursor_before:
@@ -218,7 +435,7 @@ class DreamRunner(DreamQueue):
         if lines := queue.passed():
             why_none += f"; {passed_over(lines)}"
         if queue.unread:
-            why_none += f"; {unread.told([entry.cursor for entry in queue.unread])}"
+            why_none += f"; {rules.told([entry.cursor for entry in queue.unread])}"
         raise NothingToDo(f"nothing to dream about: {why_none}")
 
     def _propose(
@@ -259,7 +476,7 @@ class DreamRunner(DreamQueue):
         refused = [*dropped, *proposal.refused]
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), limits, day_of(queue.entries))
-        checked = repository.with_versions(checked, before, self._paths, self._git())
+        checked = with_versions(checked, before, self._paths, self._git())
         skipped = [one for one in proposal.skipped if one.cursor <= last]
         result = DreamResult(
             read=len(done),
@@ -332,7 +549,7 @@ class DreamRunner(DreamQueue):
         )
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
-        changes += unread.noted(self._paths, result.unread, result.again)
+        changes += rules.noted(self._paths, result.unread, result.again)
         for name, text in result.after.items():
             change = self._files.change(name, text)
             old = result.before[name]
@@ -431,3 +648,44 @@ def _why_fewer(batch: Sequence[HistoryEntry], read: int, limit: int) -> tuple[st
         return ()
     of = f"{read} of {counted(len(batch), 'entry', 'entries')} were read"
     return (f"{of}: the rest asks for more than {counted(limit, 'edit')} in all, and waits for the next Dream",)
+
+
+# What a killed process recorded of the memory files and the edits that wait, and did not finish: for the doctor.
+
+
+def problems(ws: Workspace) -> Iterator[Problem]:
+    """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
+    commits left undone in the repository."""
+    for entry in ws.store.unfinished():
+        if entry.state == STUCK:
+            fix = "look at these files, then `nanomem doctor --fix` leaves them as they are"
+            yield Problem(half_done(entry.operation), ws.store.where, None, fix, "warning")
+        elif not ws.store.writer.is_of_here(entry):
+            done = entry.operation
+            what = f"{done.label} ({done.id}) was begun in another home that shares this memory, and is not finished"
+            fix = "nothing can be done here, as its files lie there: the next change in that home finishes it"
+            yield Problem(what, ws.store.where, None, fix, "warning")
+        else:
+            yield from _unfinished(ws, entry.operation, ws.store.where)
+    git = ws.git()
+    if git is not None and (rows := git.behind()):
+        what = f"the staging area is behind the last commits ({', '.join(rows)}): a plain `git commit` takes them back"
+        fix = "nothing has to be done: the next Dream mends it, or `git reset -q` in the workspace"
+        yield Problem(what, ws.paths.relative(git.git_dir / "index"), None, fix, "warning")
+
+
+def _unfinished(ws: Workspace, operation: Operation, where: str) -> Iterator[Problem]:
+    done = [_stands(ws, change) for change in operation.changes if change.layer in ("file", "hunk")]
+    if done and all(done):
+        return
+    what, then = "recorded and never begun", "is done"
+    if any(done) or not done:
+        what, then = "begun, and the program ended before it was done", "is finished"
+    fix = f"nothing has to be done: it {then} before the next Dream, or the next change of these files, begins"
+    yield Problem(f"{operation.label} ({operation.id}) was {what}", where, None, fix, "warning")
+
+
+def _stands(ws: Workspace, change: Change) -> bool:
+    with contextlib.suppress(NanomemError):
+        return (ws.documents if change.layer == "file" else HunkLayer(ws.paths)).stands(change)
+    return False

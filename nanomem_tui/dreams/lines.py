@@ -1,0 +1,554 @@
+"""The lines of the memory files as statements: list lines and rows of tables, each with what it stands under.
+
+Owns finding the lines that a new statement may repeat or change, and how a changed line is written. Whether two
+statements say the same is `language.compare`'s to say.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nanomem_tui.agents import markdown
+from nanomem_tui.dreams import edits
+from nanomem_tui.dreams.edits import details, opens_list, unaccounted
+from nanomem_tui.dreams.entries import Fact
+from nanomem_tui.dreams.places import Place, means_of, stems
+from nanomem_tui.language import reader
+from nanomem_tui.language.compare import pack, shares_of
+from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.features import is_wide
+from nanomem_tui.language.spoken import denied_value, exchanged, is_of, subject_of, without_denied
+from nanomem_tui.language.statement import statement
+from nanomem_tui.language.tokens import fold
+from nanomem_tui.language.topics import cues_of, topics_of_heading, topics_of_line
+from nanomem_tui.language.values import Value, values
+from nanomem_tui.language.vetoes import difference, leaves_open, limits
+
+LONGEST = 2_000
+"""Characters of a line beyond which it is no statement, and compared with nothing."""
+_MOST = 12  # lines that are looked at for one statement
+FIELD = re.compile(
+    r"(?P<key>\*\*[^*]+\*\*\s*[:：]|\*\*[^*]+[:：]\*\*|[^\s:：|*][^:：|*]{0,40}[:：](?!(?<=\d:)\d))(?P<gap>\s*)(?P<value>\S.*)"
+)
+_BOX = ("[ ]", "[x]", "[X]")
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """One line: all of it, its marks before the text, its text, and the headings and list lines over it.
+
+    `section`: the title of its section. `head`: the cells of the table's head, for a row.
+    """
+
+    file: str
+    number: int
+    whole: str
+    lead: str
+    text: str
+    under: str
+    section: str
+    head: tuple[str, ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """What it says, without marks of Markdown: a row as its cells."""
+        if self.head:
+            pairs = zip(self.head[1:], cells(self.whole)[1:], strict=False)
+            return ", ".join([cells(self.whole)[0], *(f"{name}: {cell}" for name, cell in pairs if cell)])
+        return self.text.replace("**", "").replace("`", "")
+
+    @property
+    def field(self) -> re.Match[str] | None:
+        """The key and the value of `**Name**: Ana` or `Name: Ana`."""
+        return None if self.head else FIELD.fullmatch(self.text)
+
+
+def cells(row: str) -> list[str]:
+    """Return the cells of a row of a table."""
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+class Lines:
+    """The lines of all files, found by their words."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files: dict[str, dict[tuple[str, str, str, int], Known]] = {}
+        self._texts: dict[str, str] = {}
+        self._by_word: dict[str, dict[Known, None]] = {}
+        self._by_text: dict[str, dict[Known, None]] = {}
+        self.read(files)
+
+    @property
+    def all(self) -> list[Known]:
+        """All lines."""
+        return [line for lines in self._files.values() for line in lines.values()]
+
+    def read(self, files: Mapping[str, str]) -> None:
+        """Take over the files as they are now; lines that stay the same are not read again."""
+        for name, text in files.items():
+            if self._texts.get(name) is text:
+                continue
+            self._texts[name] = text
+            before, now, seen = self._files.get(name, {}), {}, Counter[tuple[str, str, str]]()
+            for line in _known_of(name, text):
+                place = (line.whole, line.under, line.section)
+                seen[place] += 1
+                key = (*place, seen[place])
+                if (same := before.get(key)) is not None:
+                    same.number = line.number
+                    now[key] = same
+                else:
+                    now[key] = line
+                    self._by_text.setdefault(fold(line.text), {})[line] = None
+                    for word in stems(line.statement):
+                        self._by_word.setdefault(word, {})[line] = None
+            for key in before.keys() - now.keys():
+                self._by_text[fold(before[key].text)].pop(before[key], None)
+                for word in stems(before[key].statement):
+                    self._by_word[word].pop(before[key], None)
+            self._files[name] = now
+        self._count = sum(map(len, self._files.values()))
+
+    def same(self, text: str) -> list[Known]:
+        """Return the lines with the very words of a text."""
+        return list(self._by_text.get(fold(text), ()))
+
+    def near(self, text: str, owner: str = "") -> list[tuple[Known, float]]:
+        """Return the lines with words of a text, and what share of the shorter one's words they have in common: rare
+        words count more, the owner's name nothing. The likeliest come first."""
+        said = stems(text) - stems(owner)
+        weights = {word: self._weight(word) for word in said}
+        shared: dict[Known, float] = {}
+        for word, weight in weights.items():
+            for line in self._by_word.get(word, ()):
+                shared[line] = shared.get(line, 0.0) + weight
+        whole = sum(weights.values())
+        found = []
+        for line, common in shared.items():
+            own = sum(map(self._weight, stems(line.statement) - stems(owner)))
+            found.append((line, common / (min(own, whole) or 1.0)))
+        return sorted(found, key=lambda pair: -pair[1])[:_MOST]
+
+    def _weight(self, word: str) -> float:
+        return math.log(1 + (self._count + 1) / (len(self._by_word.get(word, ())) + 0.5))
+
+
+def _known_of(name: str, text: str) -> tuple[Known, ...]:
+    found: list[Known] = []
+    rows = [line.removesuffix("\r") for line in text.split("\n")]
+    bullets = {bullet.line: bullet for bullet in markdown.bullets(text)}
+    within = markdown.blocks(text)
+    own = next((part for part in markdown.sections(text) if part.level), None)
+    headings = {part.start_line: part for part in markdown.sections(text) if part.level}
+    above: list[tuple[int, str]] = []  # headings over the line, by level
+    over: list[tuple[int, str]] = []  # list lines over the line, by indent
+    opened, title, head = "", "", tuple[str, ...]()
+    for number, whole in enumerate(rows, 1):
+        if part := headings.get(number):
+            title = part.title
+            above = [one for one in above if one[0] < part.level]
+            above += [(part.level, part.title)] if part is not own or part.level > 1 else []
+            over, opened, head = [], "", ()
+        elif bullet := bullets.get(number):
+            over = [one for one in over if one[0] < bullet.indent]
+            under = " ".join([*(one for _, one in above), opened, *(one for _, one in over)])
+            over.append((bullet.indent, bullet.text))
+            if bullet.text and len(bullet.text) <= LONGEST and not bullet.text.startswith(_BOX):
+                lead = whole[: len(whole.rstrip()) - len(bullet.text)]
+                found.append(Known(name, number, whole, lead, bullet.text, under, title))
+        elif whole.lstrip().startswith("|") and number - 1 not in within:
+            if head and len(whole) <= LONGEST and set(whole) - set("|-: "):
+                found.append(Known(name, number, whole, "", whole, " ".join(one for _, one in above), title, head))
+            head = head or tuple(cells(whole))
+        elif whole.strip() and not whole[:1].isspace():
+            opened, over, head = (whole.strip() if opens_list(whole) else ""), [], ()
+    return tuple(found)
+
+
+def telling(line: Known) -> frozenset[str]:
+    """Return the names in the headings over a line: they say whom or what it is about."""
+    learned = reader.pack(language_of(line.under))
+    return frozenset(w for w in edits.telling(line.under) if w not in learned.weights or w in learned.names)
+
+
+# What may not be taken for the same, nor for another value of the same, whatever the judge of statements says.
+
+_NUMBERED = re.compile(r"(?:The |the )?(?P<what>[^\W\d]+) #?\d[\w.-]*")
+_SIGN = re.compile(r"[<>≤≥]=?|(?<![\w\d])[-−](?=\d)")
+_ENDS = frozenset({"not", "end", "past", "formerly", "wrong", "lack"})
+"""Limits by which a statement may say that something else is so now."""
+_OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s? ([^\W\d_][\w-]*)|([\u3400-\u9fff]{1,4})的([\u3400-\u9fff]{1,2})")
+_PHRASE = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:is|are|was|were) ")
+_USER_OF = re.compile(r"(?:The |the )?([\w ]{3,60}?) (?:uses|runs|has|needs) ")
+_THING = re.compile(r"(?:The |the )([^\W\d_]\w*) of ")
+_OF = re.compile(r"\bof ([A-Z]\w+)")
+_VETOES_SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
+
+
+def same_barred(line: Known, text: str, owner: str) -> bool:
+    """Whether a line certainly does not say what a text says."""
+    one, other = line.statement, text
+    language = language_of(f"{one} {other}")
+    if another_subject(line, text, owner) or _goes_on(one, other):
+        return True
+    own = topics_of_line(other) - topics_of_line(one) - topics_of_heading(line.under)
+    if own & {"health", "family"} or {mean for mean in means_of(other) - means_of(one) if mean.startswith("kin:")}:
+        return True
+    return bool(difference(one, other, language, f"{owner} {line.under}").why)
+
+
+def change_barred(line: Known, text: str, owner: str) -> bool:
+    """Whether a text certainly gives no other value of what a line says."""
+    one, other = line.statement, without_denied(text)
+    if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
+        return True
+    if not line.head and leaves_open(other) != leaves_open(one):
+        return True
+    if not line.field and is_wide(one) != is_wide(other):
+        return True
+    if {*_SIGN.findall(one)} != {*_SIGN.findall(other)}:
+        return True
+    kin = {mean for mean in means_of(one) - means_of(other) if mean.startswith("kin:")}
+    if kin and not kin & means_of(" ".join(one.split()[:1])):  # `Ana has a sister with 2 cats`
+        return True
+    wrong = fold(denied_value(text))
+    at = fold(line.text).find(wrong) if wrong else -1
+    if at >= 0 and re.match(r"\s+[^\W\d_]{4}", fold(line.text)[at + len(wrong) :]):
+        return True  # `VS Code` of `VS Code extensions`
+    if line.field and not stems(line.field["key"]) & stems(other) and stems(line.field["value"]) & stems(other):
+        return True  # `Timezone: Europe/Berlin`, and who moves to Berlin
+    return False if line.field or line.head else another_number(one, other)
+
+
+def another_number(one: str, other: str) -> bool:
+    """Whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
+    first, then = _NUMBERED.match(one), _NUMBERED.match(other)
+    return first is not None and then is not None and first["what"] == then["what"] and first[0] != then[0]
+
+
+def another_subject(line: Known, text: str, owner: str) -> bool:
+    """Whether a line is certainly about another person or thing than a text."""
+    one, other = line.statement, text
+    there, said = fold(f"{line.under} {one}"), fold(other)
+    owned, owns = (_owned(own) for own in (one, other))
+    shared = {name for name in details(one) if name in details(other)} - {fold(who) for who, _ in (*owned, *owns)}
+    selves = (*_VETOES_SELVES, fold(owner), *fold(owner).split())
+    if any(what not in there or (who not in there and who not in selves) for who, what in owns):
+        return True
+    if any(what not in said and (not shared or fold(subject_of(other)) == who) for who, what in owned):
+        return True
+    first, then = (subject_of(own) for own in (one, other))
+    if then and fold(then) not in selves and fold(then) not in there and not line.field:
+        return True
+    if first and fold(first) not in selves and fold(first) not in said and not then and is_of(other, owner):
+        return True
+    words = _begun(_PHRASE, one, other)
+    if words[0] - words[1] and words[1] - words[0]:
+        return True
+    users = _begun(_USER_OF, one, other)
+    if len(users[0] ^ users[1]) > 1:
+        return True
+    things = [_THING.match(own) for own in (one, other)]
+    if all(things) and len({fold(thing[1]) for thing in things if thing}) > 1:
+        return True
+    whose = [set(_OF.findall(own)) for own in (one, other)]
+    return bool(whose[0] and whose[1] and not whose[0] & whose[1])
+
+
+def _begun(pattern: re.Pattern[str], one: str, other: str) -> tuple[set[str], set[str]]:
+    """The words with which two texts begin before what a pattern has of both; none where it has not both."""
+    first, then = pattern.match(one), pattern.match(other)
+    return (set(fold(first[1]).split()), set(fold(then[1]).split())) if first and then else (set(), set())
+
+
+def _owned(text: str) -> list[tuple[str, str]]:
+    """(who, what) of each thing in a text that is somebody's."""
+    found = _OWNED.findall(text)
+    return [(fold(who or wide), fold(what or thing)) for who, what, wide, thing in found]
+
+
+def _goes_on(one: str, other: str) -> bool:
+    """Whether one text is another one that goes on within a word of a script without spaces."""
+    rest = other[len(one) :].strip(" 。.") if other.startswith(one) else ""
+    return bool(rest) and bool(re.match("[\u3400-\u9fff]", rest)) and not unaccounted(one, other)
+
+
+# How a new statement stands to a line of the memory files: it says the same, changes the line, or has nothing to do
+# with it. Learned from labelled lines (`scripts/language/teach_places.py`).
+
+VERSION = 2
+"""Changes when the features do: the pack is made anew."""
+_STEPS = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
+_MARKS = ("not", "end", "change", "now", "new", "also", "formerly", "past", "future", "hedge", "if")
+_CUES = ("change", "lasting", "done", "agreed", "past", "today")
+_SELVES = frozenset({"user", "he", "she"})
+
+
+class Candidate(NamedTuple):
+    """A line that a fact may repeat or change, and what speaks for it or against it."""
+
+    line: Known
+    features: set[str]
+
+
+class Relation(NamedTuple):
+    """How likely it is that a fact says the same as a line, and that it changes the line, each from 0 to 1."""
+
+    line: Known
+    same: float
+    changes: float
+
+
+def relations(fact: Fact, near: Sequence[tuple[Known, float]], place: Place, owner: str) -> list[Relation]:
+    """Return how a fact stands to the lines that are near it (`known.Lines.near`); `place`: where it would go."""
+    learned = pack("relations")
+    found = ((one.line, learned.shares(one.features)) for one in candidates(fact, near, place, owner))
+    return [Relation(line, shares["same"], shares["changes"]) for line, shares in found]
+
+
+def candidates(fact: Fact, near: Sequence[tuple[Known, float]], place: Place, owner: str) -> list[Candidate]:
+    """Return what speaks for and against each of the lines that are near a fact."""
+    text = without_denied(fact.text)
+    common = set(_of_fact(fact))
+    found = []
+    keys = [stems(line.field["key"]) if line.field else frozenset[str]() for line, _ in near]
+    for n, (line, alike) in enumerate(near):
+        features = {*common, *_of_pair(line, fact, text, alike, owner)}
+        features.add(f"rank {min(n, 3)}")
+        features.add(f"first by {_step(alike - near[1][1]) if n == 0 and len(near) > 1 else 'no'}")
+        here = (line.file, line.section) == (place.file, place.section)
+        features.add(f"here {here} {place.sure}" if here else f"file {line.file == place.file} {place.sure}")
+        features.add(f"in {line.file}")
+        if keys[n] and sum(keys[n] <= other for other in keys) > 1:
+            features.add("key of several")
+        features |= (
+            {f"{one} & change" for one in features if one.startswith(("alike", "newer", "field", "kind"))}
+            if ("fact changes" in common)
+            else set()
+        )
+        found.append(Candidate(line, features))
+    return found
+
+
+def _step(share: float) -> float:
+    return max((step for step in _STEPS if share >= step), default=0.0)
+
+
+def tells_change(fact: Fact) -> bool:
+    """Whether a fact itself says that something is otherwise than before."""
+    is_marked = fact.mark == "correction" or bool(denied_value(fact.text)) or "change" in cues_of(fact.text)
+    return is_marked or bool(statement(fact.text).marks & {"change", "end", "now", "formerly"})
+
+
+def _of_fact(fact: Fact) -> Iterator[str]:
+    """What a fact says of itself: that something changed, ended, is also so."""
+    marks = statement(fact.text).marks
+    cues = cues_of(fact.text)
+    yield "always"
+    yield from (f"marks {mark}" for mark in _MARKS if mark in marks)
+    yield from (f"cue {cue}" for cue in _CUES if cue in cues)
+    if tells_change(fact):
+        yield "fact changes"
+    if fact.mark:
+        yield f"mark {fact.mark}"
+    yield f"is {fact.label}"
+
+
+def _of_pair(line: Known, fact: Fact, text: str, alike: float, owner: str) -> Iterator[str]:
+    """What a line and a fact have in common, and what only one of them has."""
+    shares = shares_of(line.statement, fact.text)
+    for name in ("same", "newer", "denial", "different"):
+        yield from (f"{name} {step}" for step in _STEPS if shares.get(name, 0.0) >= step)
+    sure = shares["newer"] + shares["denial"]
+    yield from (f"changed {step}" for step in _STEPS if sure >= step)
+    yield from (f"alike {step}" for step in _STEPS if alike >= step)
+    said, there = stems(text) - stems(owner), stems(line.statement) - stems(owner)
+    yield from (f"holds {step}" for step in _STEPS if len(said & there) >= step * (len(said) or 1))
+    yield from (f"held {step}" for step in _STEPS if len(said & there) >= step * (len(there) or 1))
+    yield f"shared {min(len(said & there), 4)}"
+    yield f"more {min(len(said - there), 4)}"
+    yield from _of_values(line, text)
+    wrong = stems(denied_value(fact.text))
+    if wrong:
+        yield "wrong there" if wrong <= stems(line.statement) else "wrong elsewhere"
+    names = {name for name in edits.details(text) if name != fold(owner)}
+    known = fold(f"{line.under} {line.text}")
+    yield f"other names {min(sum(name not in known for name in names), 3)}"
+    yield f"same names {min(sum(name in known for name in names), 3)}"
+    first, then = fold(subject_of(line.statement)), fold(subject_of(text))
+    if first and then and first not in _SELVES and then not in _SELVES:
+        yield f"subject {first == then}"
+    elif then and then != fold(owner):
+        yield f"subject there {then in known}"
+    yield from _of_field(line, said, text)
+    yield f"row {bool(line.head)}"
+    means = means_of(line.statement), means_of(text)
+    yield from (f"both {mean.partition(':')[0]}" for mean in means[0] & means[1])
+    groups = [{mean.partition(":")[0] for mean in one - (means[0] & means[1])} for one in means]
+    yield from (f"other {group}" for group in groups[0] & groups[1])
+    if another_subject(line, text, owner):
+        yield "another subject"
+    if same_barred(line, text, owner):
+        yield "not the same"
+    if leaves_open(line.statement) != leaves_open(fact.text):
+        yield "one is open"
+    if edits.says(text, line.text):
+        yield "says it"
+
+
+def _of_values(line: Known, text: str) -> Iterator[str]:
+    """Values of both: equal ones, others of the same kind, and those that only one has."""
+    ours, theirs = values(line.statement), values(text)
+    bases = {str(value.base) for value in ours}
+    fresh = [value for value in theirs if str(value.base) not in bases]
+    kinds = {value.kind for value in ours}
+    for value in fresh:
+        yield f"kind {value.kind}" if value.kind in kinds else f"only {value.kind}"
+        yield "kind of both" if value.kind in kinds else "kind of one"
+    yield f"values {min(len(ours), 2)} {min(len(theirs), 2)} {min(len(fresh), 2)}"
+    if theirs and not fresh:
+        yield "values there"
+
+
+def _of_field(line: Known, said: frozenset[str], text: str) -> Iterator[str]:
+    """Which words of a field's key and value the new statement has."""
+    field = line.field
+    if not field:
+        yield "no field"
+        return
+    key, value = stems(field["key"]), stems(field["value"])
+    yield "field"
+    yield f"field key {bool(key) and key <= said}"
+    yield f"field key some {bool(key & said)}"
+    yield f"field value {'all' if value and value <= said else 'some' if value & said else 'none'}"
+    if ":" in text[:40] or "：" in text[:20]:
+        yield "both fields"
+
+
+# How a line is written that a newer statement changes: a field keeps its key, a row its cells, a list of several
+# things all but the one that changed.
+
+_MUCH = 2  # words that a line may not lose unseen
+_FEW = 3  # words by which a statement may say more than the value that changed
+_LINK = re.compile(
+    r"(?:\s*[:：=]\s*|\s+(?:is|are|has changed to|changed to|ist|es|est|é|è|теперь|—)\s+(?:now\s+)?|\s*[是为]\s*)"
+)
+
+
+def rewritten(line: Known, text: str) -> tuple[str, str]:
+    """Return (the line as it is to be, the value that it loses) where `text` is the newer statement."""
+    wrong, right = exchanged(text)
+    if wrong and right and (found := _instead(line.whole, line.lead, wrong, right)):
+        return found, wrong
+    said = without_denied(text)
+    if not {*said.split()} - {*denied_value(text).split()} - {*line.text.split()}:  # it says only that it is so no more
+        said = text
+    if line.head:
+        return _row(line, said)
+    if swapped := _swapped(line.text, said):
+        return f"{line.lead}{swapped[0]}", swapped[1]
+    if field := line.field:
+        value = _value_for(field["key"], said)
+        if value or field["key"].startswith("*"):
+            return f"{line.lead}{field['key']}{field['gap']}{value or said.rstrip('.。')}", field["value"]
+        if not stems(field["key"]) & stems(said):
+            said = f"{field['key']}{field['gap']}{said.rstrip('.。')}"
+    return f"{line.lead}{said}", line.text
+
+
+def loses(line: Known, new: str) -> bool:
+    """Whether much of what a line says would be gone with a new one in its place."""
+    old = stems(line.statement)
+    lost = old - stems(new)
+    if is_wide(line.statement):  # pairs of characters, of which a word has several
+        return len(lost) > _MUCH and 2 * len(lost) > len(old)
+    return len(lost) >= _MUCH
+
+
+def _instead(whole: str, lead: str, wrong: str, right: str) -> str:
+    """The line with the right value where it has the wrong one; "" where it has not."""
+    pattern = rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])" if wrong.isascii() else re.escape(wrong)
+    found = re.search(pattern, whole, re.IGNORECASE)
+    if found is None or found.start() < len(lead):
+        return ""
+    before, after = whole[: found.start()], whole[found.end() :]
+    if not before[len(lead) :].strip() and not after.strip():
+        return ""
+    words = right.split()  # what stands before it already is not said twice: `555` of `555 0149`
+    while len(words) > 1 and before.rstrip().endswith(words[0]):
+        words = words[1:]
+    return f"{before}{' '.join(words)}{after}"
+
+
+def _value_for(key: str, said: str) -> str:
+    """The value that a statement gives for the key of a field, "" where that cannot be told apart."""
+    words = stems(key.strip("*:： "))
+    for found in _LINK.finditer(said):
+        clause = re.split(r"[,;，；。]", said[: found.start()])[-1]
+        if words and words == stems(clause):
+            return said[found.end() :].rstrip(".。")
+    return ""
+
+
+def _swapped(old: str, said: str) -> tuple[str, str] | None:
+    """The old text with its one value replaced by the new one of the same kind, and the value that went; None where the
+    new text says much more than that."""
+    fits = [
+        (one, other)
+        for one in values(old)
+        for other in values(said)
+        if one.kind == other.kind and one.base != other.base and _is_whole(old, one) and _is_whole(said, other)
+        if one.kind != "date" or _parts(one) == _parts(other)
+    ]
+    near = [pair for pair in fits if _beside(old, pair[0]) & _beside(said, pair[1])]
+    timeless = [pair for pair in fits if pair[0].kind != "date"]  # `90 EUR since May`
+    fits = near if len(near) == 1 else timeless if len(timeless) == 1 else fits
+    if len(fits) != 1 or statement(said).denials:
+        return None
+    one, other = fits[0]
+    rest = said[: other.start] + " " * (other.end - other.start) + said[other.end :]
+    for value in values(rest):  # since when it is so, goes without saying
+        if value.kind == "date":
+            rest = rest[: value.start] + " " * (value.end - value.start) + rest[value.end :]
+    more = {word for word in stems(rest) - stems(old) if not cues_of(word) & {"change", "lasting"}}
+    names = {name for name in edits.unaccounted(rest, old) if any(map(str.isalpha, name))} - {fold(subject_of(said))}
+    keyed = (field := FIELD.fullmatch(old)) is not None and stems(field["key"]) <= stems(said)
+    if len(more) > (1 + is_wide(said) + keyed) * _FEW or names or not (stems(rest) & stems(old)):
+        return None
+    return old[: one.start] + said[other.start : other.end] + old[one.end :], old[one.start : one.end]
+
+
+def _parts(date: Value) -> list[bool]:
+    """Whether a date has a month and a day; the year goes without saying."""
+    return [part is None for part in date.base[1:]] if isinstance(date.base, tuple) else []
+
+
+def _is_whole(text: str, value: Value) -> bool:
+    """Whether a value stands for itself, and is no part of a longer one: `2027` of `2027-02` is."""
+    return not re.search(r"[\d./–-]$", text[: value.start]) and not re.match(r"[./:–-]?\d", text[value.end :])
+
+
+def _beside(text: str, value: Value) -> frozenset[str]:
+    """The words next to a value."""
+    return stems(" ".join([*text[: value.start].split()[-1:], *text[value.end :].split()[:1]]))
+
+
+def _row(line: Known, said: str) -> tuple[str, str]:
+    """A row with the one cell changed that holds another value of the same kind."""
+    row = cells(line.whole)
+    found: list[tuple[int, Value, Value]] = []
+    after = values(said)
+    for at, cell in enumerate(row[1:], 1):
+        for one in values(cell):
+            found += [(at, one, other) for other in after if other.kind == one.kind and other.base != one.base]
+    if len(found) != 1:
+        return line.whole, ""
+    at, one, other = found[0]
+    new = row[at][: one.start] + said[other.start : other.end] + row[at][one.end :]
+    place = line.whole.index(row[at])
+    return f"{line.whole[:place]}{new}{line.whole[place + len(row[at]) :]}", row[at][one.start : one.end]

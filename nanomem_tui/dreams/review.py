@@ -1,0 +1,452 @@
+"""Deciding on edits of a Dream one by one: what waits, accept it (as it is or reworded), or reject it.
+
+Owns the decision as one operation of a person: the lines change and the hunk goes, together, and undo brings both
+back. A person may accept what the guards refused; what cannot be a line of a file stays impossible. What is rejected
+is remembered, so that no Dream asks for it again. Proposes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, from_os_error
+from nanomem_tui.core.operations import Change, Operation, Perform, Value, new_key, new_operation
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import counted, quoted, whole
+from nanomem_tui.dreams import guards
+from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, emptied, nobodys, rebased
+from nanomem_tui.dreams.guards import Refusal, on_its_line
+from nanomem_tui.language import secrets
+from nanomem_tui.store.files.layer import FileLayer
+
+if TYPE_CHECKING:
+    from nanomem_tui.dreams.run import DreamResult, DreamRunner
+
+
+# Edits of Dreams that wait for a person, or that one rejected, and notes of entries that wait for a model, as a layer
+# of operations: one small file each, in a folder of ours.
+
+LAYER = "hunk"
+WAITING, REJECTED, UNREAD = "hunk", "rejected", "unread"
+"""How the keys begin of an edit that waits, of one that a person rejected, and of a note of entries nobody read."""
+
+_NAME = re.compile(rf"({WAITING}|{REJECTED}|{UNREAD})_\d{{1,16}}_\d{{1,16}}")
+_TEXTS = ("op", "file", "section", "old", "new", "to_file", "supersedes", "why")
+_OPS = ("add", "replace", "remove", "move")
+
+
+class Hunk(NamedTuple):
+    """An edit that waits, or was rejected: why it was not made, when it was proposed (UTC ISO), by which Dreamer."""
+
+    id: str
+    edit: LineEdit
+    why: str
+    at: str
+    dreamer: str
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """As it is recorded and kept."""
+        return {"edit": self.edit.to_json(), "why": self.why, "at": self.at, "dreamer": self.dreamer}
+
+    def to_json(self) -> dict[str, Any]:
+        """The hunk as a JSON object."""
+        return {"id": self.id, **self.value}
+
+
+def identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+    """What an edit asks for and by which entries, wherever the line stands by now.
+
+    The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
+    """
+    evidence = () if dreamer == "rules" and edit.op == "remove" else edit.evidence
+    return edit.op, edit.file, edit.to_file, edit.old, edit.new, evidence
+
+
+class HunkLayer:
+    """The layer `hunk` of operations. Keys are ids of hunks; a value is what `Hunk.value` gives, None for none."""
+
+    name = LAYER
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._folder = paths.review
+
+    def read(self) -> tuple[list[Hunk], list[Problem]]:
+        """What waits, oldest first, and the files that are no waiting edit."""
+        return self._read(self._folder)
+
+    def rejected(self) -> list[Hunk]:
+        """What a person rejected, oldest first."""
+        return self._read(self._folder / REJECTED)[0]
+
+    def unread(self) -> dict[str, tuple[int, ...]]:
+        """The cursors of the entries that could not be read, by the key of the note."""
+        found: dict[str, tuple[int, ...]] = {}
+        for name in self._names(self._folder / UNREAD):
+            with contextlib.suppress(NanomemError, ValueError):  # a note of nobody's
+                cursors = (self._value(name) or {}).get("entries", ())
+                found[name] = tuple(cursor for cursor in cursors if isinstance(cursor, int))
+        return found
+
+    def _names(self, folder: Path) -> list[str]:
+        """The keys in a folder. Raises OSError."""
+        try:
+            return sorted(path.stem for path in folder.iterdir() if path.suffix == ".json")
+        except FileNotFoundError:
+            return []
+
+    def _read(self, folder: Path) -> tuple[list[Hunk], list[Problem]]:
+        try:
+            names = self._names(folder)
+        except OSError as error:
+            found = from_os_error(error, "reading what waits for review")
+            return [], [Problem(found.what, str(folder), fix=found.fix)]
+        hunks, problems = [], []
+        for name in names:
+            try:
+                value = self._value(name)
+                hunk = _hunk(name, value) if value is not None else None
+            except (NanomemError, ValueError) as error:
+                what = error.what if isinstance(error, NanomemError) else str(error)
+                problems.append(Problem(f"no waiting edit ({what})", f"review/{name}.json", fix="move it away"))
+            else:
+                hunks += [hunk] if hunk else []
+        return sorted(hunks, key=lambda hunk: (hunk.at, hunk.id)), problems
+
+    def count(self) -> int:
+        """How many files wait, without a look at them."""
+        try:
+            return sum(1 for path in self._folder.iterdir() if _NAME.fullmatch(path.stem) and path.suffix == ".json")
+        except OSError:
+            return 0
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict when a hunk is not as a decision found it; one that is gone may go again."""
+        for change in changes:
+            now = self._value(change.key)
+            if now != _plain(change.before) and (now is not None or change.after is not None):
+                raise Conflict("it was decided meanwhile", change.key, "see `nanomem inbox list`")
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any of it is as the operation wants it."""
+        return any(self._value(change.key) == _plain(change.after) for change in changes)
+
+    def stands(self, change: Change) -> bool:
+        """Whether the change is made. Reads only."""
+        if self._value(change.key) == _plain(change.after):
+            return True
+        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        return change.after is not None and _waits(change, waiting)
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Keep or remove each; what waits already is not kept twice. Raises the errors of `from_os_error`."""
+        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        try:
+            for change in changes:
+                path = self._path(change.key)
+                if change.after is None:
+                    path.unlink(missing_ok=True)
+                elif not _waits(change, waiting):
+                    atomic.make_folder(path.parent)
+                    atomic.write_atomic(path, json.dumps(_plain(change.after), ensure_ascii=False).encode())
+        except OSError as error:
+            raise from_os_error(error, "keeping what waits for review") from error
+
+    def _path(self, key: str) -> Path:
+        if not _NAME.fullmatch(key):
+            raise NanomemError("not the name of a waiting edit", key)
+        apart = next((name for name in (REJECTED, UNREAD) if key.startswith(name)), "")
+        return self._folder / apart / f"{key}.json"
+
+    def _value(self, key: str) -> dict[str, Any] | None:
+        try:
+            data = atomic.read_stable(self._path(key))
+        except FileNotFoundError:
+            return None
+        return _object(json.loads(data))
+
+
+def _waits(change: Change, waiting: Mapping[tuple[object, ...], str]) -> bool:
+    """Whether the same edit waits under another id: of a Dream that read the same entries."""
+    if change.after is None or not change.key.startswith(f"{WAITING}_"):
+        return False
+    hunk = _hunk(change.key, change.after)
+    return waiting.get(identity(hunk.edit, hunk.dreamer), hunk.id) != hunk.id
+
+
+def _object(value: object) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise ValueError("no object")
+
+
+def _plain(value: Value | None) -> dict[str, Any] | None:
+    """The value as JSON gives it back: a list where a tuple was."""
+    plain: dict[str, Any] | None = json.loads(json.dumps(value if value is None else dict(value)))
+    return plain
+
+
+def _hunk(name: str, value: Mapping[str, Any]) -> Hunk:
+    """Raises ValueError for what is no waiting edit."""
+    said = edit_of(_object(value.get("edit")))
+    return Hunk(name, said, *(str(value.get(key) or "") for key in ("why", "at", "dreamer")))
+
+
+def keepable(edit: LineEdit) -> bool:
+    """Whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
+    try:
+        edit_of(edit.to_json())
+    except ValueError:
+        return False
+    return True
+
+
+def edit_of(said: Mapping[str, Any]) -> LineEdit:
+    """The edit that `LineEdit.to_json` gave. Raises ValueError for anything else."""
+    known = {field.name for field in fields(LineEdit)}
+    texts = {key: said[key] for key in _TEXTS if key in said}
+    evidence, line = said.get("evidence", ()), said.get("line")
+    right = all(isinstance(text, str) for text in texts.values()) and isinstance(evidence, (list, tuple))
+    if not right or set(said) - known - {"reason"} or texts.get("op") not in _OPS:
+        raise ValueError("not the fields of an edit")
+    if (
+        any(name not in TITLES for name in filter(None, (texts.get("file"), texts.get("to_file"))))
+        or "file" not in texts
+    ):
+        raise ValueError("of a file that no Dream may change")
+    if not all(isinstance(cursor, int) for cursor in evidence) or not isinstance(line, (int, type(None))):
+        raise ValueError("not the fields of an edit")
+    return LineEdit(**texts, line=line, evidence=tuple(evidence))
+
+
+WAITS = "waits for review"
+
+
+class Review:
+    """The edits that wait in one workspace."""
+
+    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform, owned: Owned = nobodys) -> None:
+        self._owned = owned
+        self._hunks = hunks
+        self._files = files
+        self._perform = perform
+
+    def waiting(self) -> list[Hunk]:
+        """What waits, oldest first."""
+        return self._hunks.read()[0]
+
+    def problems(self) -> list[Problem]:
+        """What lies in the folder and cannot be read."""
+        return self._hunks.read()[1]
+
+    def get(self, hunk_id: str) -> Hunk:
+        """The hunk of that id, or the one whose id begins so. Raises NotFound, BadInput."""
+        near = [hunk for hunk in self.waiting() if hunk_id and hunk.id.startswith(hunk_id)]
+        exact = [hunk for hunk in near if hunk.id == hunk_id] or near
+        if not exact:
+            raise NotFound("no edit of that id waits", hunk_id, "see `nanomem inbox list`")
+        if len(exact) > 1:
+            raise BadInput(f"{len(exact)} edits begin with that id", hunk_id, "give more of it")
+        return exact[0]
+
+    def preview(self, ids: Sequence[str], text: str | None = None) -> dict[str, tuple[str, str]]:
+        """(before, after) of each file that accepting would change. Raises what `accept` does; changes nothing."""
+        return self._applied(self._worded(ids, text))
+
+    def accept(self, ids: Sequence[str], text: str | None = None) -> Operation:
+        """Make the edits in their order as one operation and one commit; `text`: the line to write instead.
+
+        Raises NotFound, Conflict when a line to change is not there any more, BadInput for what is no line.
+        """
+        hunks = self._worded(ids, text)
+        files = [_file(self._files, name, *texts) for name, texts in self._applied(hunks).items()]
+        edits = [hunk.edit for hunk in hunks]
+        label = f"accept {_told(edits)}"
+        meta = {"commit": f"nanomem: {label}", "edits": [edit.to_json() for edit in edits]}
+        return self._perform(new_operation("dream.accept", label, [*files, *self._gone(hunks)], meta=meta))
+
+    def reject(self, ids: Sequence[str]) -> Operation:
+        """Let the edits go for good, as one operation; undo brings them back. Raises NotFound, BadInput."""
+        hunks = self._named(ids)
+        label = f"reject {_told([hunk.edit for hunk in hunks])}"
+        kept = [Change(LAYER, new_key(REJECTED), None, hunk.value) for hunk in hunks]
+        return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
+
+    def passed(self, taken: Iterable[Hunk]) -> list[LineEdit]:
+        """The edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
+        ids = {hunk.id for hunk in taken}
+        return [hunk.edit for hunk in (*self.waiting(), *self._hunks.rejected()) if hunk.id not in ids]
+
+    def _named(self, ids: Sequence[str]) -> list[Hunk]:
+        found = list({hunk.id: hunk for hunk in map(self.get, ids)}.values())
+        if not found:
+            raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
+        return found
+
+    def _worded(self, ids: Sequence[str], text: str | None) -> list[Hunk]:
+        hunks = self._named(ids)
+        if text is None:
+            return hunks
+        if len(hunks) != 1:
+            raise BadInput("one text for several edits", ", ".join(ids), "accept them one by one")
+        return [hunks[0]._replace(edit=reworded(hunks[0].edit, text))]
+
+    def _applied(self, hunks: Sequence[Hunk]) -> dict[str, tuple[str, str]]:
+        names = {name for hunk in hunks for name in (hunk.edit.file, hunk.edit.to_file or hunk.edit.file)}
+        before = {name: self._files.read(name) or "" for name in TITLES if name in names}
+        made: Mapping[str, str] = before
+        passed = self.passed(hunks)
+        for hunk in hunks:
+            edit = placed(hunk.edit, made, passed)
+            possible(edit)
+            made = apply_edits(made, [edit])
+        after = {name: emptied(text, made[name], partial(self._owned, name)) for name, text in before.items()}
+        return {name: (text, after[name]) for name, text in before.items() if after[name] != text}
+
+    def _gone(self, hunks: Iterable[Hunk]) -> list[Change]:
+        stored = {hunk.id: hunk for hunk in self.waiting()}
+        return [Change(LAYER, hunk.id, stored[hunk.id].value, None) for hunk in hunks]
+
+
+def waiting_changes(refused: Iterable[Refusal], dreamer: str) -> list[Change]:
+    """The changes that keep edits for a person; of a secret only the masked words are kept."""
+    return _kept(WAITING, refused, dreamer)
+
+
+def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
+    """The changes that remember edits as rejected; of a secret only the masked words are kept."""
+    return _kept(REJECTED, rejected, dreamer)
+
+
+def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
+    at = clock.iso(clock.now())
+    hunks = (Hunk(new_key(key), masked(refusal.edit), whole(refusal.why), at, dreamer) for refusal in refusals)
+    return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
+
+
+def asked(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+    """What an edit asks for and by which entries, as it is once it is kept; see `identity`."""
+    return identity(masked(edit), dreamer)
+
+
+def reworded(edit: LineEdit, text: str) -> LineEdit:
+    """The edit with other words: what stands before the text of a list line stays. Raises BadInput for no line."""
+    words = text.strip()
+    if edit.op == "remove":
+        raise BadInput("a removal has no words", edit.file, "accept or reject it")
+    if not words or "\n" in words or "\r" in words:
+        raise BadInput("an edit is one line", edit.file)
+    now = edit.new or edit.old
+    lead = now[: len(now) - len(now.lstrip(" \t-*+"))]
+    return replace(edit, new=words if words.startswith(("-", "*", "+", "#")) else f"{lead}{words}")
+
+
+def possible(edit: LineEdit) -> None:
+    """Raise BadInput for what no person may write either: bytes that are no UTF-8, control characters, no words, or a
+    mark in the place of a secret that is not kept."""
+    why = guards.impossible(edit)
+    if why:
+        raise BadInput(why, edit.file, "reject it, or give other words")
+    if edit.new != edit.old and secrets.is_masked(edit.new):
+        raise BadInput("a secret in it was masked and is not kept", edit.file, "give the words (--text), or reject it")
+
+
+def placed(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+    """An edit that was kept, on its line as that is in `files` now; see `on_its_line` and `rebased`."""
+    return on_its_line(rebased(on_its_line(edit, files), files, passed), files)
+
+
+def masked(edit: LineEdit) -> LineEdit:
+    """The edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character U+FFFD.
+
+    A line that it names is found again by what is masked in it; see `on_its_line`."""
+    why, supersedes = ("" if guards.repeated(edit, text) else _told_as(text) for text in (edit.why, edit.supersedes))
+    old, new, section = map(_told_as, (edit.old, edit.new, edit.section))
+    return replace(edit, old=old, new=new, section=section, why=why, supersedes=supersedes)
+
+
+def _told_as(text: str) -> str:
+    return secrets.mask(whole(text))
+
+
+def _file(files: FileLayer, name: str, before: str, after: str) -> Change:
+    change = files.change(name, after)
+    now: Mapping[str, Any] = change.before or {}
+    return change if now.get("text", "") == before else Change(change.layer, name, {"text": before}, change.after)
+
+
+def _told(edits: Sequence[LineEdit]) -> str:
+    words = secrets.mask(edits[0].new or edits[0].old)
+    return f"{edits[0].op} {quoted(words.lstrip(' -*+'))}" if len(edits) == 1 else counted(len(edits), "edit")
+
+
+# Of edits that a person chose, those that the files as they are now still allow: the others wait, with the reason.
+
+_TRIES = 3  # somebody may write between the look and the change
+
+
+def no_line(edit: LineEdit, text: str) -> str:
+    """Why `text` cannot be the words of an edit; "" when it can."""
+    try:
+        possible(reworded(edit, text))
+    except BadInput as error:
+        return error.what
+    return ""
+
+
+class Standing(NamedTuple):
+    """The edits that can be made, in their order, the texts that come of them, and those that cannot."""
+
+    edits: tuple[LineEdit, ...]
+    files: Mapping[str, str]
+    stale: tuple[Refusal, ...]
+
+
+def standing(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Standing:
+    """What of `edits` can be made on `files`, each on top of those before it; `passed` are those that were proposed
+    beside them and are not to be made now."""
+    texts = dict(files)
+    made: list[LineEdit] = []
+    stale: list[Refusal] = []
+    for edit in edits:
+        try:
+            possible(edit)
+            there = rebased(edit, texts, passed)
+            texts = apply_edits(texts, [there])
+        except (BadInput, Conflict) as error:
+            stale.append(Refusal(edit, error.what))
+        else:
+            made.append(there)
+    return Standing(tuple(made), texts, tuple(stale))
+
+
+def apply_standing(
+    runner: DreamRunner,
+    read: Callable[[str], str | None],
+    proposed: DreamResult,
+    chosen: Sequence[LineEdit],
+    waiting: Sequence[Refusal] = (),
+    rejected: Sequence[Refusal] = (),
+) -> tuple[DreamResult, tuple[Refusal, ...]]:
+    """`DreamRunner.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
+
+    `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
+    """
+    passed = [one.edit for one in (*waiting, *rejected)]
+    for left in range(_TRIES, 0, -1):
+        found = standing({name: read(name) or "" for name in TITLES}, chosen, passed)
+        try:
+            return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
+        except Conflict:
+            if left == 1:
+                raise
+    raise AssertionError("unreachable")
