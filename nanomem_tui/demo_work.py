@@ -8,7 +8,7 @@ from typing import Any
 
 from nanomem_tui.core import clock
 from nanomem_tui.tiers.knowledge_sources import Found, text_document
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 
 RECORDS: tuple[tuple[float, str, str, Mapping[str, Any]], ...] = (

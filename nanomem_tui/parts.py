@@ -230,7 +230,7 @@ class Parts(CurationParts):
         """What is to be known for a task, out of every tier."""
         from nanomem_tui.memory.recall.meaning import HYBRID
         from nanomem_tui.tiers.context import ContextAssembly
-        from nanomem_tui.tiers.context_sources import Parts as Sources
+        from nanomem_tui.tiers.context import Parts as Sources
 
         meaning = (lambda: self.record_meaning) if self.settings.recall_backend in HYBRID else None
         sources = Sources(

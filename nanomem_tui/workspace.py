@@ -256,7 +256,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         from nanomem_tui.memory import doctor as memory_doctor
         from nanomem_tui.memory import forgotten_again
         from nanomem_tui.tiers import collector
-        from nanomem_tui.tiers import health as tiers
+        from nanomem_tui.tiers import lifecycle as tiers
         from nanomem_tui.vectors import meaning as vectors
 
         known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]

@@ -17,7 +17,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.tiers.entries import MetricValue, OperationalEntry
+    from nanomem_tui.tiers.operational import MetricValue, OperationalEntry
 
 CATEGORIES = ("metric", "event", "task", "tool_result")
 
@@ -147,7 +147,7 @@ def _from_json(text: str) -> Any:
 
 
 def _table(found: Sequence[OperationalEntry]) -> list[str]:
-    from nanomem_tui.tiers.entries import said
+    from nanomem_tui.tiers.operational import said
 
     columns = [
         Column("When"),

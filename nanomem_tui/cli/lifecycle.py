@@ -132,7 +132,7 @@ def _plan(found: LifecyclePlan) -> list[str]:
 
 
 def _sizes(found: LifecyclePlan) -> list[str]:
-    from nanomem_tui.tiers.lifecycle_sizes import forecast_line
+    from nanomem_tui.tiers.lifecycle import forecast_line
 
     return ["", *(forecast_line(one, words.size) for one in found.sizes.forecasts)] if found.sizes is not None else []
 

@@ -18,7 +18,7 @@ from nanomem_tui.screens.recall_bar import AskBar
 from nanomem_tui.screens.recall_rows import audience_named, audience_words
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.context_values import TIERS
+from nanomem_tui.tiers.context_fitting import TIERS
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.look import glyphs

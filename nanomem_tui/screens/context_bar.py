@@ -10,7 +10,7 @@ from nanomem_tui.core.text import cell_width, one_line
 from nanomem_tui.screens.context_rows import Asked
 from nanomem_tui.screens.recall_bar import AskBar, AskLine
 from nanomem_tui.screens.recall_rows import audience_words
-from nanomem_tui.tiers.context_values import TIERS
+from nanomem_tui.tiers.context_fitting import TIERS
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.look import glyphs

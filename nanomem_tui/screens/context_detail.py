@@ -12,7 +12,7 @@ from nanomem_tui.screens.context_rows import Answer, ContextRow, rule_of
 from nanomem_tui.screens.recall_detail import MARKED, METER, marked
 from nanomem_tui.screens.rows import when
 from nanomem_tui.tiers.context import Context
-from nanomem_tui.tiers.context_values import ContextChunk
+from nanomem_tui.tiers.context_fitting import ContextChunk
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.plots import bars, meter
 from nanomem_tui.widgets.signs import UNICODE, Glyphs

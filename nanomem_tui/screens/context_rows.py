@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.tiers.context_values import TIERS, ContextChunk
+from nanomem_tui.tiers.context_fitting import TIERS, ContextChunk
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.context import Context

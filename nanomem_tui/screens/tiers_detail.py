@@ -19,7 +19,7 @@ from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.store.files import merge
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.entries import said
+from nanomem_tui.tiers.operational import said
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.plots import meter

@@ -11,7 +11,7 @@ from nanomem_tui.core.text import one_line
 from nanomem_tui.memory import filters
 from nanomem_tui.store.work.kinds import KINDS, TIERS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.entries import said
+from nanomem_tui.tiers.operational import said
 from nanomem_tui.widgets.columns import Column, aged
 
 TITLES: Mapping[str, str] = {

@@ -90,7 +90,7 @@ def step_blocks(step: Step) -> list[Block]:
 
 def blocks_of(plan: LifecyclePlan | None, last: str) -> list[Block]:
     """What is due, what becomes of the tiers, when the last run was."""
-    from nanomem_tui.tiers.lifecycle_sizes import forecast_line
+    from nanomem_tui.tiers.lifecycle import forecast_line
 
     blocks: list[Block] = [
         Spans((("Lifecycle", "heading"),)),

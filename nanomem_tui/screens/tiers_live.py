@@ -14,14 +14,13 @@ from nanomem_tui.core.text import one_line
 from nanomem_tui.screens.knowledge_detail import Title
 from nanomem_tui.screens.tiers_detail import pretty
 from nanomem_tui.screens.tiers_plot import DRAWN, Plotted, Point, clock_of
-from nanomem_tui.tiers.entries import said
+from nanomem_tui.tiers.operational import said
 from nanomem_tui.widgets.document import Body, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 if TYPE_CHECKING:
-    from nanomem_tui.tiers.entries import OperationalEntry
-    from nanomem_tui.tiers.operational import ActiveTask, AgentState
+    from nanomem_tui.tiers.operational import ActiveTask, AgentState, OperationalEntry
     from nanomem_tui.workspace import Workspace
 
 MEASURED = 2_000  # entries of metrics that are drawn

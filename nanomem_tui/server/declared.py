@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from nanomem_tui.attach.tool import DESCRIPTION
 from nanomem_tui.memory import inbox
 from nanomem_tui.memory.facts.search import LIMIT
-from nanomem_tui.tiers.context_values import TIERS
+from nanomem_tui.tiers.context_fitting import TIERS
 
 MOST = 20
 """Results of one answer."""

@@ -19,7 +19,7 @@ from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
 from nanomem_tui.store.work.kinds import KINDS, Tier, kind_of
 from nanomem_tui.store.work.values import MAX_TEXT, plain
 from nanomem_tui.tiers.context_fitting import warning
-from nanomem_tui.tiers.entries import CATEGORIES
+from nanomem_tui.tiers.operational import CATEGORIES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.work.values import KnowledgeHit, TierHit, TierRecord

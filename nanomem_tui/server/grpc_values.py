@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import one_line
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS, Kind
-from nanomem_tui.tiers.entries import CATEGORIES
+from nanomem_tui.tiers.operational import CATEGORIES
 
 _NAMES = {"tool-call": "ToolCallRecord"}
 MESSAGES: Mapping[str, Any] = {

@@ -39,8 +39,7 @@ from nanomem_tui.server.declared import (
     TOOLS,
 )
 from nanomem_tui.store.work.values import KnowledgeHit
-from nanomem_tui.tiers.context_fitting import entry
-from nanomem_tui.tiers.context_values import TIERS
+from nanomem_tui.tiers.context_fitting import TIERS, entry
 from nanomem_tui.workspace import Workspace
 
 LINE = 400

@@ -7,30 +7,156 @@ How a run is carried out is `lifecycle_runs`' matter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused, in_words
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, in_words
 from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.reading import OlderSchema
 from nanomem_tui.store.work import aging, records, year_archive
 from nanomem_tui.store.work.aging import Due, Run, What
-from nanomem_tui.store.work.kinds import KINDS, kind_of
+from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier, kind_of
 from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.year_archive import Manifest
-from nanomem_tui.tiers import lifecycle_runs, lifecycle_sizes
-from nanomem_tui.tiers.lifecycle_archives import Archives
-from nanomem_tui.tiers.lifecycle_runs import WAIT, Runs, busy
+from nanomem_tui.tiers import lifecycle_runs
+from nanomem_tui.tiers.lifecycle_runs import WAIT, Archives, Runs, busy
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from nanomem_tui.core.paths import Paths
+
+
+# -- How large each tier is, how fast it grows, and when it reaches the size that a person set ------------------------
+
+GROWTH_DAYS = 28
+"""Days of which the growth is taken."""
+HORIZON_DAYS = 3650
+"""Days that are looked ahead."""
+GB = 1_000_000_000
+MOST = 4.0
+"""Times the bytes that a row was reckoned to have: in a small file most pages belong to no row."""
+DAY = timedelta(days=1)
+
+
+class Table(NamedTuple):
+    """A table of a kind: its rows, those that are of the last weeks, and the bytes of one, indexes included."""
+
+    kind: str
+    tier: Tier
+    rows: int
+    recent: int
+    row_bytes: float
+
+
+class Forecast(NamedTuple):
+    """A tier: its bytes and its growth now, the size that was set (0: none), and when it gets there.
+
+    `reached`: the day (ISO), empty for none within ten years; `days` until then. Estimates, all of them.
+    """
+
+    tier: Tier
+    bytes: int
+    cap: int
+    rows_per_day: float
+    bytes_per_day: float
+    reached: str
+    days: int | None
+
+
+class Sizes(NamedTuple):
+    """The bytes of the file, of each table, and what becomes of each tier."""
+
+    file_bytes: int
+    tables: tuple[Table, ...]
+    forecasts: tuple[Forecast, ...]
+
+    def rows(self) -> dict[str, dict[str, int]]:
+        """How many rows of each kind there are in each tier."""
+        found: dict[str, dict[str, int]] = {}
+        for table in self.tables:
+            found.setdefault(table.kind, {})[table.tier] = table.rows
+        return found
+
+    def row_bytes(self, kind: str) -> float:
+        """Bytes of a row of a kind where it lies first."""
+        return next((table.row_bytes for table in self.tables if table.kind == kind), 0.0)
+
+
+def measure(
+    connection: Connection,
+    kept_days: Mapping[str, int],
+    caps_gb: Mapping[str, float],
+    now: datetime,
+) -> Sizes:
+    """How large everything is. `kept_days`: days after which a kind leaves its first tier, where it does."""
+    room = records.room(connection)
+    since = clock.iso(now - GROWTH_DAYS * DAY)
+    found = [Table(kind.name, *numbers) for kind, numbers in records.tables_of(connection, since)]
+    others = records.bytes_beside(connection)
+    reckoned = sum(table.rows * table.row_bytes for table in found) + others
+    share = min((room[0] - room[1]) / reckoned, MOST) if reckoned and room is not None else 1.0
+    tables = tuple(table._replace(row_bytes=table.row_bytes * share) for table in found)
+    forecasts = tuple(_forecast(tier, tables, kept_days, caps_gb.get(tier, 0.0), now) for tier in TIERS)
+    return Sizes(room[0] if room is not None else int(reckoned), tables, forecasts)
+
+
+def forecast_line(one: Forecast, size: Callable[[int], str]) -> str:
+    """A tier in a sentence: how large it is, how it grows, and when it gets to the size that was set. `size` writes
+    bytes as they are written where the sentence stands."""
+    name = {"working": "Working memory", "longterm": "Long-term memory"}[one.tier]
+    grows = f"{'+' if one.bytes_per_day >= 0 else '-'}{size(int(abs(one.bytes_per_day)))} a day"
+    if not one.cap:
+        return f"{name}: about {size(one.bytes)}, {grows}."
+    of = f"about {size(one.bytes)} of {size(one.cap)}, {grows}"
+    if one.days is None:
+        return f"{name}: {of}; not full within ten years."
+    return f"{name}: {of}; " + (f"full about {one.reached}." if one.days else "over its size; nothing is deleted.")
+
+
+def _forecast(
+    tier: Tier, tables: tuple[Table, ...], kept_days: Mapping[str, int], cap_gb: float, now: datetime
+) -> Forecast:
+    own = {(table.kind, table.tier): table for table in tables}
+    kinds = [kind for kind in KINDS.values() if tier in kind.tiers]
+    rates = {kind.name: sum(own[kind.name, one].recent for one in kind.tiers) / GROWTH_DAYS for kind in kinds}
+
+    def at(day: int) -> float:
+        """The bytes so many days from now, if as much comes a day as in the last weeks, and what is there now leaves
+        evenly within the days that its kind is kept; averages of hours are few, and no part of it."""
+        total = 0.0
+        for kind in kinds:
+            first, kept, rate = own[kind.name, kind.tier], kept_days.get(kind.name, 0), rates[kind.name]
+            left = first.rows * min(1.0, day / kept) if kept else 0.0
+            if tier == kind.tier:
+                rows = first.rows - left + rate * (min(day, kept) if kept else day)
+            else:
+                rows = own[kind.name, tier].rows + left + rate * max(0, day - kept)
+            total += rows * own[kind.name, tier].row_bytes
+        return total
+
+    cap = int(cap_gb * GB)
+    now_bytes = at(0)
+    arrives = sum(rates[kind.name] for kind in kinds if kind.tier == tier)
+    days = next((day for day in range(HORIZON_DAYS + 1) if at(day) >= cap), None) if cap else None
+    reached = clock.iso(now + days * DAY)[:10] if days is not None else ""
+    return Forecast(tier, int(now_bytes), cap, round(arrives, 1), round(at(1) - now_bytes, 1), reached, days)
+
+
+def to_json(sizes: Sizes | None) -> dict[str, Any]:
+    """The sizes as the command line prints them."""
+    if sizes is None:
+        return {"file_bytes": 0, "forecast": []}
+    return {"file_bytes": sizes.file_bytes, "forecast": [one._asdict() for one in sizes.forecasts]}
+
 
 EVERY = timedelta(days=1)
 LOOK, BEGIN = 60.0, 300.0
@@ -75,7 +201,7 @@ class LifecyclePlan(NamedTuple):
     """What a run would do now. `refused`: why it does nothing unless it is forced."""
 
     steps: tuple[Step, ...]
-    sizes: lifecycle_sizes.Sizes | None
+    sizes: Sizes | None
     refused: str = ""
 
     @property
@@ -86,7 +212,7 @@ class LifecyclePlan(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """The plan as the command line prints it."""
         steps = [step._asdict() for step in self.steps]
-        return {"steps": steps, "refused": self.refused or None, **lifecycle_sizes.to_json(self.sizes)}
+        return {"steps": steps, "refused": self.refused or None, **to_json(self.sizes)}
 
 
 class Ran(NamedTuple):
@@ -173,13 +299,13 @@ class Lifecycle:
 
         return self._database.ask(look, LifecyclePlan((), None))
 
-    def sizes(self) -> lifecycle_sizes.Sizes | None:
+    def sizes(self) -> Sizes | None:
         """How large every tier is, and what becomes of it; None where nothing was ever written."""
         return self._database.ask(self._measured, None)
 
-    def _measured(self, connection: Connection) -> lifecycle_sizes.Sizes:
+    def _measured(self, connection: Connection) -> Sizes:
         caps = {"working": self._settings.tiers_working_gb, "longterm": self._settings.tiers_longterm_gb}
-        return lifecycle_sizes.measure(connection, self.kept_days(), caps, clock.now())
+        return measure(connection, self.kept_days(), caps, clock.now())
 
     def clock_trouble(self) -> str:
         """Why the clock is not believed, so that a run by itself would be refused; empty: it is."""
@@ -303,7 +429,7 @@ class Lifecycle:
             "last": newest.operation.label if newest is not None and not held else None,
             "half_done": len(self.runs.half_done()),
             "rows": sizes.rows() if sizes is not None else {},
-            **lifecycle_sizes.to_json(sizes),
+            **to_json(sizes),
             "archives": [manifest.to_json() for manifest in self.archives.found()[0]],
         }
 
@@ -450,3 +576,91 @@ def _split(key: str) -> tuple[str, str]:
     if not slash or what not in ("run", "archive"):
         raise BadInput("no part of the lifecycle", key, "it was written by a newer nanomem")
     return what, name
+
+
+# -- What the doctor says of the trail: damage of its file, archives, runs that were cut off, sizes -------------------
+
+SECONDS = 5.0
+"""How long the pages are looked at."""
+SOON = 30
+"""Days before a size is reached, in which that is told."""
+LARGEST = 500_000_000
+"""Bytes of an archive that is read whole."""
+_KEPT = "it is kept as it is; an archive, a backup of nanomem's folder, or an import holds what is lost"
+
+
+def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterator[Problem]:
+    """Everything that is wrong with the records of a workspace."""
+    where = database.where if database.is_remote else paths.relative(database.path)
+
+    from nanomem_tui.store.work import records
+
+    def look(connection: Connection) -> list[Problem]:
+        found, over = records.damages(connection, SECONDS)
+        problems = [Problem(f"damaged: {one}", where, None, _KEPT) for one in found]
+        if not over:
+            what = f"its pages were looked at for {SECONDS:g} seconds, and not all of them"
+            fix = f"`sqlite3 {database.path.name} 'PRAGMA quick_check'` looks at all"
+            problems.append(Problem(what, where, None, fix, "note"))
+        return problems
+
+    if database.is_remote and database.path.exists():
+        what = "records of before lie in this file, and database_url names a server: they are not shown"
+        fix = "see `nanomem migrate-store --help`: it moves them, or left them behind"
+        yield Problem(what, paths.relative(database.path), None, fix, "note")
+    try:
+        if database.is_of_first_edition:
+            what, fix = "it is of the first edition", "the first command that writes takes it over and keeps a copy"
+            yield Problem(what, "tiers.db", None, fix, "note")
+        if not database.is_remote and database.path.exists() and not database.exists:
+            yield Problem("it is empty: what it held is gone, or it was never filled", where, None, _KEPT, "warning")
+        if database.exists:
+            yield from database.read(look)
+            yield from _lifecycle(lifecycle, where)
+    except OlderSchema as error:
+        yield Problem(error.what, where, None, error.fix, "warning")
+    except NanomemError as error:
+        yield Problem(error.what, where, None, error.fix if "doctor" not in error.fix else _KEPT)
+    yield from _archives(lifecycle)
+
+
+def _lifecycle(lifecycle: Lifecycle, where: str) -> Iterator[Problem]:
+    if left := lifecycle.runs.half_done():
+        what = f"a run of the lifecycle of {left[0].began_at[:16]} was cut off"
+        yield Problem(what, where, None, "`nanomem lifecycle run` goes on with it; no record is lost", "warning")
+    found = lifecycle.clock_trouble()
+    if found:
+        yield Problem(found, where, None, "set the clock, or `nanomem lifecycle run --force` if it is right", "warning")
+    sizes = lifecycle.sizes()
+    for one in sizes.forecasts if sizes is not None else ():
+        name = {"working": "working memory", "longterm": "long-term memory"}[one.tier]
+        setting = f"tiers_{one.tier}_gb"
+        if one.days == 0:
+            what = f"{name} has about {one.bytes / 1e9:.1f} GB, more than {setting}; nothing is deleted because of that"
+            yield Problem(what, where, None, "`nanomem lifecycle archive YEAR`, or a larger size", "warning")
+        elif one.days is not None and one.days <= SOON:
+            what = f"{name} reaches {setting} about {one.reached}"
+            yield Problem(what, where, None, "`nanomem lifecycle plan` tells how it grows", "note")
+
+
+def _archives(lifecycle: Lifecycle) -> Iterator[Problem]:
+    manifests, bad = lifecycle.archives.found()
+    yield from bad
+    folder = lifecycle.archives.folder
+    for manifest in manifests:
+        path = folder / f"{manifest.name}{year_archive.SUFFIX}"
+        try:
+            if manifest.state not in ("made", "restored"):
+                year_archive.check(folder, manifest, whole=manifest.bytes <= LARGEST)
+        except NanomemError as error:
+            yield Problem(error.what, error.where, None, error.fix)
+        if manifest.state in ("leaving", "returning"):
+            what = f"a run that made the archive of {manifest.year}, or restored it, was cut off"
+            yield Problem(
+                what, str(path), None, "`nanomem lifecycle run` goes on with it; no record is lost", "warning"
+            )
+    known = {f"{name}{year_archive.SUFFIX}" for name in year_archive.names(folder)}
+    for path in sorted(folder.glob(f"*{year_archive.SUFFIX}")):
+        if path.name not in known:
+            fix = "put its manifest (.json) back from a backup; it is kept as it is"
+            yield Problem("an archive without its manifest", str(path), None, fix, "warning")

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 
 
 @pytest.fixture

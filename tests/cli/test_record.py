@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.store.work.kinds import RECORD_KINDS
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 
 LEAST = {
     "goal": {"description": "Keep the site up"},

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, act, run_in_child
 from tests.store.homes import make_home

@@ -21,7 +21,7 @@ from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.turns.values import turn_end
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 from tests.store.git_samples import git, write
 from tests.store.homes import kill, make_home

@@ -43,7 +43,7 @@ from nanomem_tui.store.backup import check as check_backup
 from nanomem_tui.store.backup import make as make_backup
 from nanomem_tui.store.first_edition import read_ledgers
 from nanomem_tui.store.recovery import Line
-from nanomem_tui.tiers.entries import read_spool
+from nanomem_tui.tiers.operational import read_spool
 
 RUNS = 10_000
 SECONDS = 2.0

@@ -16,7 +16,7 @@ from nanomem_tui.core import clock, paths
 from nanomem_tui.core.errors import Moved
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home
 

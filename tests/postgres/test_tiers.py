@@ -24,7 +24,7 @@ from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import Among, Stretch
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer, schema_in
 

@@ -17,7 +17,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.screens.tiers_detail import Linked
 from nanomem_tui.screens.tiers_kinds import TITLES
 from nanomem_tui.screens.tiers_trail import TrailScreen
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.widgets.paged_table import KEPT, PAGE, PagedRows
 from nanomem_tui.widgets.prompt import EditScreen
 from nanomem_tui.workspace import Workspace

@@ -21,7 +21,7 @@ from nanomem_tui.memory.facts import journal
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.turns import engine
 from nanomem_tui.screens import tiers
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace, open_workspace
 
 # One name for the pictures, whichever version of syrupy asks under which of its names for it.

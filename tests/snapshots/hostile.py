@@ -13,7 +13,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Record, text_of
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import open_workspace
 
 #: Each attack with a word beside it that must be seen on the screen: what was sent away harmless is shown, not hidden.

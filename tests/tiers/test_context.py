@@ -18,8 +18,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadAnswer, BadInput
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly
-from nanomem_tui.tiers.context_sources import Parts
+from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly, Parts
 from nanomem_tui.vectors.records import NearRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import files

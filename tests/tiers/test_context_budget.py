@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.text import whole
-from nanomem_tui.tiers import context_fitting, token_counts
-from nanomem_tui.tiers.context_fitting import Budget, Ranked, shortened
-from nanomem_tui.tiers.context_values import MARK, Finding
+from nanomem_tui.tiers import context as tiers_context
+from nanomem_tui.tiers import context_fitting
+from nanomem_tui.tiers.context_fitting import MARK, Budget, Finding, Ranked, shortened
 
 ALPHABET = "ab Z.!?\n,1209_/- 数据库。服務 ไทย ру 👍🏽é"
 TEXTS = st.text(ALPHABET, min_size=1, max_size=400)
@@ -26,7 +26,7 @@ def letters(text: str) -> int:
     return len(text)
 
 
-COUNTS = st.sampled_from([token_counts.estimate, words, letters])
+COUNTS = st.sampled_from([tiers_context.estimate, words, letters])
 
 
 def ranked(texts: list[str]) -> list[Ranked]:
@@ -37,7 +37,7 @@ def ranked(texts: list[str]) -> list[Ranked]:
 
 @given(st.lists(TEXTS, max_size=12), st.integers(1, 300), COUNTS)
 @settings(max_examples=150, deadline=None)
-def test_the_budget_is_never_exceeded(texts: list[str], room: int, count: token_counts.Callable[[str], int]) -> None:
+def test_the_budget_is_never_exceeded(texts: list[str], room: int, count: tiers_context.Callable[[str], int]) -> None:
     found = ranked(texts)
     fitted = Budget(room, count, lambda source, content: count(content)).fit(found)
     assert sum(chunk.tokens for chunk in fitted.chunks) <= room
@@ -90,7 +90,7 @@ def test_a_block_is_within_the_budget_too(
             ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
         context = ws.context.assemble("ab 数据库", most, framed=True)
         assert context.total_tokens <= most
-        assert token_counts.estimate(ws.context.block(context)) <= most
+        assert tiers_context.estimate(ws.context.block(context)) <= most
         assert ws.context.assemble("ab 数据库", most).total_tokens <= most
 
 
@@ -103,4 +103,4 @@ def test_a_budget_too_small_for_a_frame_gives_no_block(tmp_path_factory: pytest.
         context = ws.context.assemble("nginx", 10, framed=True)
         assert ws.context.block(context) == ""
         assert context.cut
-        assert token_counts.estimate(context_fitting.FRAME) > 10
+        assert tiers_context.estimate(context_fitting.FRAME) > 10

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.core.errors import BadInput, MissingExtra
-from nanomem_tui.tiers import token_counts
-from nanomem_tui.tiers.token_counts import counter, estimate
+from nanomem_tui.tiers import context
+from nanomem_tui.tiers.context import counter, estimate
 
 COUNTED = (  # by the vocabulary cl100k_base
     ("The quick brown fox jumps over the lazy dog, and nobody was surprised by that at all.", 19),
@@ -107,4 +107,4 @@ def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_text_that_looks_like_a_mark_of_a_model_is_text() -> None:
-    assert token_counts.estimate("<|endoftext|>") > 3
+    assert context.estimate("<|endoftext|>") > 3

@@ -16,7 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
 from tests.tiers.test_records import LEAST

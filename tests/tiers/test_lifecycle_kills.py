@@ -19,8 +19,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers import lifecycle_archives, lifecycle_runs
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers import lifecycle_runs
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 from tests.conftest import ON_POSTGRES
 from tests.crash.harness import fork
@@ -36,8 +36,8 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle_runs, "LEAST", 2)
     monkeypatch.setattr(lifecycle_runs, "MOST", 2)
     monkeypatch.setattr(lifecycle_runs, "PAUSE", 0.0)
-    monkeypatch.setattr(lifecycle_archives, "AT_ONCE", 2)
-    monkeypatch.setattr(lifecycle_archives, "PAUSE", 0.0)
+    monkeypatch.setattr(lifecycle_runs, "LIFECYCLE_ARCHIVES_AT_ONCE", 2)
+    monkeypatch.setattr(lifecycle_runs, "PAUSE", 0.0)
 
 
 def made(base: Path, before: Action | None = None) -> Path:

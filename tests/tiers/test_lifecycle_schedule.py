@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import Refused
 from nanomem_tui.dreaming import move_if_due
 from nanomem_tui.store.work import records
 from nanomem_tui.tiers import lifecycle, lifecycle_runs
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import DAY, MINUTE, NOW, all_of, filled, kept
 

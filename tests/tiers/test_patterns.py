@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 
 

@@ -18,7 +18,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.trail import Stored
+from nanomem_tui.tiers.records import Stored
 from nanomem_tui.workspace import Workspace
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
