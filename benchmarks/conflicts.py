@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.duplicates import CITIES, NAMES, SEED, THINGS, filled, timed
-from nanomem_tui.curation.pairs import Pairs, said_again
+from nanomem_tui.review.pairs import Pairs, said_again
 
 PAIRS = Path(__file__).resolve().parents[1] / "tests" / "curation" / "contradictions"
 

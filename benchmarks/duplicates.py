@@ -28,8 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.curation.clusters import says_same
-from nanomem_tui.curation.duplicates import Duplicates
+from nanomem_tui.review.duplicates import Duplicates, says_same
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.curation.finders import finders
-from nanomem_tui.curation.values import Finder
+from nanomem_tui.review.finders import finders
+from nanomem_tui.review.findings import Finder
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import layout
 from nanomem_tui.core.errors import NanomemError, Problem
-from nanomem_tui.curation.waiting import Waits, edits_waiting
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.review.waiting import Waits, edits_waiting
 from nanomem_tui.store import purge_marker, reading
 from nanomem_tui.store.work.kinds import TIERS
 

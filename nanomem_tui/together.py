@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError, in_words
-from nanomem_tui.curation.places import LIMIT, Found, Place, Places
 from nanomem_tui.known import Known
 from nanomem_tui.language.times_asked import Span
+from nanomem_tui.review.find import LIMIT, Found, Place, Places
 from nanomem_tui.store.memory_store import agent_name
 from nanomem_tui.workspace import Workspace
 

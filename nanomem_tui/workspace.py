@@ -254,7 +254,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import doctor as memory_doctor
-        from nanomem_tui.memory import forgotten_again
+        from nanomem_tui.review.finders import sources
         from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import lifecycle as tiers
         from nanomem_tui.vectors import meaning as vectors
@@ -277,7 +277,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             partial(layers.unfinished_changes, self),
             partial(vectors.health, self.store, self.settings),
         )
-        again = partial(forgotten_again.problems, self.paths, self.layout)
+        again = partial(sources.problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return memory_doctor.examine(
             self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server

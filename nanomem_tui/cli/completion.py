@@ -112,7 +112,7 @@ screens = _known(_screens)
 
 
 def _pictures() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.curation.pictures import PICTURES
+    from nanomem_tui.review.charts import PICTURES
 
     return [(name, "") for name in PICTURES]
 

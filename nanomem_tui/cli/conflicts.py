@@ -19,7 +19,7 @@ from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.curation.conflicts import Contradiction
+    from nanomem_tui.review.conflicts import Contradiction
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
@@ -149,7 +149,7 @@ def split(state: State, name: str, scope: str, move: str, dry_run: bool) -> None
     Example:
       nanomem conflicts split ltm_1739443200123_1 --scope telegram:42 --move newer
     """
-    from nanomem_tui.curation.conflicts import side_of
+    from nanomem_tui.review.conflicts import side_of
 
     with state.open(dry_run=dry_run) as ws:
         one = ws.conflicts.get(name)
@@ -187,8 +187,8 @@ def _text(row: Row) -> str:
 
 
 def _origin(row: Row) -> str:
-    from nanomem_tui.curation.conflicts import scope_words
     from nanomem_tui.memory.inbox import origin
+    from nanomem_tui.review.conflicts import scope_words
 
     return ", ".join(filter(None, (scope_words(row), origin(row), words.counted(row.hits, "hit"))))
 

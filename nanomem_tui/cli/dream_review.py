@@ -128,10 +128,10 @@ def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answer
 def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> Iterator[Sequence[tuple[str, str]]]:
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.inbox import evidence_lines
-    from nanomem_tui.curation.waiting import WaitingEdit
     from nanomem_tui.dreams.blame import recorded
     from nanomem_tui.dreams.review import Hunk, masked
     from nanomem_tui.language import secrets
+    from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.widgets.diff import DiffLine, spans_of
     from nanomem_tui.widgets.diff import Hunk as Lines
 

@@ -18,7 +18,7 @@ from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.clusters import Cluster
+    from nanomem_tui.review.duplicates import Cluster
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -202,7 +202,7 @@ def _preview(found: Sequence[Cluster], into: str) -> list[str]:
 
 
 def _differences(one: Cluster, item: Item) -> list[str]:
-    from nanomem_tui.curation.differing import differing
+    from nanomem_tui.review.duplicates import differing
 
     return differing(one.kept.text, item.text) if item.id != one.kept.id else []
 

@@ -14,7 +14,7 @@ from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.places import Place
+    from nanomem_tui.review.find import Place
 
 KINDS = (
     "screen", "file", "lesson", "note", "dream", "session", "summary", "journal", "reflection", "record", "fact",
@@ -59,7 +59,7 @@ def find(
 def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
     from nanomem_tui.agents.layout import missing_sessions, not_read
-    from nanomem_tui.curation.places import Found, Places
+    from nanomem_tui.review.find import Found, Places
 
     found = Found((), 0, done=True)
     with state.open() as ws:

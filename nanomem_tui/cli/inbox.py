@@ -19,9 +19,9 @@ from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.core.errors import NotFound, NothingToDo
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.waiting import WaitingEdit, Waits
     from nanomem_tui.dreams.blame import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.review.waiting import WaitingEdit, Waits
     from nanomem_tui.workspace import Workspace
 
     Held = Waiting | WaitingEdit
@@ -65,7 +65,7 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
 
 
 def _waits(ws: Workspace) -> Waits:
-    from nanomem_tui.curation.waiting import Waits
+    from nanomem_tui.review.waiting import Waits
 
     return Waits(ws)
 
@@ -76,7 +76,7 @@ def _json(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
 
 
 def _fields(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
-    from nanomem_tui.curation.waiting import WaitingEdit
+    from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.store.values import Item
 
     if isinstance(one, WaitingEdit):
@@ -111,8 +111,8 @@ def show(state: State, row_id: str) -> None:
     Example:
       nanomem inbox show ltm_1739443200123_1
     """
-    from nanomem_tui.curation.waiting import WaitingEdit
     from nanomem_tui.memory.turns.wishes import target_of
+    from nanomem_tui.review.waiting import WaitingEdit
 
     with state.open() as ws:
         ws.store.load("item")

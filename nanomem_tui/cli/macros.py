@@ -38,7 +38,7 @@ def list_macros(state: State, limit: int | None, offset: int) -> None:
     Example:
       nanomem macro list
     """
-    from nanomem_tui.curation.macros import told
+    from nanomem_tui.review.macros import told
 
     with state.open() as ws:
         for problem in ws.habits.problems():
@@ -60,7 +60,7 @@ def show(state: State, name: str) -> None:
     Example:
       nanomem macro show tidy
     """
-    from nanomem_tui.curation.macros import told
+    from nanomem_tui.review.macros import told
 
     with state.open() as ws:
         found = ws.habits.macro(name)
@@ -81,9 +81,9 @@ def run(state: State, name: str, rows: Sequence[str], yes: bool, dry_run: bool) 
       nanomem macro run tidy --yes
       nanomem macro run important --row ltm_1739443200123_1 --dry-run
     """
-    from nanomem_tui.curation.macros import plan, told
-    from nanomem_tui.curation.macros import run as do
     from nanomem_tui.rehearsal import Rehearsal
+    from nanomem_tui.review.macros import plan, told
+    from nanomem_tui.review.macros import run as do
 
     with state.open() as ws:
         with closing(Rehearsal(ws.paths, ws.configuration)) as rehearsal:
@@ -116,7 +116,7 @@ def delete(state: State, name: str, yes: bool, dry_run: bool) -> None:
     Example:
       nanomem macro delete tidy --yes
     """
-    from nanomem_tui.curation.macros import told
+    from nanomem_tui.review.macros import told
 
     with state.open() as ws:
         found = ws.habits.macro(name)

@@ -20,8 +20,7 @@ from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
-    from nanomem_tui.curation.moments import Moment
-    from nanomem_tui.curation.rewinding import Difference, Kept
+    from nanomem_tui.review.moments import Difference, Kept, Moment
     from nanomem_tui.workspace import Workspace
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
@@ -280,7 +279,7 @@ def _files(ws: Workspace, ends: Sequence[Moment]) -> tuple[list[FileDiff], Nanom
 
 def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
     """A difference in words; `back`: from what is to what was."""
-    from nanomem_tui.curation.rewinding import value_of
+    from nanomem_tui.review.moments import value_of
 
     old, new = (one.now, one.then) if back else (one.then, one.now)
     row = new or old
@@ -295,7 +294,7 @@ def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
 
 
 def _said(row: Kept) -> str:
-    from nanomem_tui.curation.rewinding import words_of
+    from nanomem_tui.review.moments import words_of
 
     return words_of(row)
 

@@ -12,7 +12,7 @@ from nanomem_tui.cli.shared import Command, Words, completing, pass_state
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.pictures import Picture
+    from nanomem_tui.review.charts import Picture
 
 WIDE, HIGH = 80, 16  # cells and lines of a plot where no terminal says otherwise
 
@@ -30,7 +30,7 @@ def pictures(state: State, name: str | None, *, ascii_only: bool) -> None:
       nanomem pictures growth
       nanomem pictures tokens --json
     """
-    from nanomem_tui.curation import pictures as drawing
+    from nanomem_tui.review import charts as drawing
 
     with state.open() as ws:
         found = [drawing.picture(ws, name)] if name else list(drawing.pictures(ws))

@@ -16,10 +16,10 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
-from nanomem_tui.curation.values import KINDS, Decision, Finding, How
+from nanomem_tui.review.findings import KINDS, Decision, Finding, How
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.queue import Done, Triage
+    from nanomem_tui.review.queue import Done, Triage
 
 NOTHING = "Nothing to review."
 ids_argument = click.argument("ids", metavar="[ID]...", type=Words(), nargs=-1)
@@ -356,14 +356,14 @@ def _decide(
 
 def _offered(triage: Triage, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
     """Of all there is what the decision can be made about."""
-    from nanomem_tui.curation.queue import fits
+    from nanomem_tui.review.queue import fits
 
     return [one for one in triage.findings(kinds or None) if fits(one, decision, several=True)]
 
 
 def agree(state: State, decision: Decision, found: Sequence[Finding], *, yes: bool) -> bool:
     """Whether to go on with a decision about many, or one that takes something away."""
-    from nanomem_tui.curation.decisions import TOLD
+    from nanomem_tui.review.queue import TOLD
 
     verb = TOLD[decision]
     preview = {"decided": [json_of(one) for one in found], "left": []}

@@ -15,8 +15,8 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.cli.triage import finding_table, json_of, told
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.rules import Rule
-    from nanomem_tui.curation.values import Decision, Finding
+    from nanomem_tui.review.findings import Decision, Finding
+    from nanomem_tui.review.rules import Rule
 
 NONE = "There are no rules."
 DECISIONS = ("keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze")
@@ -53,7 +53,7 @@ def like_one(
     if once and later:
         raise click.UsageError("--once and --later are opposites", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        from nanomem_tui.curation.rules import like
+        from nanomem_tui.review.rules import like
 
         rules = ws.triage.rules
         rule = like(ws.triage.get(finding_id), cast("Decision", decision))

@@ -23,7 +23,7 @@ from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.conflicts import Conflicts, Contradiction
+    from nanomem_tui.review.conflicts import Conflicts, Contradiction
 
 Decide = Callable[["Conflicts", Sequence["Contradiction"]], Operation]
 
@@ -80,7 +80,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def field(self, row: Contradiction, name: str) -> Any:
         """The fields of the filter language; of the two either may be meant."""
-        from nanomem_tui.curation.conflicts import scope_words
+        from nanomem_tui.review.conflicts import scope_words
 
         both = (row.older, row.newer)
         values: Mapping[str, Callable[[], Any]] = {
@@ -172,7 +172,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def do_split(self) -> None:
         """Move one of the two, at the cursor of the detail or the older, to the scope where it holds."""
-        from nanomem_tui.curation.decisions import SCOPE_HINT, scope_fields
+        from nanomem_tui.review.queue import SCOPE_HINT, scope_fields
         from nanomem_tui.widgets.prompt import AskScreen
 
         row = self.table.cursor_row
@@ -235,6 +235,6 @@ def _goes(after: Mapping[str, Any] | None) -> bool:
 
 
 def _scope(row: Contradiction) -> str:
-    from nanomem_tui.curation.conflicts import scope_words
+    from nanomem_tui.review.conflicts import scope_words
 
     return "two scopes" if row.across else scope_words(row.older)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.curation.conflicts import Contradiction, Side, scope_words
 from nanomem_tui.memory.inbox import origin
 from nanomem_tui.memory.superseded import text_of
+from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
 from nanomem_tui.screens.rows import when
 from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of

@@ -23,8 +23,7 @@ from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.clusters import Cluster
-    from nanomem_tui.curation.duplicates import Duplicates
+    from nanomem_tui.review.duplicates import Cluster, Duplicates
     from nanomem_tui.store.values import Item
 
 SIGNS: Mapping[str, str] = {"same": "=", "near": "~", "meaning": "o", "scopes": "*"}

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.curation.clusters import Cluster
-from nanomem_tui.curation.differing import differing
 from nanomem_tui.memory.inbox import origin
+from nanomem_tui.review.duplicates import Cluster, differing
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.rows import when
 from nanomem_tui.store.values import Item

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core.operations import Change
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.curation import macros
+from nanomem_tui.review import macros
 from nanomem_tui.screens.jumping import show_place
 from nanomem_tui.screens.kept_dialogs import BookmarksScreen, FilterChoice, FiltersScreen, MacrosScreen
 from nanomem_tui.screens.recording import Recorder

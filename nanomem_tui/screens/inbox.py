@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.curation.decisions import TOLD
-from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
-from nanomem_tui.curation.progress import Progress
-from nanomem_tui.curation.queue import HELD
-from nanomem_tui.curation.values import KINDS, Decision, Finding, How
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.wishes import target_of
+from nanomem_tui.review.findings import (
+    FINDING_FIELDS,
+    KINDS,
+    Decision,
+    Finding,
+    How,
+    Progress,
+    finding_field,
+    finding_text,
+)
+from nanomem_tui.review.queue import HELD, TOLD
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import LISTED, MANY, SAID
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
@@ -28,8 +34,8 @@ from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.queue import Done
-    from nanomem_tui.curation.waiting import WaitingEdit
+    from nanomem_tui.review.queue import Done
+    from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.curation.values import KINDS, Decision, Evidence, Finding
 from nanomem_tui.memory.turns.wishes import target_of
+from nanomem_tui.review.findings import KINDS, Decision, Evidence, Finding
 from nanomem_tui.screens.rows import when
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.queue import Triage
-    from nanomem_tui.curation.waiting import WaitingEdit, Waits
     from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.review.queue import Triage
+    from nanomem_tui.review.waiting import WaitingEdit, Waits
 
 KeyOf = Callable[[str], str]
 ACTION_OF: Mapping[Decision, str] = {

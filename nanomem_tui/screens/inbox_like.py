@@ -14,8 +14,8 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.curation.rules import Rule, can_rule, like
-from nanomem_tui.curation.values import Decision, Finding
+from nanomem_tui.review.findings import Decision, Finding
+from nanomem_tui.review.rules import Rule, can_rule, like
 from nanomem_tui.screens.inbox_detail import ACTION_OF, SAYS
 from nanomem_tui.screens.rows import LISTED
 from nanomem_tui.widgets.dialog import Dialog

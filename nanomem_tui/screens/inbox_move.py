@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.curation.queue import HELD
-from nanomem_tui.curation.values import Finding, How
 from nanomem_tui.memory.scopes import HINT
+from nanomem_tui.review.findings import Finding, How
+from nanomem_tui.review.queue import HELD
 from nanomem_tui.screens.recall_pick import PickScreen
 from nanomem_tui.widgets.columns import Column
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from nanomem_tui.actions import SCREENS
-from nanomem_tui.curation.places import Found, Place, Places
+from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.screens.searching import SearchingDialog, Shown
 from nanomem_tui.widgets.columns import Column
 

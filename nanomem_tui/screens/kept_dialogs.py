@@ -16,8 +16,8 @@ from textual.widgets import Input
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
-from nanomem_tui.curation.macros import told
 from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.review.macros import told
 from nanomem_tui.store.files.user import Bookmark, Macro, NamedFilter
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column

@@ -20,7 +20,7 @@ from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
-    from nanomem_tui.curation.moments import Mark, Moment
+    from nanomem_tui.review.moments import Mark, Moment
 
 FIRST, MOST = 100, 10_000  # marks
 

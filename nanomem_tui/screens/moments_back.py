@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.curation.rewinding import words_of
 from nanomem_tui.memory.scopes import of_item
+from nanomem_tui.review.moments import words_of
 from nanomem_tui.screens.moments_detail import difference_blocks
 from nanomem_tui.screens.recall_pick import PickScreen
 from nanomem_tui.screens.rows import SAID
@@ -21,8 +21,7 @@ from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.moments import Mark, Moment
-    from nanomem_tui.curation.rewinding import Difference
+    from nanomem_tui.review.moments import Difference, Mark, Moment
 
 Wanted = Callable[["Difference"], bool]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nanomem_tui.core.text import one_line
-from nanomem_tui.curation.rewinding import Difference, value_of, words_of
+from nanomem_tui.review.moments import Difference, value_of, words_of
 from nanomem_tui.screens.rows import in_pairs
 from nanomem_tui.widgets.diff import DiffLine, Hunk, Sign, spans_of
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans

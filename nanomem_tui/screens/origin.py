@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from nanomem_tui.curation.origin import message_of
+from nanomem_tui.review.origin import message_of
 
 __all__ = ["message_of"]

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from textual.widget import Widget
 
-from nanomem_tui.curation.pictures import Picture, pictures
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.review.charts import Picture, pictures
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Document, Line

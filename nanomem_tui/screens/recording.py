@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.curation import macros
+from nanomem_tui.review import macros
 from nanomem_tui.store.files.user import Step
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.widgets.tree_table import TreeTable

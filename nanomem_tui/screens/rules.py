@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.curation.rules import Rule
-from nanomem_tui.curation.values import KINDS, Finding
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.review.findings import KINDS, Finding
+from nanomem_tui.review.rules import Rule
 from nanomem_tui.screens.inbox import desk_after
 from nanomem_tui.screens.rows import LISTED, SAID, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.leaks import LEAKS, Leak
 from nanomem_tui.memory.scopes import Audience, Scope, ScopeRow, Sees, of_item
+from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column

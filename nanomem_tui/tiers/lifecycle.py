@@ -593,8 +593,6 @@ def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterato
     """Everything that is wrong with the records of a workspace."""
     where = database.where if database.is_remote else paths.relative(database.path)
 
-    from nanomem_tui.store.work import records
-
     def look(connection: Connection) -> list[Problem]:
         found, over = records.damages(connection, SECONDS)
         problems = [Problem(f"damaged: {one}", where, None, _KEPT) for one in found]

@@ -13,7 +13,7 @@ from nanomem_tui.widgets.signs import UNICODE, Glyphs
 from nanomem_tui.widgets.stacked import SHADES, TONES, fitting, legend, stacked
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.pictures import Picture
+    from nanomem_tui.review.charts import Picture
 
 LEAST = 4  # lines of a plot
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
-from nanomem_tui.curation import finders as registered
-from nanomem_tui.curation.finders.held import HeldBack
-from nanomem_tui.curation.values import Evidence, Finding
+from nanomem_tui.review import finders as registered
+from nanomem_tui.review.finders.held import HeldBack
+from nanomem_tui.review.findings import Evidence, Finding
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 

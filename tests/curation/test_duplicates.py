@@ -11,8 +11,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.curation.duplicates import Cluster
 from nanomem_tui.language.compare import compare
+from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

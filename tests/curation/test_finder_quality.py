@@ -12,8 +12,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.curation.finders import finders
-from nanomem_tui.curation.values import Finding
+from nanomem_tui.review.finders import finders
+from nanomem_tui.review.findings import Finding
 from tests.curation.junk import HELD_OUT, NOW, PARTS, Labelled, labelled, write_home
 
 SHARES_A_HOME = True

@@ -14,8 +14,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.curation.finders import finders
-from nanomem_tui.curation.values import Evidence, Finding
+from nanomem_tui.review.finders import finders
+from nanomem_tui.review.findings import Evidence, Finding
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.workspace import Workspace

@@ -12,9 +12,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.curation.rules import like
-from nanomem_tui.curation.values import Finding, How
-from nanomem_tui.memory.leaks import Look, Names, of
+from nanomem_tui.review.findings import Finding, How
+from nanomem_tui.review.rules import like
+from nanomem_tui.review.scopes import Look, Names, of
 from nanomem_tui.workspace import Workspace
 from tests.curation.test_scopes import put
 from tests.store.homes import make_home
@@ -130,7 +130,7 @@ def test_a_second_look_judges_only_rows_that_changed(ws: Workspace, monkeypatch:
         judged.append(row)
         return of(row, *given, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("nanomem_tui.memory.leaks.of", judge)
+    monkeypatch.setattr("nanomem_tui.review.scopes.of", judge)
     first = looked.find(ws.items.all(), names)
     judged.clear()
     changed = put(ws, "debt", "global", "the debt of @marko is paid")

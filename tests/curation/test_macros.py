@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
-from nanomem_tui.curation import macros
-from nanomem_tui.curation.macros import Plan, recorded, run
 from nanomem_tui.rehearsal import Rehearsal
+from nanomem_tui.review import macros
+from nanomem_tui.review.macros import Plan, recorded, run
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.curation.lookers import look_for_junk

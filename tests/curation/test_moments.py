@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
-from nanomem_tui.curation.moments import Moment
+from nanomem_tui.review.moments import Moment
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.curation.duplicates import Duplicates
-from nanomem_tui.curation.near_in_meaning import NearInMeaning
-from nanomem_tui.curation.pairs import Pair, Pairs
+from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
+from nanomem_tui.review.pairs import Pair, Pairs
 from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable

@@ -12,9 +12,9 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.curation.pictures import PICTURES, Picture, picture, pictures
 from nanomem_tui.memory.counters import KEPT, MAX_BYTES, Checkpointed, CheckpointLog
 from nanomem_tui.memory.turns.injections import Injected
+from nanomem_tui.review.charts import PICTURES, Picture, picture, pictures
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.widgets.picture import drawn, in_one_line
 from nanomem_tui.widgets.signs import ASCII, UNICODE

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.actions import SCREENS
-from nanomem_tui.curation.places import Found, Place, Places
 from nanomem_tui.demo import build
+from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.workspace import Workspace, open_workspace
 
 SHARES_A_HOME = True

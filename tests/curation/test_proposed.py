@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.curation.rules import like
+from nanomem_tui.review.rules import like
 from tests.memory.test_inbox import hold
 from tests.store.homes import make_home
 

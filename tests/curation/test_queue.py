@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.curation.values import Decision, Finding, How
+from nanomem_tui.review.findings import Decision, Finding, How
 from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import Looker, look_for_junk
 from tests.curation.test_waiting import ADD, REPLACE, USER, hold_edits

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.curation.finders.rows import _secrets
-from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.language import injection, relative_dates, secrets
 from nanomem_tui.language.met_words import MetWords
 from nanomem_tui.language.secrets.shapes import Shape, shapes
+from nanomem_tui.review.finders.rows import _secrets
+from nanomem_tui.review.finders.unsafe import HIDDEN, Sieve
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 TEXTS = [one.item.text for one in labelled(PARTS) + labelled(HELD_OUT)]

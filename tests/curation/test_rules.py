@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui import demo, open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.curation.rules import like, pattern_of
-from nanomem_tui.curation.values import Finding
+from nanomem_tui.review.findings import Finding
+from nanomem_tui.review.rules import like, pattern_of
 from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold

@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.curation.finders.rows import _secrets
-from nanomem_tui.curation.finders.sieve import CLEAN, HIDDEN, Sieve
 from nanomem_tui.language import injection, secrets
+from nanomem_tui.review.finders.rows import _secrets
+from nanomem_tui.review.finders.unsafe import CLEAN, HIDDEN, Sieve
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 SIEVE = Sieve()

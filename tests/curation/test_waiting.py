@@ -9,10 +9,10 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.curation.waiting import WaitingEdit, Waits
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.review import waiting_changes
+from nanomem_tui.review.waiting import WaitingEdit, Waits
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.store.homes import make_home

@@ -11,9 +11,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.curation.waiting import Waits
 from nanomem_tui.dreams import blame
 from nanomem_tui.dreams.blame import Candidates, EntryEvidence, Said
+from nanomem_tui.review.waiting import Waits
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 

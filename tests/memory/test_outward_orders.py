@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.curation.finders.sieve import Sieve
 from nanomem_tui.language import injection
+from nanomem_tui.review.finders.unsafe import Sieve
 from tests.memory.turns import begin, turn
 from tests.store.homes import make_home
 

@@ -7,8 +7,8 @@ from base64 import b64encode
 
 import pytest
 
-from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.language.secrets import find, mask
+from nanomem_tui.review.finders.rows import _secrets
 
 X = "Xy7fQ2mLk90pqrs"
 KEY = X + "1234abcd"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.language.secrets import find
+from nanomem_tui.review.finders.rows import _secrets
 
 VALUE = "Zx81kkQ22"
 WRITTEN = {

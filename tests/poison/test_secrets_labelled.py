@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.curation.finders.rows import _secrets
 from nanomem_tui.language.secrets import find, mask
 from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.review.finders.rows import _secrets
 from tests.poison import labelled_secrets
 from tests.poison.labelled_secrets import LANGUAGES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanomem_tui.curation.pictures import PICTURES
+from nanomem_tui.review.charts import PICTURES
 from tests.screens.console import console
 
 

@@ -161,7 +161,7 @@ async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(ho
 
 async def test_a_kept_rule_is_applied_and_let_go_on_its_own_screen(home: Path) -> None:
     with open_workspace(home) as ws:
-        from nanomem_tui.curation.rules import like
+        from nanomem_tui.review.rules import like
 
         ws.triage.rules.add(like(ws.triage.findings(("long",))[0], "delete"))
     async with console(home, "rules") as on:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.curation.values import KINDS, Finding
+from nanomem_tui.review.findings import KINDS, Finding
 from nanomem_tui.store import operations
 from nanomem_tui.workspace import Workspace
 from tests.curation import junk

@@ -21,9 +21,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
-from nanomem_tui.curation.rules import Rule, like
 from nanomem_tui.memory.counters import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening
+from nanomem_tui.review.rules import Rule, like
 from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
 from tests.snapshots.waiting import steady
 

@@ -11,9 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.curation.places import Place
 from nanomem_tui.known import Known, Listed
 from nanomem_tui.opening import Opening
+from nanomem_tui.review.find import Place
 from nanomem_tui.screens import workspaces
 from nanomem_tui.together import FoundTogether, Hit, Summary, Together
 from tests.snapshots.test_looks import InText, in_text, look

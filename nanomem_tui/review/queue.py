@@ -11,26 +11,186 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.curation import judged, queue_plan
-from nanomem_tui.curation.decisions import TOLD, changes_of, words
-from nanomem_tui.curation.judged import Judged
-from nanomem_tui.curation.marks import Mark, Marks, snoozed_until
-from nanomem_tui.curation.progress import Progress, progress
-from nanomem_tui.curation.queue_plan import Plan
-from nanomem_tui.curation.values import KINDS, Decider, Decision, Evidence, Finder, Finding, How
-from nanomem_tui.memory import edits
-from nanomem_tui.store.values import AnyRow
+from nanomem_tui.memory import edits, scopes
+from nanomem_tui.memory.items import Items
+from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.review import findings as review_findings
+from nanomem_tui.review.findings import (
+    KINDS,
+    Decider,
+    Decision,
+    Evidence,
+    Finder,
+    Finding,
+    How,
+    Judged,
+    Mark,
+    Marks,
+    Progress,
+    progress,
+    snoozed_until,
+)
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.rules import Rules
+    from nanomem_tui.review.rules import Rules
     from nanomem_tui.workspace import Workspace
 
-HELD = queue_plan.HELD
+
+# What a decision about findings comes to, before it is performed: changes, each thing once, and what has to stay.
+
+QUEUE_PLAN_HELD = frozenset({"waiting", "edit"})
+"""The kinds that are not remembered yet: to keep one is to accept it."""
+
+
+class Plan:
+    """What a decision about several findings comes to: changes, each thing once, and what has to stay."""
+
+    def __init__(self, decision: Decision, how: How, *, several: bool) -> None:
+        self.decision = decision
+        self.several = several
+        self.changes: list[Change] = []
+        self.of_held: list[Change] = []
+        self.done: list[Finding] = []
+        self.left: list[tuple[Finding, NanomemError]] = []
+        self.meta: dict[str, Any] = {}
+        self.kind = self.label = ""
+        self._how = how
+        self._touched: dict[tuple[str, str], Change] = {}
+        self._held: dict[str, Finding] = {}
+
+    def attempt(self, finding: Finding, plan: Callable[[], Sequence[Change]]) -> None:
+        """Add what `plan` says of a finding, or leave the finding with the reason."""
+        try:
+            changes = plan()
+            fresh = [change for change in changes if self._touched.get((change.layer, change.key)) != change]
+            if any((change.layer, change.key) in self._touched for change in fresh):
+                raise Refused("another of these touches the same thing", finding.id, "decide on it again")
+        except NanomemError as error:
+            self.left.append((finding, error))
+            return
+        if finding.kind in QUEUE_PLAN_HELD and self.decision != "snooze":
+            self._held[finding.ids[0]] = finding
+            return
+        self.done.append(finding)
+        self.changes += fresh
+        self._touched |= {(change.layer, change.key): change for change in fresh}
+
+    def held(self, ws: Workspace) -> None:
+        """Add what is held back: accepted or rejected, all together."""
+        if not self._held:
+            return
+        verb = "reject" if self.decision == "reject" else "accept"
+        try:
+            planned = ws.waits.planned(verb, list(self._held), self._how.text)
+        except NanomemError as error:
+            self.left += [(one, error) for one in self._held.values()]
+            return
+        self.of_held, self.meta = planned.changes, planned.meta
+        self.left += [(self._held[row.id], error) for row, error in planned.left]
+        self.done += [self._held[row.id] for row in planned.rows]
+        alone = len(planned.plans) == 1
+        self.kind = planned.plans[0].kind if alone else f"inbox.{verb}"
+        self.label = planned.plans[0].label if alone else f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
+
+
+# -- What a decision about findings changes: rows that go, are switched off, reworded, moved or merged ----------------
+
+TOLD: Mapping[Decision, str] = {
+    "keep": "keep", "reject": "reject", "merge": "merge", "edit": "edit", "disable": "disable", "delete": "delete",
+    "split": "move", "snooze": "put off",
+}  # fmt: skip
+"""What a decision is called in the log."""
+ROW_DECISIONS: frozenset[Decision] = frozenset({"reject", "merge", "edit", "disable", "delete", "split"})
+SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
+
+
+def changes_of(ws: Workspace, finding: Finding, decision: Decision, how: How) -> Sequence[Change]:
+    """What the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
+    NotFound, BadInput and NothingToDo as the services of items and lessons do."""
+    if decision not in ROW_DECISIONS:
+        return ()
+    row = _row(ws, finding)
+    if decision in ("reject", "delete"):
+        return [change_of(finding.layer, row, row._replace(is_deleted=True))]
+    if decision == "disable" and not isinstance(row, Record):
+        return [change_of(finding.layer, row, row._replace(enabled=False))] if row.enabled else []
+    if decision == "edit" and not isinstance(row, Record):
+        return _edited(ws, finding, how.text or "")
+    if decision == "split" and isinstance(row, Item):
+        return planned(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
+    if decision == "merge" and isinstance(row, Item):
+        return _merged(ws, finding, how.into)
+    raise Refused(f"{TOLD[decision]} does not fit a {finding.layer}", finding.ids[0], f"one of {words(finding.offers)}")
+
+
+def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
+    """The fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`. Raises BadInput."""
+    if text == "global":
+        fields: dict[str, Any] = {"channel": None, "chat_id": None, "sender_id": None}
+        return {"scope_type": "global", "scope_key": scopes.global_key(workspace_id), **fields}
+    channel, colon, who = text.partition(":")
+    if not colon or not channel or not who.removeprefix("@"):
+        raise BadInput(f"no scope `{text}`", "scope", SCOPE_HINT)
+    scope = "user" if who.startswith("@") else "chat"
+    audience = scopes.Audience(channel, None, who[1:]) if scope == "user" else scopes.Audience(channel, who)
+    named = {"channel": audience.channel, "chat_id": audience.chat_id, "sender_id": audience.sender_id}
+    return {"scope_type": scope, "scope_key": scopes.key_for(scope, audience, workspace_id), **named}
+
+
+def words(decisions: Sequence[Decision]) -> str:
+    """Decisions as a list in a sentence."""
+    return ", ".join(decisions)
+
+
+def _row(ws: Workspace, finding: Finding) -> AnyRow:
+    if finding.layer not in ROW_LAYERS or not finding.ids:
+        raise Refused("it is no item and no lesson", finding.id, f"one of {words(finding.offers)}")
+    row: AnyRow | None = ws.store.load().table(finding.layer).get(finding.ids[0])
+    if row is None or row.is_deleted:
+        raise NotFound("it is not there any more", finding.ids[0], "see `nanomem triage list`")
+    if not isinstance(row, Record) and row.waits:
+        raise Refused("it waits in the inbox", row.id, "accept or reject it there")
+    return row
+
+
+def _edited(ws: Workspace, finding: Finding, text: str) -> Sequence[Change]:
+    key = finding.ids[0]
+    if not text:
+        raise BadInput("no words are given, and none are proposed", finding.id, "give the words")
+    if finding.layer == "lesson":
+        return planned(ws, lambda _, lessons: lessons.edit(key, better_action=text))
+    return planned(ws, lambda items, _: items.edit(key, text=text))
+
+
+def _merged(ws: Workspace, finding: Finding, into: str | None) -> Sequence[Change]:
+    if into is not None and into not in finding.ids:
+        raise BadInput("that is none of those to merge", into, f"one of {', '.join(finding.ids)}")
+    rows = [ws.items.get(key) for key in finding.ids]
+    if into is None and len({(row.scope_key, row.kind) for row in rows}) > 1:
+        raise Refused("they differ in scope or kind", finding.id, "say into which one: `nanomem triage merge --into`")
+    return planned(ws, lambda items, _: items.merge(finding.ids, into=into or finding.ids[-1]))
+
+
+def planned(ws: Workspace, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
+    """The changes of what a service of items or lessons would do."""
+    made: list[Operation] = []
+
+    def keep(operation: Operation) -> Operation:
+        made.append(operation)
+        return operation
+
+    decide(Items(ws.store, (), keep, lambda: ws.recall), Lessons(ws.store, keep))
+    return [change for operation in made for change in operation.changes]
+
+
+HELD = QUEUE_PLAN_HELD
 """The kinds that are not remembered yet: to keep one is to accept it."""
 MARKED: frozenset[Decision] = frozenset({"keep", "snooze", "disable"})
 """Decisions after which the thing is still there: that it was decided on has to be remembered."""
@@ -90,11 +250,11 @@ class Triage:
     def is_old(self) -> bool:
         """Whether there is something that nobody has looked at yet."""
         look = self._look
-        if look is None or not look.whole or self._parted or judged.files_of(self._ws) != look.judged.files:
+        if look is None or not look.whole or self._parted or review_findings.files_of(self._ws) != look.judged.files:
             return True
         if not look.marks <= self._marks.standing():
             return True  # what was put off is due, or was taken back
-        return judged.is_new(look.judged, self._now(), self._settled)
+        return review_findings.is_new(look.judged, self._now(), self._settled)
 
     def look(self, *, only_old: bool = False) -> None:
         """Ask every finder anew, or `only_old` if something is there that nobody has looked at; may take seconds for
@@ -118,7 +278,7 @@ class Triage:
         with self._looking:
             if only_old and not self.is_old:
                 return  # another looked meanwhile
-            before, marks = judged.judged(self._ws), self._marks.standing()
+            before, marks = review_findings.judged(self._ws), self._marks.standing()
             self._parted = False
             found: list[Finding] = []
             for finder in self._finders():
@@ -184,7 +344,7 @@ class Triage:
     @property
     def rules(self) -> Rules:
         """Decisions for all that is alike."""
-        from nanomem_tui.curation.rules import Rules
+        from nanomem_tui.review.rules import Rules
 
         return Rules(self._ws, self)
 
@@ -284,7 +444,7 @@ class Triage:
 
     def _finders(self) -> Sequence[Finder]:
         if not self._made:
-            from nanomem_tui.curation.finders import finders
+            from nanomem_tui.review.finders import finders
 
             self._made = tuple(finders(self._ws))
         return self._made
@@ -306,7 +466,7 @@ class Triage:
         yield from self._held()
         look, now = self._look, self._now()
         if look is not None:
-            yield from (one for one in look.found.values() if judged.stands(one, look.judged, now))
+            yield from (one for one in look.found.values() if review_findings.stands(one, look.judged, now))
 
     def _current(self, wanted: Sequence[Finding]) -> Mapping[str, Finding]:
         """Those of the wanted that stand, as they are now, by id; looks first where nobody did."""
@@ -319,12 +479,12 @@ class Triage:
         look, now = self._look, self._now()
         if look is not None:
             known = [look.found[one.id] for one in wanted if one.id in look.found]
-            found += [one for one in known if judged.stands(one, look.judged, now)]
+            found += [one for one in known if review_findings.stands(one, look.judged, now)]
         return {one.id: one for one in found}
 
     def _now(self) -> Mapping[str, Mapping[str, AnyRow]]:
         snapshot = self._ws.store.load()
-        return {name: snapshot.table(name) for name in judged.STANDING}
+        return {name: snapshot.table(name) for name in review_findings.STANDING}
 
 
 def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
@@ -335,7 +495,7 @@ def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool
         return False
     if decision == "merge":
         return not several and finding.layer == "item" and len(finding.ids) > 1
-    return decision in ON_ROWS and finding.layer in judged.LAYERS
+    return decision in ON_ROWS and finding.layer in review_findings.LAYERS
 
 
 def _in_order(found: Iterable[Finding]) -> list[Finding]:

@@ -15,21 +15,20 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.curation.decisions import scope_fields
-from nanomem_tui.curation.differing import swapped
-from nanomem_tui.curation.marks import snoozed_until
-from nanomem_tui.curation.pairs import Pairs, said_by, stands_for
-from nanomem_tui.curation.values import Finding
 from nanomem_tui.language.compare import Comparison
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.edits import told
 from nanomem_tui.memory.superseded import Why, text_of
+from nanomem_tui.review.duplicates import swapped
+from nanomem_tui.review.findings import Finding, snoozed_until
+from nanomem_tui.review.pairs import Pairs, said_by, stands_for
+from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Row, layer_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.marks import Marks
+    from nanomem_tui.review.findings import Marks
 
 PREFIX = "conflict:"
 Side = Literal["older", "newer"]

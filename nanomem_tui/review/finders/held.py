@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from nanomem_tui.curation.values import Decision, Evidence, Finding
+from nanomem_tui.review.findings import Decision, Evidence, Finding
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.waiting import WaitingEdit, Waits
     from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.review.waiting import WaitingEdit, Waits
     from nanomem_tui.store.values import Row
 
 
@@ -49,8 +49,8 @@ class HeldBack:
 
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
     """What waits as a finding: `waiting:` or `edit:`, and its id."""
-    from nanomem_tui.curation.waiting import EDIT
     from nanomem_tui.memory.turns.wishes import target_of
+    from nanomem_tui.review.waiting import EDIT
 
     if one.layer == EDIT:
         edit = cast("WaitingEdit", one)

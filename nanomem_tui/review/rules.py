@@ -14,15 +14,15 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
 from nanomem_tui.core.operations import Operation, new_key, new_operation
 from nanomem_tui.core.text import quoted
-from nanomem_tui.curation.decisions import TOLD
-from nanomem_tui.curation.values import KINDS, Decision, Finding, How
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.facts.journal import Records
+from nanomem_tui.review.findings import KINDS, Decision, Finding, How
+from nanomem_tui.review.queue import TOLD
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.queue import Done, Triage
+    from nanomem_tui.review.queue import Done, Triage
     from nanomem_tui.workspace import Workspace
 
 KIND = "rule"

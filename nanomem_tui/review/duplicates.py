@@ -6,34 +6,229 @@ Every decision is one operation.
 
 from __future__ import annotations
 
+import hashlib
+import re
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.core.operations import Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.curation.clusters import (
-    WIDEST,
-    Cluster,
-    agreeing,
-    cluster_of,
-    finding_of,
-    left_open,
-    of_one,
-    stays,
-)
-from nanomem_tui.curation.marks import snoozed_until
-from nanomem_tui.curation.pairs import Pair, Pairs
+from nanomem_tui.language.compare import asks_to_remember, compared
 from nanomem_tui.memory.edits import told
+from nanomem_tui.review.findings import Decision, Finding, snoozed_until
+from nanomem_tui.review.pairs import Pair, Pairs
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, identity_of_item
+from nanomem_tui.vectors.embedders import share_read
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.marks import Mark
-    from nanomem_tui.curation.near_in_meaning import NearInMeaning
     from nanomem_tui.memory.items import Items
+    from nanomem_tui.review.findings import Mark
+    from nanomem_tui.vectors.meaning import Meaning
+
+
+# -- Where two texts differ, in words: what a person looks at before deciding which of them stays ---------------------
+
+MOST = 2_000
+"""Characters of a text that are looked at."""
+_WORDS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:[.,:'’@-][^\W_]+)*|[^\w\s.,;:!?]")
+
+
+def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
+    """The runs of words in which two texts differ: those of the one, and those of the other in their place."""
+    ours, theirs = list(_WORDS.finditer(one[:MOST])), list(_WORDS.finditer(other[:MOST]))
+    old, new = ([word[0].casefold() for word in words] for words in (ours, theirs))
+    for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if how != "equal":
+            yield (
+                one[ours[a].start() : ours[b - 1].end()] if b > a else "",
+                other[theirs[c].start() : theirs[d - 1].end()] if d > c else "",
+            )
+
+
+def differing(one: str, other: str) -> list[str]:
+    """The differences of two texts, each as a person reads it, of the other as it stands beside the one."""
+    return [
+        f"“{left}” ≠ “{right}”" if left and right else f"says more: {right}" if right else f"leaves out: {left}"
+        for left, right in swapped(one, other)
+    ]
+
+
+# A cluster of items that say the same, as a value: which is to stay, how alike they are, and whether that is sure.
+
+PREFIX = "duplicate:"
+MEMBERS = 200
+"""Members of a cluster; of more of the same words there are several clusters."""
+WIDEST = 50
+"""Members of a cluster across scopes."""
+
+
+class Cluster(NamedTuple):
+    """Items that say the same, or nearly: the one proposed to stay comes first.
+
+    `grade`: `same` (the same words), `near` (a person has to look), `meaning` (other words that may say the same),
+    `scopes` (the same words in several scopes).
+    `alike`: from 0 to 1, the least like the first. `sure`: may be merged without a look. `why`: in words.
+    """
+
+    items: tuple[Item, ...]
+    grade: str
+    alike: float
+    sure: bool
+    why: str
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the members, the one that is to stay first."""
+        return tuple(item.id for item in self.items)
+
+    @property
+    def id(self) -> str:
+        """Its name: the same for the same members."""
+        return PREFIX + "+".join(sorted(self.ids))
+
+    @property
+    def kept(self) -> Item:
+        """The one proposed to stay."""
+        return self.items[0]
+
+    @property
+    def print_(self) -> str:
+        """Changes with the text of a member; one part for each, in the order of the ids in `id`."""
+        return "+".join(text_print(item.text) for item in sorted(self.items, key=lambda item: item.id))
+
+    def others(self, stays: str = "") -> list[str]:
+        """The ids of all but the one that stays: the first, or `stays`."""
+        return [key for key in self.ids if key != (stays or self.kept.id)]
+
+    @property
+    def scope_keys(self) -> tuple[str, ...]:
+        """The scopes of the members, each once."""
+        return tuple(dict.fromkeys(item.scope_key for item in self.items))
+
+
+def left_open(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
+    """What is left of a cluster once those are out that a person said to be no duplicates of the first; None: nothing,
+    or it is put off. `now`: UTC ISO."""
+    ours = {name: mark for name, mark in marks.items() if name.startswith(PREFIX)}
+    ours = {name: mark for name, mark in ours.items() if not mark.until or now < mark.until}
+    if not ours:
+        return lambda cluster: cluster
+    apart = {pair for name, mark in ours.items() for pair in _parted(name, mark.print_)}
+
+    def left(cluster: Cluster) -> Cluster | None:
+        mark = ours.get(cluster.id)
+        if mark is not None and mark.print_ == cluster.print_:
+            return None
+        if not apart:
+            return cluster
+        first = (cluster.kept.id, text_print(cluster.kept.text))
+        stay = [row for row in cluster.items[1:] if _pair(first, (row.id, text_print(row.text))) not in apart]
+        return cluster._replace(items=(cluster.kept, *stay)) if stay else None
+
+    return left
+
+
+def finding_of(cluster: Cluster) -> Finding:
+    """A cluster as a finding; its ids end with the one that is to stay. What takes something away is offered for a sure
+    one only, so that no rule and nobody who decides on many at once does it to another; a person can, one by one."""
+    first = cluster.kept
+    others = [item for item in cluster.items if item.id != first.id]
+    offers: tuple[Decision, ...] = ("merge", "keep", "edit", "disable", "delete", "snooze")
+    shown = others[0] if others else first
+    return Finding(
+        cluster.id, "duplicate", "item", (*(item.id for item in others), first.id), shown.text, cluster.why,
+        max(item.updated_at for item in cluster.items), 1.0 if cluster.sure else cluster.alike * 0.9, cluster.print_,
+        offers if cluster.sure else ("keep", "edit", "snooze"), shown.scope_key, shown.source,
+    )  # fmt: skip
+
+
+Seen = tuple[str, str]
+
+
+def _pair(one: Seen, other: Seen) -> tuple[Seen, Seen]:
+    return (one, other) if one < other else (other, one)
+
+
+def _parted(name: str, print_: str) -> Iterator[tuple[Seen, Seen]]:
+    """The pairs of items, each with its text, that a mark says to be no duplicates."""
+    ids, prints = name.removeprefix(PREFIX).split("+"), print_.split("+")
+    if len(ids) != len(prints) or len(ids) > WIDEST:
+        return
+    seen = list(zip(ids, prints, strict=True))
+    for at, one in enumerate(seen):
+        yield from (_pair(one, other) for other in seen[at + 1 :])
+
+
+def text_print(text: str) -> str:
+    """A short hash of a text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
+    """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
+    of its own, newest."""
+    named, own = identity_of_item(item) is not None, item.source == "manual"
+    sentence = not item.text[:1].islower() and not asks_to_remember(item.text)
+    return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
+
+
+def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
+    """Rows of the same words in parts that say the same as their first; parts of one row are left out."""
+    rest = list(rows)
+    while len(rest) > 1:
+        first, others = rest[0], rest[1:]
+        alike = [row for row in others if of_one(first, row) and says_same(first.text, row.text)]
+        alike = alike[: MEMBERS - 1]
+        if alike:
+            yield [first, *alike]
+        gone = {row.id for row in alike}
+        rest = [row for row in others if row.id not in gone]
+
+
+def of_one(one: Item, other: Item) -> bool:
+    """Whether two items can be one memory: not facts of different names."""
+    names = identity_of_item(one), identity_of_item(other)
+    return names[0] is None or names[1] is None or names[0][1:] == names[1][1:]
+
+
+def cluster_of(rows: Sequence[Item], grade: str, alike: float = 1.0) -> Cluster:
+    """A cluster of rows, the first of which is to stay, and why it is or is not sure."""
+    doubts = [words for words in (_people(rows), _kinds(rows)) if words]
+    if grade == "same":
+        why = "the same words" if len({row.text for row in rows}) == 1 else "the same but for how it is written"
+    elif grade == "scopes":
+        why = f"the same words in {counted(len({row.scope_key for row in rows}), 'scope')}"
+    else:
+        why = _why_near(rows, "alike in meaning" if grade == "meaning" else "nearly the same")
+    return Cluster(tuple(rows), grade, alike, grade == "same" and not doubts, "; ".join([why, *doubts]))
+
+
+def says_same(one: str, other: str) -> bool:
+    """Whether two texts say the same, either way round."""
+    return one == other or "same" in (compared(one, other).relation, compared(other, one).relation)
+
+
+def _why_near(rows: Sequence[Item], how: str) -> str:
+    told = differing(rows[0].text, rows[1].text)[:3]
+    return f"{how}: {', '.join(told)}" if told else how
+
+
+def _people(rows: Collection[Item]) -> str:
+    senders = {row.sender_id for row in rows if row.sender_id}
+    return "said by different people" if len(senders) > 1 else ""
+
+
+def _kinds(rows: Collection[Item]) -> str:
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    return f"of different kinds ({', '.join(kinds)})" if len(kinds) > 1 else ""
+
+
 Node = tuple[str, str]
 """Scope key and words."""
 
@@ -128,7 +323,7 @@ class Duplicates:
         return self._marked("snooze", clusters, until or snoozed_until())
 
     def _marked(self, verb: Literal["keep", "snooze"], clusters: Sequence[Cluster], until: str = "") -> Operation:
-        from nanomem_tui.curation.marks import Marks
+        from nanomem_tui.review.findings import Marks
 
         if not clusters:
             raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
@@ -265,3 +460,61 @@ def _in_meaning(meaning: NearInMeaning, rows: Sequence[Item], found: Sequence[Cl
         both = sorted((one, other), key=lambda row: (bool(row.pinned), len(row.text), row.id), reverse=True)
         made.append(cluster_of(both, "meaning", alike))
     return made
+
+
+# -- Items that say the same in other words: found by their vectors, where search by meaning is asked for -------------
+
+FAR = 0.15
+"""Cosine distance beyond which two items do not say the same."""
+NEWEST = 300
+"""Items that are looked at, the newest first."""
+BUDGET = 2.0
+"""Seconds that one look takes; the next one goes on."""
+READ = 0.8
+"""Share of the letters of a text that the model has to be able to read: of what it cannot, all is alike."""
+FEW = 6
+"""Neighbours of an item."""
+
+
+class NearInMeaning:
+    """What is near in meaning among items. Looks at each text once."""
+
+    def __init__(self, meaning: Callable[[], Meaning]) -> None:
+        self._meaning = meaning
+        self._seen: dict[str, tuple[str, Sequence[tuple[str, float]]]] = {}
+
+    def pairs(self, rows: Sequence[Item]) -> Iterator[tuple[Item, Item, float]]:
+        """Of these rows those that say the same in other words, each pair once, with how alike they are, from 0 to 1;
+        none where no vectors can be had."""
+        newest = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:NEWEST]
+        by_id = {row.id: row for row in rows}
+        met: set[frozenset[str]] = set()
+        end = time.monotonic() + BUDGET
+        for row in newest:
+            try:
+                near = self._near(row, end)
+            except NanomemError:  # search by meaning itself says why
+                return
+            for key, distance in near:
+                other = by_id.get(key)
+                pair = frozenset((row.id, key))
+                if (
+                    other is not None
+                    and pair not in met
+                    and other.scope_key == row.scope_key
+                    and says_same(row.text, other.text)
+                ):
+                    met.add(pair)
+                    yield row, other, 1.0 - distance
+
+    def _near(self, row: Item, end: float) -> Sequence[tuple[str, float]]:
+        known = self._seen.get(row.id)
+        if known is not None and known[0] == row.text:
+            return known[1]
+        if time.monotonic() > end:
+            return ()
+        meaning = self._meaning()
+        near = meaning.near(row.id, FEW)
+        found = [one for one in near if one[1] <= FAR] if share_read(meaning.model, row.text) >= READ else []
+        self._seen[row.id] = row.text, found
+        return found

@@ -9,26 +9,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.values import Finder
+    from nanomem_tui.review.findings import Finder
     from nanomem_tui.workspace import Workspace
 
 
 def finders(ws: Workspace) -> Sequence[Finder]:
     """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
-    from nanomem_tui.curation.finders.conflict import ContradictsAnother
-    from nanomem_tui.curation.finders.dated import DateHasPassed
-    from nanomem_tui.curation.finders.duplicate import SaysTheSame
-    from nanomem_tui.curation.finders.held import HeldBack
-    from nanomem_tui.curation.finders.injection import ReadsLikeOrder
-    from nanomem_tui.curation.finders.leak import LeaksElsewhere
-    from nanomem_tui.curation.finders.long import TooLong
-    from nanomem_tui.curation.finders.orphan import FromGoneSession
-    from nanomem_tui.curation.finders.restated import Restated
-    from nanomem_tui.curation.finders.rows import Rows
-    from nanomem_tui.curation.finders.secret import HoldsSecret
-    from nanomem_tui.curation.finders.stale import Stale
-    from nanomem_tui.curation.finders.unsettled import WrittenByTwo
-    from nanomem_tui.curation.finders.unused import NeverRecalled
+    from nanomem_tui.review.finders.boot_files import Restated
+    from nanomem_tui.review.finders.disagreeing import ContradictsAnother, SaysTheSame, WrittenByTwo
+    from nanomem_tui.review.finders.held import HeldBack
+    from nanomem_tui.review.finders.rows import Rows
+    from nanomem_tui.review.finders.sources import FromGoneSession, LeaksElsewhere
+    from nanomem_tui.review.finders.stale import NeverRecalled, Stale
+    from nanomem_tui.review.finders.texts import DateHasPassed, TooLong
+    from nanomem_tui.review.finders.unsafe import HoldsSecret, ReadsLikeOrder
 
     rows = Rows(ws)
     restated, dated = Restated(rows), DateHasPassed(rows)

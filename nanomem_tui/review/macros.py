@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.curation.decisions import TOLD
-from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
-from nanomem_tui.curation.values import Decision, Finding, How
 from nanomem_tui.memory import filters
 from nanomem_tui.memory.scopes import of_key
+from nanomem_tui.review.findings import FINDING_FIELDS, Decision, Finding, How, finding_field, finding_text
+from nanomem_tui.review.queue import TOLD
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 
@@ -200,7 +199,7 @@ def _ids(ws: Workspace, step: Step, rows: Sequence[str]) -> list[str]:
 
 def _findings(ws: Workspace, step: Step) -> Sequence[Finding]:
     """The findings that a filter lets through and about which the decision can be made."""
-    from nanomem_tui.curation.queue import fits
+    from nanomem_tui.review.queue import fits
 
     rows = [one for one in ws.triage.findings() if fits(one, _DECISIONS[step.action], several=True)]
     return filters.chosen(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
