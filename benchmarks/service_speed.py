@@ -32,9 +32,10 @@ import grpc
 from tiers import filled
 
 from nanomem_tui import open_workspace
-from nanomem_tui.server import grpc_place, memory_pb2_grpc, token
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.grpc_service import MemoryService
+from nanomem_tui.servers import http
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc.service import MemoryService
 
 SEED = 11
 GOAL = 0.3
@@ -122,7 +123,7 @@ def servers(workspace: Path, scratch: Path, way: str) -> Iterator[Servers]:
             address = service.stderr.readline().split()[3].rstrip(",")
             port = floor.stdout.readline().strip()
             with open_workspace(workspace) as ws:
-                word = token.token(ws.paths.data / grpc_place.TOKEN) if way == "port" else ""
+                word = http.token(ws.paths.data / server.TOKEN) if way == "port" else ""
             yield Servers(address, bare if way == "socket" else f"127.0.0.1:{port}", word, service.pid, floor.pid)
         finally:
             service.terminate()

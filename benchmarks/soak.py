@@ -46,7 +46,7 @@ from _pty import Terminal
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NotFound
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROTO = "nanomem_tui/server/memory.proto"
+PROTO = "nanomem_tui/servers/grpc/memory.proto"
 NAMES = ("memory_pb2.py", "memory_pb2.pyi", "memory_pb2_grpc.py")
 
 

@@ -13,7 +13,7 @@ from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.server.mcp import Served
+    from nanomem_tui.servers.mcp import Served
     from nanomem_tui.workspace import Workspace
 
 
@@ -63,7 +63,7 @@ def mcp(
       nanomem serve mcp --http
     """
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.server import mcp as server
+    from nanomem_tui.servers import mcp as server
     from nanomem_tui.store import processes
 
     server.needed()
@@ -77,13 +77,13 @@ def mcp(
             _begin(ws, "on stdin and stdout", audience, given)
             server.serve(given, ws.close)
             return
-        from nanomem_tui.server import http as loopback
-        from nanomem_tui.server import port, token
+        from nanomem_tui.servers import http as loopback
+        from nanomem_tui.servers import http as servers_http
 
         file = ws.paths.data / "mcp.token"
-        word = token.token(file)
-        with port.listen(http, "--http") as listening:
-            where = f"at {loopback.address(listening)} with the token in {token.source(file)}"
+        word = servers_http.token(file)
+        with servers_http.listen(http, "--http") as listening:
+            where = f"at {loopback.address(listening)} with the token in {servers_http.source(file)}"
             _begin(ws, where, audience, given)
             loopback.serve(given, listening, word)
 

@@ -62,25 +62,26 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
       nanomem serve grpc --proto > memory.proto
     """
     if proto:
-        output.lines(Path(__file__).parents[1].joinpath("server", "memory.proto").read_text("utf-8").splitlines())
+        output.lines(Path(__file__).parents[1].joinpath("servers", "grpc", "memory.proto").read_text("utf-8").splitlines())
         return
     import asyncio
 
-    from nanomem_tui.server import grpc_place, grpc_server, token
+    from nanomem_tui.servers import http
+    from nanomem_tui.servers.grpc import server
     from nanomem_tui.store import processes
 
-    grpc_server.needed()
+    server.needed()
     with state.open(starting=True) as ws, processes.staying(ws.paths):
-        path = Path(socket).expanduser() if socket else grpc_place.usual(ws.paths) if tcp is None else None
-        file = Path(token_file).expanduser() if token_file else ws.paths.data / grpc_place.TOKEN
-        word = token.token(file) if tcp is not None else ""
-        with_token = f", the token in {token.source(file)}" if tcp is not None else ""
+        path = Path(socket).expanduser() if socket else server.usual(ws.paths) if tcp is None else None
+        file = Path(token_file).expanduser() if token_file else ws.paths.data / server.TOKEN
+        word = http.token(file) if tcp is not None else ""
+        with_token = f", the token in {http.source(file)}" if tcp is not None else ""
 
         def began(addresses: Sequence[str]) -> None:
             moved = socket is None and path is not None and path.parent != ws.paths.data
             why = " (in nanomem's folder the path is too long for a socket)" if moved else ""
             output.notes([f"nanomem: gRPC at {' and '.join(addresses)}{why}{with_token}, {ws.paths.workspace}"])
 
-        with grpc_place.claimed(ws.paths, path.absolute() if path else None):
-            where = grpc_server.Listening(path.absolute() if path else None, tcp, word)
-            asyncio.run(grpc_server.serve(ws, where, began))
+        with server.claimed(ws.paths, path.absolute() if path else None):
+            where = server.Listening(path.absolute() if path else None, tcp, word)
+            asyncio.run(server.serve(ws, where, began))

@@ -29,20 +29,20 @@ def web(state: State, port: int, token_file: str | None) -> None:
     """
     from pathlib import Path
 
-    from nanomem_tui.server import port as ports
-    from nanomem_tui.server import token
-    from nanomem_tui.server import web as server
+    from nanomem_tui.servers import http
+    from nanomem_tui.servers import http as ports
+    from nanomem_tui.servers import web as server
     from nanomem_tui.store import processes
 
     server.needed()
     with state.open(starting=True) as ws:
         found, workspace, ascii_only = ws.paths, ws.paths.workspace, ws.settings.ascii
         file = Path(token_file).expanduser() if token_file else ws.paths.data / "web.token"
-        word = token.token(file)
+        word = http.token(file)
     with processes.staying(found), ports.listen(port, "--port") as listening:
         if sys.stderr.isatty():  # a log is no place for it
             output.notes([f"nanomem: open {server.address(listening, word)}", f"{workspace}; Ctrl-C ends it"])
         else:
-            where = f"with ?token= and the token in {token.source(file)}"
+            where = f"with ?token= and the token in {http.source(file)}"
             output.notes([f"nanomem: console at {server.address(listening)} {where}, {workspace}"])
         server.serve(workspace, listening, word, ascii_only=ascii_only)

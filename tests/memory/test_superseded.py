@@ -12,7 +12,7 @@ from nanomem_tui.memory import superseded
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.server.tools import Tools
+from nanomem_tui.servers.tools import Tools
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import said, turn_input
 from tests.store.homes import make_home

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from nanomem_tui import open_workspace
-from nanomem_tui.server import grpc_place
-from nanomem_tui.server.grpc_client import MemoryClient
-from nanomem_tui.server.grpc_server import Listening, Server
+from nanomem_tui.servers.grpc import server as grpc_server
+from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.server import Listening, Server
 from nanomem_tui.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ class Served:
 
     @property
     def target(self) -> str:
-        return grpc_place.target(self.socket)
+        return grpc_server.target(self.socket)
 
     @property
     def tcp(self) -> str:
@@ -50,7 +50,7 @@ def serving(folder: Path) -> Iterator[Served]:
     workspace = folder / "home" / "workspace"
     workspace.mkdir(parents=True)
     socket = folder / "s"
-    with open_workspace(workspace) as ws, grpc_place.claimed(ws.paths, socket), in_thread(ws, socket) as served:
+    with open_workspace(workspace) as ws, grpc_server.claimed(ws.paths, socket), in_thread(ws, socket) as served:
         yield served
 
 

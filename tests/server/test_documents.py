@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NotFound, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.server.documents import MOST, Documents
+from nanomem_tui.servers.tools import DOCUMENTS_MOST, Documents
 from nanomem_tui.workspace import Workspace
 from tests.server.test_mcp import near
 
@@ -73,9 +73,9 @@ def test_hostile_text_is_shown_and_does_nothing(ws: Workspace) -> None:
 
 
 def test_one_that_is_long_is_cut_and_says_so(ws: Workspace) -> None:
-    (ws.paths.workspace / "SOUL.md").write_text("x" * (MOST + 1_234))
+    (ws.paths.workspace / "SOUL.md").write_text("x" * (DOCUMENTS_MOST + 1_234))
     shown = Documents(ws, OWNER).read("memory://SOUL.md")
-    assert len(shown) < MOST + 100
+    assert len(shown) < DOCUMENTS_MOST + 100
     assert shown.endswith("(1,234 characters more are left out)\n")
 
 

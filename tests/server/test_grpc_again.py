@@ -10,9 +10,9 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server import memory_pb2_grpc
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.server.grpc_serving import Served, serving
 
 AT = 1_771_000_000

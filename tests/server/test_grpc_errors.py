@@ -12,10 +12,10 @@ import grpc
 import pytest
 
 from nanomem_tui.core import errors
-from nanomem_tui.server import grpc_place, memory_pb2_grpc
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.grpc_client import MemoryClient
-from nanomem_tui.server.grpc_errors import UNFORESEEN, Unauthenticated, from_status, status_of
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import UNFORESEEN, Unauthenticated, from_status, status_of
 from tests.server.grpc_serving import TOKEN, Served, in_thread, serving
 
 Stub = memory_pb2_grpc.MemoryServiceStub
@@ -244,7 +244,7 @@ def test_the_client_takes_the_token_of_the_workspace(served: Served, monkeypatch
     workspace = served.ws.paths.workspace
     with pytest.raises(errors.NotFound, match="no token yet"):
         MemoryClient(workspace, tcp=served.tcp)
-    file = served.ws.paths.data / grpc_place.TOKEN
+    file = served.ws.paths.data / server.TOKEN
     file.write_text(TOKEN)
     file.chmod(0o600)
     with MemoryClient(workspace, tcp=served.tcp) as client:
@@ -261,7 +261,7 @@ def test_no_service_is_told_in_one_line(short: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_refused_in_one_line(served: Served) -> None:
-    from nanomem_tui.server.grpc_server import Listening, Server
+    from nanomem_tui.servers.grpc.server import Listening, Server
 
     async def second() -> None:
         port = int(served.tcp.rpartition(":")[2])

@@ -12,8 +12,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
-from nanomem_tui.server import grpc_place, memory_pb2_grpc
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.server.grpc_serving import Process, in_thread
 from tests.server.test_grpc_kills import CASES
 
@@ -80,7 +80,7 @@ def test_on_a_full_disk_every_call_is_kept_or_refused_and_works_when_there_is_ro
     socket = short / "s"
     with Process(place, "--socket", str(socket)) as process:
         process.began()
-        with grpc.insecure_channel(grpc_place.target(socket)) as channel:
+        with grpc.insecure_channel(server.target(socket)) as channel:
             stub = memory_pb2_grpc.MemoryServiceStub(channel)
             for rpc, request in case.before:
                 getattr(stub, rpc)(request, timeout=60)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.grpc_errors import status_of
-from nanomem_tui.server.grpc_service import MemoryService
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc.service import MemoryService, status_of
 from nanomem_tui.store.work.kinds import KINDS
 
 SERVICE = pb.DESCRIPTOR.services_by_name["MemoryService"]

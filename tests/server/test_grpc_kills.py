@@ -10,9 +10,9 @@ import grpc
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.server import grpc_place, memory_pb2_grpc
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.server.grpc_serving import Process, in_thread
 
 SERVICE = pb.DESCRIPTOR.services_by_name["MemoryService"]
@@ -123,7 +123,7 @@ def test_what_was_answered_is_there_though_the_service_was_killed_at_once(short:
               ("PushEvent", pb.Event(category="event", source="another", data_json=b"{}"))) if used else ()  # fmt: skip
     with Process(place) as process:
         process.began()
-        with grpc.insecure_channel(grpc_place.target(place / "memory" / "nanomem" / "grpc.sock")) as channel:
+        with grpc.insecure_channel(server.target(place / "memory" / "nanomem" / "grpc.sock")) as channel:
             stub = memory_pb2_grpc.MemoryServiceStub(channel)
             for rpc, request in (*others, *case.before):
                 getattr(stub, rpc)(request, timeout=60)

@@ -16,9 +16,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
-from nanomem_tui.server import grpc_server, memory_pb2_grpc
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.server.grpc_serving import Process, Served, environment, serving
 
 Stub = memory_pb2_grpc.MemoryServiceStub
@@ -117,7 +117,7 @@ def test_threads_with_a_client_each_and_one_record_lose_no_count(served: Served)
 async def test_more_calls_than_are_taken_are_refused_and_the_others_answered(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grpc_server, "AT_ONCE", 4)
+    monkeypatch.setattr(server, "AT_ONCE", 4)
     with serving(short) as served:
         gate = Gate(served, monkeypatch)
         try:
@@ -159,8 +159,8 @@ async def test_a_call_whose_time_is_over_does_no_work_any_more(
     monkeypatch.setattr(served.server._aside, "submit", submit)
     async with grpc.aio.insecure_channel(served.target) as channel:
         stub = Stub(channel)
-        held = [asyncio.ensure_future(_stored(stub, f"held {number}")) for number in range(grpc_server.THREADS)]
-        await came(lambda: len(gate.began) == grpc_server.THREADS)
+        held = [asyncio.ensure_future(_stored(stub, f"held {number}")) for number in range(server.THREADS)]
+        await came(lambda: len(gate.began) == server.THREADS)
         with pytest.raises(grpc.aio.AioRpcError) as told:
             await stub.StoreGoal(pb.Goal(description="late"), timeout=0.2)
         assert told.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -170,7 +170,7 @@ async def test_a_call_whose_time_is_over_does_no_work_any_more(
         await came(lambda: queued["late"].cancelled() and queued["unwanted"].cancelled())
         gate.open()
         await asyncio.gather(*held)
-    assert sorted(gate.began) == sorted(f"held {number}" for number in range(grpc_server.THREADS))
+    assert sorted(gate.began) == sorted(f"held {number}" for number in range(server.THREADS))
     assert {goal.fields["description"] for goal in served.ws.records.of("goal")} == set(gate.began)
 
 
@@ -208,7 +208,7 @@ async def test_calls_that_are_cancelled_at_random_leave_whole_records(served: Se
 
 STORES = """
 import sys
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc.client import MemoryClient
 with MemoryClient(socket=sys.argv[1]) as client:
     for number in range(1_000_000):
         print(client.store_task(f"step {number}", id=f"t{number}", goal_id="g"), flush=True)
@@ -238,7 +238,7 @@ def test_what_was_answered_to_a_client_that_was_killed_is_there(served: Served) 
 def test_answers_that_nobody_reads_are_counted_and_refused_beyond_a_bound(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grpc_server, "WAITING_BYTES", 100_000)
+    monkeypatch.setattr(server, "WAITING_BYTES", 100_000)
     with served.client() as client:
         client.store_goal("x" * 90_000, id="small")
         assert len(client.query_working("goal")) == 1

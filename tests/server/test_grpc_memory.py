@@ -19,14 +19,14 @@ import grpc
 import pytest
 
 from nanomem_tui.core import errors
-from nanomem_tui.server import grpc_place, memory_pb2_grpc
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.server.grpc_serving import MAIN, Process, environment
 
 MB = 1024 * 1024
 BOUND = 24 * MB
-SMALL = f"import nanomem_tui.server.grpc_server as s; s.WAITING_BYTES = {BOUND}; {MAIN}"
+SMALL = f"import nanomem_tui.servers.grpc.server as s; s.WAITING_BYTES = {BOUND}; {MAIN}"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what a process holds"),
@@ -111,7 +111,7 @@ async def test_a_thousand_calls_at_once_and_calls_that_are_cancelled_leave_nothi
 
 
 def target(place: Path) -> str:
-    return grpc_place.target(place / "memory" / "nanomem" / grpc_place.NAME)
+    return server.target(place / "memory" / "nanomem" / server.NAME)
 
 
 # -- clients that do not read -----------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def target(place: Path) -> str:
 READS = """
 import itertools, os, signal, sys, threading
 from nanomem_tui.core.errors import Refused
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc.client import MemoryClient
 answers = itertools.count()
 def ask():
     with MemoryClient(sys.argv[1], timeout=600) as client:

@@ -29,7 +29,7 @@ def test_every_rpc_is_answered_to_a_client_in_javascript(
     place = short / "home" / "workspace"
     place.mkdir(parents=True)
     proto = short / "memory.proto"
-    shutil.copy(ROOT / "nanomem_tui/server/memory.proto", proto)
+    shutil.copy(ROOT / "nanomem_tui/servers/grpc/memory.proto", proto)
     with Process(place, *([] if way == "socket" else ["--tcp", "0"])) as process:
         said = process.began().split()
         word = [] if way == "socket" else [(place / "memory/nanomem/grpc.token").read_text().strip()]

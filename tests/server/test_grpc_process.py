@@ -20,8 +20,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
-from nanomem_tui.server import grpc_place
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import server
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.cli.conftest import Run
 from tests.server.grpc_serving import MAIN, ROOT, Process, environment
 
@@ -69,7 +69,7 @@ def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Pa
 
 @contextlib.contextmanager
 def channel_to(place: Path) -> Iterator[grpc.Channel]:
-    with grpc.insecure_channel(grpc_place.target(place / "memory" / "nanomem" / grpc_place.NAME)) as channel:
+    with grpc.insecure_channel(server.target(place / "memory" / "nanomem" / server.NAME)) as channel:
         yield channel
 
 
@@ -308,7 +308,7 @@ def test_what_is_no_port_is_refused(place: Path, run: Run, port: str) -> None:
 def test_the_proto_is_printed_whole(run: Run) -> None:
     done = run("serve", "grpc", "--proto")
     assert done.code == 0
-    assert done.out == (ROOT / "nanomem_tui/server/memory.proto").read_text("utf-8")
+    assert done.out == (ROOT / "nanomem_tui/servers/grpc/memory.proto").read_text("utf-8")
 
 
 def test_without_its_libraries_it_says_what_to_install(place: Path) -> None:
@@ -323,7 +323,7 @@ def test_without_its_libraries_it_says_what_to_install(place: Path) -> None:
 
 
 def test_a_client_without_its_libraries_says_what_to_install(place: Path) -> None:
-    code = "import sys; sys.modules['grpc'] = None; import nanomem_tui.server.grpc_client"
+    code = "import sys; sys.modules['grpc'] = None; import nanomem_tui.servers.grpc.client"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(place), capture_output=True, text=True, check=False
     )

@@ -8,9 +8,9 @@ import grpc
 import pytest
 
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server import memory_pb2_grpc
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc
+from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.tiers.records import Stored
 from nanomem_tui.vectors import embedders
 from tests.server.grpc_serving import TOKEN, Served

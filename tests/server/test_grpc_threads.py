@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanomem_tui.server.grpc_threads import Threads
+from nanomem_tui.servers.grpc.server import Threads
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core import errors
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server import memory_pb2_grpc
-from nanomem_tui.server.grpc_client import MemoryClient
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc import memory_pb2_grpc
+from nanomem_tui.servers.grpc.client import MemoryClient
 from tests.server.grpc_serving import Process, Served
 
 RAW = ("int_max_str_digits", "recursion", "codec", "OverflowError")

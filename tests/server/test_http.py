@@ -19,7 +19,8 @@ import pytest
 
 from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.core.paths import locate
-from nanomem_tui.server import http, port, token
+from nanomem_tui.servers import http
+from nanomem_tui.servers import http as servers_http
 from tests.cli.conftest import Run
 from tests.conftest import need
 from tests.server.test_mcp import INITIALIZE, INSTALLED, MAIN, Client, environment, place
@@ -188,10 +189,10 @@ def test_it_listens_on_this_machine_alone(shared: Server) -> None:
 
 
 def test_a_port_is_taken_once_and_free_again_at_once() -> None:
-    with port.listen(0, "--http") as first:
+    with servers_http.listen(0, "--http") as first:
         taken = first.getsockname()[1]
         with pytest.raises(Refused, match=f"port {taken} of 127.0.0.1 is taken"):
-            port.listen(taken, "--http")
+            servers_http.listen(taken, "--http")
         assert first.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
         assert http.address(first) == f"http://127.0.0.1:{taken}/mcp"
 
@@ -253,22 +254,22 @@ def test_they_need_the_setting_and_the_option(place: Path, run: Run) -> None:
 
 def test_a_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     file = tmp_path / "data" / "mcp.token"
-    made = token.token(file)
+    made = servers_http.token(file)
     assert len(made) >= 32
-    assert token.token(file) == made
+    assert servers_http.token(file) == made
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert token.matches(made, made)
-    assert not token.matches("", made)
-    assert not token.matches(made[:-1] + "é", made)
+    assert servers_http.matches(made, made)
+    assert not servers_http.matches("", made)
+    assert not servers_http.matches(made[:-1] + "é", made)
 
 
 def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mcp.token"
-    token.token(file)
+    servers_http.token(file)
     os.chmod(file, 0o640)
     with pytest.raises(Refused, match="others on this machine may read"):
-        token.token(file)
+        servers_http.token(file)
 
 
 @pytest.mark.parametrize("held", ["", "short", "x" * 2_000, "with blanks in it 0123456789", "ü" * 20])
@@ -277,15 +278,15 @@ def test_a_token_that_cannot_be_one(tmp_path: Path, held: str, monkeypatch: pyte
     file.write_text(held)
     file.chmod(0o600)
     with pytest.raises(BadInput, match="a token is 16 to 1,000 characters"):
-        token.token(file)
+        servers_http.token(file)
     if held:
-        monkeypatch.setenv(token.VARIABLE, held)
-        with pytest.raises(BadInput, match=token.VARIABLE):
-            token.token(file)
+        monkeypatch.setenv(servers_http.VARIABLE, held)
+        with pytest.raises(BadInput, match=servers_http.VARIABLE):
+            servers_http.token(file)
 
 
 def test_a_link_in_the_place_of_the_token_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("x" * 40)
     (tmp_path / "mcp.token").symlink_to(tmp_path / "other")
     with pytest.raises(Exception, match=r"mcp\.token"):
-        token.token(tmp_path / "mcp.token")
+        servers_http.token(tmp_path / "mcp.token")

@@ -20,8 +20,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import MissingExtra
 from nanomem_tui.memory.safety import FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.server.mcp import Served, served
-from nanomem_tui.server.tools import Tools
+from nanomem_tui.servers.mcp import Served, served
+from nanomem_tui.servers.tools import Tools
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
 from tests.conftest import need
@@ -103,7 +103,7 @@ async def near(given: Workspace | Served) -> AsyncIterator[Client]:
     need(INSTALLED, "no client of the protocol: pip install 'mcp>=2.3,<3'")
     from mcp.client.client import Client as Session
 
-    from nanomem_tui.server.mcp import server_of
+    from nanomem_tui.servers.mcp import server_of
 
     what = served(given, Audience()) if isinstance(given, Workspace) else given
     async with Session(server_of(what)) as session:
@@ -304,7 +304,7 @@ def test_without_the_library_one_line_says_what_to_install(
     for name in [name for name in sys.modules if name.split(".")[0] in ("mcp", "mcp_types")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    from nanomem_tui.server import mcp
+    from nanomem_tui.servers import mcp
 
     with pytest.raises(MissingExtra):
         mcp.needed()

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import need
 from tests.hygiene.repository import ROOT
 
-PROTO = ROOT / "nanomem_tui/server/memory.proto"
+PROTO = ROOT / "nanomem_tui/servers/grpc/memory.proto"
 OF_THE_SEED = """PushEvent GetRecentEvents GetMetric StoreGoal StoreTask StoreToolCall StoreDecision QueryWorking
 SemanticSearch StoreProcedure StoreIncident QueryLongTerm SearchKnowledge AddKnowledge AssembleContext""".split()
 OF_AIOS = """UpdateMetric GetSystemSnapshot UpdateGoal GetActiveGoals GetTasksForGoal StorePattern FindPattern
@@ -57,7 +57,7 @@ WIRE = {
 
 
 def test_the_stubs_are_what_the_proto_says() -> None:
-    text = (ROOT / "nanomem_tui/server/memory_pb2_grpc.py").read_text()
+    text = (ROOT / "nanomem_tui/servers/grpc/memory_pb2_grpc.py").read_text()
     made_by = re.search(r"GRPC_GENERATED_VERSION = '([\d.]+)'", text)
     assert made_by is not None
     here = importlib.metadata.version("grpcio-tools")
@@ -69,7 +69,7 @@ def test_the_stubs_are_what_the_proto_says() -> None:
 
 
 def test_the_service_has_the_rpcs_of_the_seed_and_of_the_real_system() -> None:
-    from nanomem_tui.server import memory_pb2
+    from nanomem_tui.servers.grpc import memory_pb2
 
     service = memory_pb2.DESCRIPTOR.services_by_name["MemoryService"]
     assert service.full_name == "aios.memory.MemoryService"
@@ -81,7 +81,7 @@ def test_the_service_has_the_rpcs_of_the_seed_and_of_the_real_system() -> None:
 
 @pytest.mark.parametrize("name", WIRE)
 def test_on_the_wire_a_message_is_that_of_the_real_system_and_ours_stand_apart(name: str) -> None:
-    from nanomem_tui.server import memory_pb2
+    from nanomem_tui.servers.grpc import memory_pb2
 
     fields = memory_pb2.DESCRIPTOR.message_types_by_name[name].fields
     theirs = [field.name for field in sorted(fields, key=lambda field: field.number) if field.number < 20]
@@ -91,7 +91,7 @@ def test_on_the_wire_a_message_is_that_of_the_real_system_and_ours_stand_apart(n
 
 def test_a_record_has_a_message_field_for_each_of_its_fields() -> None:
     """What is kept of a kind comes in and goes out by the service."""
-    from nanomem_tui.server.grpc_values import MESSAGES
+    from nanomem_tui.servers.grpc.service import MESSAGES
     from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 
     assert set(MESSAGES) == set(RECORD_KINDS)

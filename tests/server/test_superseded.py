@@ -12,10 +12,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.server import memory_pb2 as pb
-from nanomem_tui.server.declared import TOOLS
-from nanomem_tui.server.memory_pb2_grpc import MemoryServiceStub
-from nanomem_tui.server.tools import Tools
+from nanomem_tui.servers.grpc import memory_pb2 as pb
+from nanomem_tui.servers.grpc.memory_pb2_grpc import MemoryServiceStub
+from nanomem_tui.servers.tools import TOOLS, Tools
 from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
 from tests.memory.turns import begin, end, settle

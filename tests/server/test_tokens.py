@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import server
-from nanomem_tui.server import token
+from nanomem_tui import servers
+from nanomem_tui.servers import http
 
 SECRET = {"word", "_word", "token", "_token", "ticket", "_ticket", "wanted", "given", "cookie", "secret"}
 WORD = "s3cret-word-of-24-letters"
@@ -41,7 +41,7 @@ def _is_value(side: ast.expr) -> bool:
 
 def test_no_server_compares_a_token_by_itself() -> None:
     assert compared("if given == self._word: pass") == ["given == self._word"]
-    folder = Path(server.__file__).parent
+    folder = Path(servers.__file__).parent
     found = {path.name: lines for path in folder.glob("*.py") if (lines := compared(path.read_text("utf-8")))}
     assert found == {}
 
@@ -53,9 +53,9 @@ def test_it_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> Non
         asked.append((one, other))
         return hmac.compare_digest(one, other)
 
-    monkeypatch.setattr(token, "compare_digest", compare)
-    assert token.matches(WORD, WORD)
-    assert not token.matches(WORD[:-1], WORD)
+    monkeypatch.setattr(http, "compare_digest", compare)
+    assert http.matches(WORD, WORD)
+    assert not http.matches(WORD[:-1], WORD)
     assert asked == [(WORD.encode(), WORD.encode()), (WORD[:-1].encode(), WORD.encode())]
 
 
@@ -63,4 +63,4 @@ def test_it_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> Non
     "given", ["", " ", WORD[:-1], WORD + "x", WORD.upper(), f" {WORD}", WORD + "\0", "\ud800", "字" * 24, "x" * 100_000]
 )
 def test_what_is_not_the_token_does_not_match(given: str) -> None:
-    assert not token.matches(given, WORD)
+    assert not http.matches(given, WORD)

@@ -16,8 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.server.declared import PROPOSE, RECALL, TOOLS
-from nanomem_tui.server.tools import LINE, Tools
+from nanomem_tui.servers.tools import LINE, PROPOSE, RECALL, TOOLS, Tools
 from nanomem_tui.workspace import Workspace
 
 OWNER = Audience()

@@ -7,21 +7,225 @@ nothing. Must not know what an rpc does: see `grpc_service`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
+import hashlib
 import os
+import queue
 import signal
+import socket
+import stat
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import quote
 
 from nanomem_tui.core import atomic
-from nanomem_tui.core.errors import MissingExtra, Refused, extra_command
-from nanomem_tui.server import grpc_place, one_line_log, token
-from nanomem_tui.server.grpc_threads import Threads
+from nanomem_tui.core.errors import BadInput, MissingExtra, Refused, extra_command
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.servers import http, mcp
 
 if TYPE_CHECKING:
-    from nanomem_tui.server.grpc_service import MemoryService
+    from nanomem_tui.servers.grpc.service import MemoryService
     from nanomem_tui.workspace import Workspace
+
+
+# -- Where the memory service listens: its socket, and the lock that keeps a second service from it -------------------
+
+NAME, LOCK, TOKEN = "grpc.sock", "grpc.lock", "grpc.token"
+LONGEST = 107
+"""Bytes of the path of a socket, which the kernel sets."""
+
+
+def fits(path: Path) -> bool:
+    """Whether a socket can have that path."""
+    return len(os.fsencode(path)) <= LONGEST
+
+
+def usual(paths: Paths) -> Path:
+    """The socket of a memory: in its folder, or where that path is too long in one of this user for such things."""
+    path = paths.data / NAME
+    if fits(path):
+        return path
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    mark = hashlib.sha256(os.fsencode(paths.data)).hexdigest()[:16]
+    return Path(base, f"nanomem-{os.getuid()}", f"{mark}.sock")
+
+
+def target(path: Path) -> str:
+    """The address of a socket as gRPC wants it."""
+    return f"unix:{quote(os.fsencode(path))}"
+
+
+@contextlib.contextmanager
+def private() -> Iterator[None]:
+    """What is made in it is for its owner alone."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextlib.contextmanager
+def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
+    """Be the only service of this memory, with nothing in the way at `path`, which is gone at the end.
+
+    Raises Refused when another one runs or listens there, BadInput for a path that can be no socket.
+    """
+    atomic.make_folder(paths.data)
+    lock = paths.data / LOCK
+    handle = atomic.open_owned(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        if not atomic.try_lock(handle):
+            said = os.pread(handle, 200, 0).decode("utf-8", "replace").strip()
+            raise Refused("a gRPC service of this memory runs already", said or str(lock), "use it, or stop it first")
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()}\n".encode(), 0)
+        if path is not None:
+            _make_room(path, made=path == usual(paths).absolute())
+        try:
+            yield
+        finally:
+            os.ftruncate(handle, 0)
+            if path is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _make_room(path: Path, *, made: bool) -> None:
+    """Take away what a killed service left at `path`. Raises BadInput or Refused for anything else that is there, and
+    for a folder that is not, unless it is ours to be `made`."""
+    if not fits(path):
+        what = f"the path of a socket has at most {LONGEST} bytes, this one {len(os.fsencode(path))}"
+        raise BadInput(what, str(path), "name a shorter one: --socket PATH")
+    folder = path.parent
+    if made:
+        atomic.make_folder(folder)
+    elif not folder.is_dir():
+        raise BadInput("there is no such folder for the socket", str(folder), "make it, or name another: --socket PATH")
+    shared = folder.lstat()
+    theirs = not stat.S_ISDIR(shared.st_mode) or shared.st_uid != os.getuid() or shared.st_mode & 0o077
+    if folder.name == f"nanomem-{os.getuid()}" and theirs:
+        raise Refused("others may reach that folder", str(folder), "name a socket elsewhere: --socket PATH")
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise BadInput("there is a file at the place of the socket", str(path), "name another: --socket PATH")
+    if _answers(path):
+        raise Refused("somebody listens there already", str(path), "name another: --socket PATH")
+    path.unlink()
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens at a socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(os.fsencode(path))
+        except OSError as error:
+            return error.errno != errno.ECONNREFUSED
+    return True
+
+
+# -- Threads that do what would hold up a loop, one piece of work at a time each --------------------------------------
+
+
+class _Job(NamedTuple):
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    work: Callable[[Any], Any]
+    given: Any
+
+
+_Way = queue.SimpleQueue[_Job | None]
+"""How a thread gets its work; None ends it."""
+
+
+class Threads:
+    """At most so many threads of one name, for one loop.
+
+    Of those that wait the one that worked last is given the next piece: its connections and caches are warm.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most, self._name = most, name
+        self._lock = threading.Lock()
+        self._idle: list[_Way] = []
+        self._waiting: deque[_Job] = deque()
+        self._threads: list[tuple[threading.Thread, _Way]] = []
+
+    def submit(self, work: Callable[[Any], Any], given: Any) -> asyncio.Future[Any]:
+        """What `work` makes of what it is given; to be called on the loop."""
+        loop = asyncio.get_running_loop()
+        job = _Job(loop, loop.create_future(), work, given)
+        with self._lock:
+            if not self._idle and len(self._threads) == self._most:
+                self._waiting.append(job)
+                return job.future
+            way = self._idle.pop() if self._idle else self._one_more()
+        way.put(job)
+        return job.future
+
+    def _one_more(self) -> _Way:
+        way: _Way = queue.SimpleQueue()
+        thread = threading.Thread(target=self._run, args=(way,), name=self._name)
+        self._threads.append((thread, way))
+        thread.start()
+        return way
+
+    def close(self) -> None:
+        """Wait until what was begun is done. The loop must run meanwhile, and nothing more be submitted."""
+        for _, way in self._threads:
+            way.put(None)
+        for thread, _ in self._threads:
+            thread.join()
+
+    def _run(self, way: _Way) -> None:
+        while (job := way.get()) is not None:
+            while job is not None:
+                job = self._done(job, way)  # a thread that waits holds no work and no answer any more
+
+    def _done(self, job: _Job, way: _Way) -> _Job | None:
+        """Do it; the next piece, where one waits for a thread."""
+        answer = _answer(job)
+        with self._lock:  # before the answer is given, so that who has it finds this thread idle
+            following = self._waiting.popleft() if self._waiting else None
+            if following is None:
+                self._idle.append(way)
+        if answer is not None:
+            told, what = answer
+            job.loop.call_soon_threadsafe(told, job.future, what)
+        return following
+
+
+def _answer(job: _Job) -> tuple[Callable[[asyncio.Future[Any], Any], None], Any] | None:
+    """What came of the work, and how that is told; None where it was not begun."""
+    if job.future.cancelled():
+        return None
+    try:
+        return _done, job.work(job.given)
+    except BaseException as error:  # noqa: BLE001  it is raised where the work is waited for
+        return _failed, error
+
+
+def _done(future: asyncio.Future[Any], result: Any) -> None:
+    if not future.done():  # who waited went away
+        future.set_result(result)
+
+
+def _failed(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
 
 SERVICE = "aios.memory.MemoryService"
 HOST = "127.0.0.1"
@@ -53,7 +257,7 @@ def needed() -> None:
         import grpc_health.v1.health  # noqa: F401
         import grpc_reflection.v1alpha.reflection  # noqa: F401
 
-        from nanomem_tui.server import memory_pb2_grpc  # noqa: F401
+        from nanomem_tui.servers.grpc import memory_pb2_grpc  # noqa: F401
     except Exception as error:  # an old library says so in an error of its own
         what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
         raise MissingExtra(what, "nanomem serve grpc", extra_command("grpc")) from error
@@ -79,14 +283,14 @@ class Server:
         from grpc_health.v1.health_pb2 import HealthCheckResponse
         from grpc_reflection.v1alpha import reflection
 
-        from nanomem_tui.server.grpc_service import MemoryService
+        from nanomem_tui.servers.grpc.service import MemoryService
 
         service = MemoryService(self._ws)
         try:
             if self._where.socket is not None:
                 server = self._made(service, ())
-                with grpc_place.private():
-                    self._bind(server, grpc_place.target(self._where.socket), str(self._where.socket))
+                with private():
+                    self._bind(server, target(self._where.socket), str(self._where.socket))
                 self._where.socket.chmod(0o600)
                 atomic.inherit(self._where.socket, self._where.socket.parent)
                 self.addresses.append(f"unix:{self._where.socket}")
@@ -108,8 +312,8 @@ class Server:
         from grpc_health.v1 import health, health_pb2_grpc
         from grpc_reflection.v1alpha import reflection
 
-        from nanomem_tui.server import memory_pb2 as pb
-        from nanomem_tui.server.grpc_service import MOST_BYTES
+        from nanomem_tui.servers.grpc import memory_pb2 as pb
+        from nanomem_tui.servers.grpc.service import MOST_BYTES
 
         options = [
             ("grpc.so_reuseport", 0),  # a second server is refused the port
@@ -143,7 +347,7 @@ class Server:
         """The rpc as gRPC calls it: on the loop or on a thread, its answer in bytes, its errors as a status."""
         import grpc
 
-        from nanomem_tui.server.grpc_errors import status_of
+        from nanomem_tui.servers.grpc.service import status_of
 
         async def call(request: Any, context: Any) -> bytes:
             answer: bytes
@@ -211,7 +415,7 @@ def _guard(word: str) -> Any:
     """Lets in who gives the token, and nobody else, to whatever service."""
     import grpc
 
-    from nanomem_tui.server.grpc_errors import Unauthenticated, status_of
+    from nanomem_tui.servers.grpc.service import Unauthenticated, status_of
 
     def refusing(what: str, where: str, fix: str) -> Any:
         async def refuse(_: Any, context: Any) -> None:
@@ -230,14 +434,14 @@ def _guard(word: str) -> Any:
             scheme, _, said = given[0].partition(" ") if len(given) == 1 else ("", "", "")
             if scheme.lower() != "bearer":
                 return none
-            return await continuation(details) if token.matches(said.strip(), word) else wrong
+            return await continuation(details) if http.matches(said.strip(), word) else wrong
 
     return Guard()
 
 
 async def serve(ws: Workspace, where: Listening, began: Callable[[Sequence[str]], object]) -> None:
     """Answer until SIGTERM or Ctrl-C. `began` is told the addresses. Raises Refused where it cannot listen."""
-    one_line_log.log_in_lines()
+    mcp.log_in_lines()
     sys.setswitchinterval(HANDOVER)
     told = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import extra_command
-from nanomem_tui.server import one_line_log, token
-from nanomem_tui.server.half_open import HalfOpen
-from nanomem_tui.server.port import HOST
+from nanomem_tui.servers import http as servers_http
+from nanomem_tui.servers import mcp
+from nanomem_tui.servers.http import HOST, HalfOpen
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -46,7 +46,7 @@ PAGES = Path(__file__).parent / "pages"
 PATIENCE = 4.0
 """Seconds that a console has to save and leave; then it is killed: what was acknowledged is in the database."""
 log = logging.getLogger("nanomem.web")
-NOT_FOR_A_CONSOLE = (token.VARIABLE, "SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "COLUMNS", "LINES")
+NOT_FOR_A_CONSOLE = (servers_http.VARIABLE, "SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "COLUMNS", "LINES")
 """What a console in a browser must not take from the terminal that serves it."""
 
 
@@ -80,7 +80,7 @@ def serve(workspace: Path, listening: socket.socket, word: str, *, ascii_only: b
         str(workspace),
     ]  # -P: no package out of the folder it is started in
     command += ["--ascii"] if ascii_only else []
-    lines = one_line_log.Lines(one_line_log.log_in_lines())
+    lines = mcp.Lines(mcp.log_in_lines())
     with contextlib.redirect_stdout(lines):  # where the library writes what a console said at its end
         asyncio.run(_serve(f"exec {shlex.join(command)}", listening, word))
 
@@ -290,11 +290,11 @@ class Door:
         from aiohttp import web
 
         given = request.query.get("token", "")
-        if request.path == "/" and given and token.matches(given, self._word):
+        if request.path == "/" and given and servers_http.matches(given, self._word):
             answer = web.Response(status=303, headers={"Location": f"{self.place}/"})  # the token is out of the address
             answer.set_cookie(self._cookie, self._ticket, httponly=True, samesite="Strict", path=self.place)
             return answer
-        if token.matches(request.cookies.get(self._cookie, ""), self._ticket):
+        if servers_http.matches(request.cookies.get(self._cookie, ""), self._ticket):
             if request.path.endswith("/ws") and len(self._consoles) >= MOST_AT_ONCE:
                 return web.Response(status=503, text=f"{MOST_AT_ONCE} consoles are open: close one\n")
             return None

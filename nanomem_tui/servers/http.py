@@ -8,19 +8,139 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
+import secrets
 import signal
 import socket
+import stat
 from collections.abc import Generator
+from hmac import compare_digest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.server import one_line_log, token
-from nanomem_tui.server.half_open import HalfOpen
-from nanomem_tui.server.mcp import Served, server_of
-from nanomem_tui.server.port import HOST
+from nanomem_tui.core import atomic, errors
+from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
+from nanomem_tui.servers import mcp
+from nanomem_tui.servers.mcp import Served, server_of
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+# The word that a program on this machine gives to be let in over a port: from the environment, else from a file of
+# ours, 0600, made at the first start.
+
+VARIABLE = "NANOMEM_TOKEN"
+SHORTEST, LONGEST = 16, 1_000
+"""Characters of a token."""
+
+
+def token(file: Path) -> str:
+    """The token of this start: what `NANOMEM_TOKEN` holds, else what the file holds, which is made when it is missing.
+
+    Raises BadInput for one that cannot be used, Refused for a file that others may read, and what `from_os_error` does.
+    """
+    given = os.environ.get(VARIABLE)
+    if given:
+        return _checked(given.strip(), f"environment variable {VARIABLE}")
+    try:
+        return _read(file)
+    except FileNotFoundError:
+        atomic.make_folder(file.parent)
+        made = secrets.token_urlsafe(32)
+    try:
+        atomic.write_atomic(file, f"{made}\n".encode(), expected="", mode=0o600)
+    except Conflict:  # another server of ours made it in this moment
+        return _read(file)
+    return made
+
+
+def source(file: Path) -> str:
+    """Where the token of this start stands, for a person."""
+    return VARIABLE if os.environ.get(VARIABLE) else str(file)
+
+
+def matches(given: str, wanted: str) -> bool:
+    """Whether that is the token, in a time that tells nothing of it."""
+    return compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def _read(file: Path) -> str:
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(handle, "rb") as opened:
+            mode = os.fstat(handle).st_mode
+            data = opened.read(LONGEST + 2) if stat.S_ISREG(mode) else b""
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise from_os_error(error, f"reading {file.name}") from error
+    if mode & 0o077:
+        raise Refused("others on this machine may read the token", str(file), f"chmod 600 {file}, or remove it")
+    return _checked(data.decode("utf-8", "replace").strip(), str(file))
+
+
+def _checked(text: str, where: str) -> str:
+    fits = SHORTEST <= len(text) <= LONGEST and all("!" <= char <= "~" for char in text)
+    if not fits:
+        what = f"a token is {SHORTEST} to {LONGEST:,} characters of ASCII without blanks"
+        raise BadInput(what, where, "remove it, and a new one is made")
+    return text
+
+
+# -- A port of this machine, 127.0.0.1, and of no other ---------------------------------------------------------------
+
+HOST = "127.0.0.1"
+
+
+def listen(port: int, option: str) -> socket.socket:
+    """The port of this machine, taken; 0: any free one. Raises Refused in one line, which names the `option`, where it
+    is not to be had."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server may follow on one that just ended
+        listening.bind((HOST, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        why = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+        raise errors.Refused(f"port {port} of {HOST} {why}", option, "give another, or 0 for any free one") from error
+    return listening
+
+
+# -- Connections of which no whole request has come yet: few, and not for long ----------------------------------------
+
+SECONDS = 10.0
+"""How long the head of the first request may take."""
+MOST = 64
+"""Connections that wait at the same time."""
+
+
+class HalfOpen:
+    """The connections of one server that sent no whole request yet, oldest first."""
+
+    def __init__(self) -> None:
+        self._timers: dict[Any, asyncio.TimerHandle] = {}
+
+    def add(self, connection: Any) -> None:
+        """Wait for the request of a new connection."""
+        self._timers[connection] = asyncio.get_running_loop().call_later(SECONDS, self._let_go, connection)
+        while len(self._timers) > MOST:
+            self._let_go(next(iter(self._timers)))
+
+    def answered(self, connection: Any) -> None:
+        """Wait no longer: the request is there."""
+        timer = self._timers.pop(connection, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _let_go(self, connection: Any) -> None:
+        self.answered(connection)
+        if connection.transport is not None:
+            connection.transport.abort()
+
 
 PORT, PATH = 7333, "/mcp"
 MOST_BYTES = 1_000_000
@@ -48,7 +168,7 @@ async def _serve(given: Served, listening: socket.socket, word: str) -> None:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    one_line_log.log_in_lines()
+    mcp.log_in_lines()
     half_open = HalfOpen()
 
     class Connection(H11Protocol):
@@ -128,7 +248,7 @@ class Guarded:
         if scope["type"] != "http":
             return await self._inner(scope, receive, send)
         answer: ASGIApp = self._inner
-        if not token.matches(_given(scope), self._word):
+        if not matches(_given(scope), self._word):
             answer = _refusal(401, "a token is needed (Authorization: Bearer TOKEN)", {"WWW-Authenticate": "Bearer"})
         elif scope["method"] != "POST":
             answer = _refusal(405, "each request is answered on its own: POST", {"Allow": "POST"})

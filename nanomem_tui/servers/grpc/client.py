@@ -22,14 +22,15 @@ from typing import Any
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, MissingExtra, NotFound, Refused, extra_command
 from nanomem_tui.core.text import one_line
-from nanomem_tui.server import grpc_place, token
+from nanomem_tui.servers import http
+from nanomem_tui.servers.grpc import server
 
 try:
     import grpc
 
-    from nanomem_tui.server import grpc_errors, memory_pb2_grpc
-    from nanomem_tui.server import grpc_values as values
-    from nanomem_tui.server import memory_pb2 as pb
+    from nanomem_tui.servers.grpc import memory_pb2 as pb
+    from nanomem_tui.servers.grpc import memory_pb2_grpc, service
+    from nanomem_tui.servers.grpc import service as values
 except ImportError as error:
     what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
     raise MissingExtra(what, "MemoryClient", extra_command("grpc")) from error
@@ -75,9 +76,9 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
                 )
             self._metadata = (("authorization", f"Bearer {word}"),)
         else:
-            path = Path(socket).expanduser() if socket else grpc_place.usual(paths.locate(workspace, starting=True))
+            path = Path(socket).expanduser() if socket else server.usual(paths.locate(workspace, starting=True))
             self._where = str(path)
-            target = grpc_place.target(path.absolute())
+            target = server.target(path.absolute())
         options = [("grpc.enable_http_proxy", 0), ("grpc.max_reconnect_backoff_ms", 1_000)]
         self._channel = grpc.insecure_channel(target, options)
         self._stub = memory_pb2_grpc.MemoryServiceStub(self._channel)
@@ -99,7 +100,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
             answer, call = getattr(self._stub, rpc).with_call(message, timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             code, line = error.code().name, error.details() or ""
-            raise grpc_errors.from_status(code, line, error.trailing_metadata() or (), self._where) from error
+            raise service.from_status(code, line, error.trailing_metadata() or (), self._where) from error
         except ValueError as error:
             raise Refused("the client is closed", self._where, "make a new one") from error
         return answer, next((text for name, text in call.trailing_metadata() or () if name == "nanomem-id"), "")
@@ -376,7 +377,7 @@ def _compared(value: Any) -> str:
 
 def _token(workspace: str | Path | None) -> str:
     """The token of this machine's user for a workspace. Raises NotFound."""
-    file = paths.locate(workspace, starting=True).data / grpc_place.TOKEN
-    if not os.environ.get(token.VARIABLE) and not file.exists():
+    file = paths.locate(workspace, starting=True).data / server.TOKEN
+    if not os.environ.get(http.VARIABLE) and not file.exists():
         raise NotFound("there is no token yet", str(file), "start the service first: nanomem serve grpc --tcp PORT")
-    return token.token(file)
+    return http.token(file)
