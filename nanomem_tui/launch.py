@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from nanomem_tui.first_frame import rows_frame, words_frame
 
 if TYPE_CHECKING:
-    from nanomem_tui.opening import Opening
+    from nanomem_tui.app import Opening
 
 # Mouse, focus, paste and resize reports off, kitty keys off, wrap on, screen back, cursor shown, colours off.
 LEAVE = (
@@ -74,8 +74,8 @@ def _flush(stream: TextIO) -> None:
 
 def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> int:
     with terminal("loading") as ending:
+        from nanomem_tui.app import Opening
         from nanomem_tui.core import config, paths
-        from nanomem_tui.opening import Opening
         from nanomem_tui.store import processes
 
         found = paths.locate(workspace, config=config_file)
@@ -85,9 +85,9 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
 
 def _demonstrate(ascii_only: bool) -> int:
     with terminal("making a demonstration") as ending:
+        from nanomem_tui.app import Opening
         from nanomem_tui.core import config, paths
         from nanomem_tui.demo import demo_home
-        from nanomem_tui.opening import Opening
 
         with demo_home() as folder:
             found = paths.locate(folder)
@@ -102,7 +102,7 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
 
     from nanomem_tui import tour as tours
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.driver import console_driver
+    from nanomem_tui.terminal.driver import console_driver
 
     driver = console_driver(ending.state) if ending.state is not None else None
     app = NanomemApp(opening, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
@@ -237,9 +237,9 @@ def snapshot_screen(
     is not understood, NanomemError where the list could not be read, and the errors of opening a workspace.
     """
     from nanomem_tui import actions
+    from nanomem_tui.app import Opening
     from nanomem_tui.core import config, paths
     from nanomem_tui.core.errors import BadInput
-    from nanomem_tui.opening import Opening
 
     if screen not in actions.SCREENS:
         raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, actions_on
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on
 from nanomem_tui.keymap import conflicts, keys_markdown, remap
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import known, together
+from nanomem_tui import workspaces
 from nanomem_tui.core.paths import locate
-from nanomem_tui.known import Known
-from nanomem_tui.together import FoundTogether, Together, summary
 from nanomem_tui.workspace import Workspace, open_workspace
+from nanomem_tui.workspaces import FoundTogether, Known, Together, summary
 
 
 def made(folder: Path, name: str, *texts: str) -> Known:
@@ -70,7 +69,7 @@ def test_what_is_open_is_asked_as_it_is_now(tmp_path: Path) -> None:
 
 
 def test_more_than_can_be_held_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "MOST", 1)
+    monkeypatch.setattr(workspaces, "MOST", 1)
     both = [made(tmp_path, "one", "tea"), made(tmp_path, "two", "tea")]
     found = asked(Together(lambda: both), "tea")
     assert (found.total, dict(found.left_out)) == (1, {"two": "beyond the first 1"})
@@ -103,5 +102,5 @@ def test_names_differ_and_none_looks_like_a_path(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
     places = [made(tmp_path / town, "ana", "x").place for town in ("rome", "oslo")]
     third = made(tmp_path, "bob", "x").place
-    names = [one.name for one in known.known({**dict.fromkeys(places, ""), third: "a/b"}).workspaces]
+    names = [one.name for one in workspaces.known({**dict.fromkeys(places, ""), third: "a/b"}).workspaces]
     assert names == ["ana", "oslo-ana", "a-b"]

@@ -121,7 +121,7 @@ pictures = _known(_pictures)
 
 
 def _workspaces() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.known import known
+    from nanomem_tui.workspaces import known
 
     return [(one.name, str(one.place)) for one in known().workspaces if _PLAIN.fullmatch(one.name)]
 

@@ -87,9 +87,8 @@ def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
 
 
 def _everywhere(state: State, query: str, since: str, until: str, limit: int) -> int:
-    from nanomem_tui.known import known
     from nanomem_tui.memory.recall import times
-    from nanomem_tui.together import FoundTogether, Together
+    from nanomem_tui.workspaces import FoundTogether, Together, known
 
     asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}
     listed = known(asked_for)

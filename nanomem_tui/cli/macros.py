@@ -81,9 +81,9 @@ def run(state: State, name: str, rows: Sequence[str], yes: bool, dry_run: bool) 
       nanomem macro run tidy --yes
       nanomem macro run important --row ltm_1739443200123_1 --dry-run
     """
-    from nanomem_tui.rehearsal import Rehearsal
     from nanomem_tui.review.macros import plan, told
     from nanomem_tui.review.macros import run as do
+    from nanomem_tui.workspaces import Rehearsal
 
     with state.open() as ws:
         with closing(Rehearsal(ws.paths, ws.configuration)) as rehearsal:

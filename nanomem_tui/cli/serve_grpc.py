@@ -62,7 +62,9 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
       nanomem serve grpc --proto > memory.proto
     """
     if proto:
-        output.lines(Path(__file__).parents[1].joinpath("servers", "grpc", "memory.proto").read_text("utf-8").splitlines())
+        output.lines(
+            Path(__file__).parents[1].joinpath("servers", "grpc", "memory.proto").read_text("utf-8").splitlines()
+        )
         return
     import asyncio
 

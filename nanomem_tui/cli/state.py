@@ -60,7 +60,7 @@ class State:
         asked = self.workspace or os.environ.get("NANOMEM_WORKSPACE")
         if not asked or os.path.isabs(asked) or os.path.lexists(asked):
             return self.workspace
-        from nanomem_tui.known import path_of
+        from nanomem_tui.workspaces import path_of
 
         return path_of(asked)
 
@@ -89,7 +89,7 @@ class State:
 
             loaded = judged(loaded)
         if dry_run:
-            from nanomem_tui.rehearsal import Rehearsal
+            from nanomem_tui.workspaces import Rehearsal
 
             return Rehearsal(found, loaded)
         from nanomem_tui.workspace import Workspace

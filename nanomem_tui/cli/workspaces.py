@@ -12,8 +12,7 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:
-    from nanomem_tui.known import Known
-    from nanomem_tui.together import Summary
+    from nanomem_tui.workspaces import Known, Summary
 
 NONE = "No workspace is known yet: `nanomem workspaces add PATH`."
 
@@ -44,8 +43,7 @@ def list_workspaces(state: State, limit: int | None, offset: int) -> int:
       nanomem workspaces list
       nanomem workspaces list --json
     """
-    from nanomem_tui.known import known
-    from nanomem_tui.together import summary
+    from nanomem_tui.workspaces import known, summary
 
     listed = known()
     found = [summary(one) for one in page(listed.workspaces, limit, offset)]
@@ -91,9 +89,9 @@ def add(state: State, path: str, name: str, dry_run: bool) -> None:
     Example:
       nanomem workspaces add /srv/bots/ana/workspace --name ana
     """
-    from nanomem_tui import known
+    from nanomem_tui import workspaces as workspaces_module
 
-    made = known.add(path, name.strip(), dry_run=dry_run)
+    made = workspaces_module.add(path, name.strip(), dry_run=dry_run)
     called = f" as {made.name}" if made.name else ""
     back = "" if dry_run or not made.name else f"; `nanomem workspaces forget {made.name}` takes it out"
     body = {"id": made.name, "path": str(made.place), "home": _home(made)}
@@ -114,9 +112,9 @@ def forget(state: State, what: str, dry_run: bool) -> None:
     """
     import shlex
 
-    from nanomem_tui import known
+    from nanomem_tui import workspaces as workspaces_module
 
-    row = known.forget(what, dry_run=dry_run)
+    row = workspaces_module.forget(what, dry_run=dry_run)
     back = f"nanomem workspaces add {shlex.quote(str(row.place))} --name {shlex.quote(row.name)}"
     body = {"id": row.name, "path": str(row.place), "home": _home(row), "undo": back}
     verb = "Would take" if dry_run else "Took"

@@ -20,8 +20,8 @@ from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 
 if TYPE_CHECKING:
-    from nanomem_tui.rehearsal import Rehearsal
     from nanomem_tui.workspace import Workspace
+    from nanomem_tui.workspaces import Rehearsal
 
 CURSOR, SELECTION, SHOWN = "cursor", "selection", "shown"
 MOST_IDS = 200

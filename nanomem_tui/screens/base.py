@@ -32,8 +32,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from nanomem_tui.actions import BY_NAME
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import BY_NAME, Context
 from nanomem_tui.core.text import wrap
 from nanomem_tui.keymap import first_key
 from nanomem_tui.screens.list_screen import ListScreen

@@ -14,7 +14,7 @@ from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.switching import Switching
+    from nanomem_tui.app import Switching
 
 
 def keep_drafts(console: Switching) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
 
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dreams.edits import TITLES

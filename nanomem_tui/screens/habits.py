@@ -188,7 +188,7 @@ async def replay(screen: WorkspaceScreen[Any]) -> None:
 
 
 def _plan(ws: Workspace, macro: Macro, rows: Sequence[str]) -> macros.Plan:
-    from nanomem_tui.rehearsal import Rehearsal
+    from nanomem_tui.workspaces import Rehearsal
 
     with closing(Rehearsal(ws.paths, ws.configuration)) as rehearsal:
         return macros.plan(ws, rehearsal, macro, rows)

@@ -7,13 +7,13 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from nanomem_tui.app import FIRST_PAGE
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import edits, retention, superseded
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
-from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.screens.merged_detail import FIELDS, merged_blocks
 from nanomem_tui.screens.rows import RowsScreen, when

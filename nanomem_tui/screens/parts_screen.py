@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 from textual import on
 from textual.widget import Widget
 
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import Context
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.parts_view import PartsView
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import on
 from textual.app import ComposeResult
 
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import Context
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.recall.meaning import is_wanted
 from nanomem_tui.memory.recall.scoring import PROFILES

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.screens import tiers_form

@@ -14,8 +14,7 @@ from textual import on
 from textual.app import App
 from textual.screen import ModalScreen
 
-from nanomem_tui.actions import BY_NAME
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import BY_NAME, Context
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import one_line
 from nanomem_tui.keymap import keys_of
@@ -25,8 +24,7 @@ from nanomem_tui.screens.listing import View
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
-    from nanomem_tui.opening import Opening
+    from nanomem_tui.app import NanomemApp, Opening
     from nanomem_tui.screens.recording import Recorder
     from nanomem_tui.widgets.document import Block
     from nanomem_tui.workspace import Workspace

@@ -18,12 +18,10 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.known import Known, Listed, known
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.screens.jumping import jump, show_place
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.searching import SearchingDialog, Shown
-from nanomem_tui.together import FoundTogether, Hit, Opened, Summary, Together, summary
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Body, Document, Field
@@ -31,6 +29,7 @@ from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
 from nanomem_tui.widgets.toast import say
+from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Opened, Summary, Together, known, summary
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp

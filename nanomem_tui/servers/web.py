@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler, Middleware
     from textual_serve.server import Server
 
-DRIVER = "nanomem_tui.tab_driver:TabDriver"
+DRIVER = "nanomem_tui.terminal.driver:TabDriver"
 COLUMNS, ROWS = 1_000, 500
 """The largest size of a tab; a larger one is shown as this."""
 MOST_BYTES = 4_000_000

@@ -13,8 +13,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.actions import SCREENS, actions_on
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import SCREENS, Context, actions_on
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.keymap import key_text, keys_of
 from nanomem_tui.widgets.bindings import moved_keys

@@ -15,10 +15,10 @@ from nanomem_tui.actions import (
     SCREENS,
     SLASH,
     Action,
+    Context,
     Group,
     actions_on,
 )
-from nanomem_tui.conditions import Context
 from nanomem_tui.keymap import Moved, key_text, keys_of, keys_text, way_to
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.widgets.bindings import moved_keys

@@ -17,7 +17,7 @@ import click
 import pexpect
 import pytest
 
-from nanomem_tui import __version__, actions, demo_content
+from nanomem_tui import __version__, actions, demo
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
 from nanomem_tui.cli.png import monospaced
@@ -429,7 +429,7 @@ def test_a_screen_of_the_demonstration_leaves_nothing_behind(
     before = sorted(path for path in ramfirst.parent.rglob("*"))
     result = run("--demo", "--snapshot", "items", "--size", "100x30")
     assert (result.code, result.err) == (0, "")
-    assert demo_content.ITEMS[0][1][:20] in result.out or demo_content.ITEMS[-1][1][:20] in result.out
+    assert demo.ITEMS[0][1][:20] in result.out or demo.ITEMS[-1][1][:20] in result.out
     assert list((tmp_path / "tmp").iterdir()) == []
     assert sorted(path for path in ramfirst.parent.rglob("*")) == before
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
-from nanomem_tui.rehearsal import Rehearsal
 from nanomem_tui.review import macros
 from nanomem_tui.review.macros import Plan, recorded, run
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.workspace import Workspace, open_workspace
+from nanomem_tui.workspaces import Rehearsal
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
 from tests.store.homes import make_home

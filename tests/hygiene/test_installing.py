@@ -41,7 +41,7 @@ def test_every_hint_is_composed_in_one_place() -> None:
         f"{name(path)}: {line.strip()}"
         for path in modules("nanomem_tui", "benchmarks")
         for line in path.read_text("utf-8").splitlines()
-        if name(path) not in {COMPOSED, "nanomem_tui/demo_content.py"} and (_INSTALL.search(line) or f"{NAME}[" in line)
+        if name(path) not in {COMPOSED, "nanomem_tui/demo.py"} and (_INSTALL.search(line) or f"{NAME}[" in line)
     ]
     assert loose == []
 

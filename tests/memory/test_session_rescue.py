@@ -13,11 +13,10 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
-from nanomem_tui.layers import layer_of
 from nanomem_tui.memory.sessions import repair
 from nanomem_tui.memory.sessions.files import checkpoint_name
 from nanomem_tui.store.files.presence import Presence
-from nanomem_tui.workspace import Workspace
+from nanomem_tui.workspace import Workspace, layer_of
 
 
 def said(number: int) -> bytes:

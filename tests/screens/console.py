@@ -13,9 +13,8 @@ import pytest
 from textual.pilot import Pilot
 
 from nanomem_tui import app as app_module
-from nanomem_tui.app import NanomemApp
+from nanomem_tui.app import NanomemApp, Opening
 from nanomem_tui.core import config, paths
-from nanomem_tui.opening import Opening
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets import notices, toast
 

@@ -12,7 +12,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import CorruptDatabase
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.widgets.bars import ActionFooter, TitleBar

@@ -12,7 +12,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from nanomem_tui import open_workspace
-from nanomem_tui.driver import Pasted
+from nanomem_tui.terminal.driver import Pasted
 from tests.screens.test_launch import start
 
 BEGIN, END = "\x1b[200~", "\x1b[201~"

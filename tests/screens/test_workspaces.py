@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.screen import ModalScreen
 
-from nanomem_tui import known, switching
+from nanomem_tui import app, workspaces
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import DiskFull
@@ -39,7 +39,7 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
         with open_workspace(workspace) as ws:
             for text in texts:
                 ws.items.add(text)
-        known.add(str(workspace), name)
+        workspaces.add(str(workspace), name)
         made.append(workspace)
     return made[0], made[1]
 
@@ -201,7 +201,7 @@ async def test_keys_typed_meanwhile_go_to_the_other_workspace(two: tuple[Path, P
 
 async def test_alone_no_name_is_said(tmp_path: Path, two: tuple[Path, Path]) -> None:
     for name in ("boats", "家猫"):
-        known.forget(name)
+        workspaces.forget(name)
     async with console(two[0], "items") as on:
         assert "in boats" not in on.text
         await on.press("ctrl+o")
@@ -219,8 +219,8 @@ async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Pa
         await over(on, "家猫")
     assert file.stat().st_mode & 0o777 == 0o600
     for name in ("boats", "家猫"):
-        known.forget(name)
-    assert [one.place for one in known.known().workspaces] == []
+        workspaces.forget(name)
+    assert [one.place for one in workspaces.known().workspaces] == []
 
 
 @pytest.mark.slow
@@ -229,7 +229,7 @@ async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> N
         await over(on, "家猫")
         left = weakref.ref(on.app.ws)
         await over(on, "boats")
-        await on.until(lambda: switching.let_go_of_garbage() or left() is None, "nothing holds it any more")
+        await on.until(lambda: app.let_go_of_garbage() or left() is None, "nothing holds it any more")
 
 
 async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path, Path]) -> None:
@@ -274,8 +274,8 @@ async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs = threading.Event()
-    monkeypatch.setattr(switching, "PATIENCE", 0.2)
-    monkeypatch.setattr(switching, "_located", lambda *_: hangs.wait(60))
+    monkeypatch.setattr(app, "PATIENCE", 0.2)
+    monkeypatch.setattr(app, "_located", lambda *_: hangs.wait(60))
     async with console(two[0], "items") as on:
         await on.press("ctrl+o", "ctrl+o")
         await on.shows("家猫 does not answer")
@@ -294,8 +294,8 @@ async def test_no_screen_shows_a_word_of_the_workspace_before(two: tuple[Path, P
         ws.habits.set_bookmark(Bookmark("items", ws.items.all()[0].id, "zebra"))
         ws.habits.save_filter(NamedFilter("zebra", "items", "zebra"))
         ws.engine.begin_turn(TurnInput("cli:x", "cli", "x", text="do you know the zebra"))
-    known.add(str(demo), "demo")
-    here = known.known().named("demo")
+    workspaces.add(str(demo), "demo")
+    here = workspaces.known().named("demo")
     assert here is not None
     async with console(two[0], "items", (200, 60)) as on:
         for name in SCREENS:

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nanomem_tui.app import Opening
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.known import Known, Listed
-from nanomem_tui.opening import Opening
 from nanomem_tui.review.find import Place
 from nanomem_tui.screens import workspaces
-from nanomem_tui.together import FoundTogether, Hit, Summary, Together
+from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Summary, Together
 from tests.snapshots.test_looks import InText, in_text, look
 from tests.snapshots.test_screens import Pictured
 from tests.snapshots.waiting import steady

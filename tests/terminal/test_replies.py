@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual._xterm_parser import XTermParser
 
-from nanomem_tui.terminal.replies import Replies
+from nanomem_tui.terminal.driver import Replies
 
 ANSWERS = [
     "\x1b[?64;1;2;6;21c",

@@ -12,11 +12,20 @@ from textual._compositor import LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from nanomem_tui.terminal.cells import Piece, agreed, cells_of, pieces_of, without_controls
-from nanomem_tui.terminal.display import wants_thin
-from nanomem_tui.terminal.pen import PLAIN, Pen, changed, pen_of
-from nanomem_tui.terminal.shadow import Shadow
-from nanomem_tui.terminal.writing import whole
+from nanomem_tui.terminal.frames import (
+    PLAIN,
+    Pen,
+    Piece,
+    Shadow,
+    agreed,
+    cells_of,
+    changed,
+    pen_of,
+    pieces_of,
+    wants_thin,
+    whole,
+    without_controls,
+)
 from tests.snapshots.hostile import ATTACKS, everything
 from tests.terminal.emulator import Emulator
 

@@ -12,9 +12,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.screen import Screen
 
 from nanomem_tui.app import NanomemApp
-from nanomem_tui.terminal.cells import pieces_of
-from nanomem_tui.terminal.shadow import Shadow
-from nanomem_tui.terminal.writing import whole
+from nanomem_tui.terminal.frames import Shadow, pieces_of, whole
 from tests.terminal.emulator import Emulator
 
 TRUE = ColorSystem.TRUECOLOR

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from textual.app import App, ComposeResult
 
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import Context
 from nanomem_tui.widgets.bars import ActionFooter, LineBar, Status, StatusBar, TitleBar
 
 STATUS = Status("~/agent/workspace", "agent idle", "3 to checkpoint", "14:32:10", 4.2, 2)

@@ -10,8 +10,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.screen import ModalScreen
 
-from nanomem_tui.actions import ACTIONS, SCREENS, actions_on
-from nanomem_tui.conditions import Context
+from nanomem_tui.actions import ACTIONS, SCREENS, Context, actions_on
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.widgets.bars import LineBar

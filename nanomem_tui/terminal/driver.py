@@ -5,10 +5,12 @@ Owns the reading of keys and the taking and giving back of the terminal. It must
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
 import selectors
+import signal
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
@@ -16,13 +18,65 @@ from typing import TYPE_CHECKING, Any
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.drivers.web_driver import WebDriver
 
-from nanomem_tui.terminal.replies import Replies
 from nanomem_tui.widgets.real_cursor import SHOW
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.message import Message
+
+
+# What a terminal answers to a question, told from keys: an answer that comes late, or to another program, must not be
+# typed into a screen where `d` deletes.
+
+LATE = 2.0
+"""Seconds within which the rest of an answer comes; what comes later was typed."""
+QUICK = 0.15
+"""Seconds behind an escape alone within which no person types the next key."""
+
+_REPLY = re.compile(
+    r"\x1b\[[?>=][0-9;:]*(?:[a-zA-Z]|[ !\"'#%&*][a-zA-Z]|\$[a-xzA-Z])|"  # what it is and can do; no key begins so
+    r"\x1b\]\d[^\x07\x1b]*(?:\x07|\x1b\\)|"  # its colours, its title, what it has copied
+    r"\x1b(?:P[0-9!>$|+=]|_[A-Z])[^\x07\x1b]*(?:\x07|\x1b\\)"  # its name and settings; pictures
+)
+_BEGUN = re.compile(
+    r"\x1b(?:\[(?:[?>=][0-9;:]*[ !\"'#%&*$]?)?|\](?:\d[^\x07\x1b]*\x1b?)?|"
+    r"[P_](?:[0-9!>$|+=A-Z][^\x07\x1b]*\x1b?)?)\Z"
+)
+"""The beginning of one at the end of what came so far."""
+
+
+class Replies:
+    """What came from a terminal, without its answers. `without` is given every piece with the time it came at."""
+
+    def __init__(self) -> None:
+        self._begun, self._since = "", -LATE
+        self._given = False  # whether its escape was passed on, as a key that it may be
+
+    def without(self, data: str, at: float) -> str:
+        """What of a piece was typed, or is Textual's. The beginning of an answer waits for its rest."""
+        if not self._goes_on(data, at):
+            self._begun, self._given = "", False
+        whole = self._begun + data
+        kept = _REPLY.sub("", whole)
+        lead = int(self._given and _REPLY.match(whole) is None)  # the escape that was passed on
+        begun = _BEGUN.search(kept)
+        if begun is not None:
+            if begun.start() or not self._begun:
+                self._since = at
+            kept, self._begun, self._given = kept[: begun.start()], begun[0], bool(lead) and not begun.start()
+        elif kept.endswith("\x1b") and len(kept) > lead:
+            self._begun, self._given, self._since = "\x1b", True, at
+        else:
+            self._begun, self._given = "", False
+        return kept[lead:]
+
+    def _goes_on(self, data: str, at: float) -> bool:
+        """Whether a piece may be the rest of what was begun: a person may press escape, and then another key."""
+        is_typed = self._begun == "\x1b" and len(data) < 3
+        return at - self._since < (QUICK if is_typed else LATE)
+
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 PART_SECONDS = 0.005  # how often to look whether a lone ESC was the key, while one may be waiting
@@ -191,3 +245,33 @@ class ConsoleDriver(LinuxDriver):
                 for event in parser.tick():
                     self.process_message(event)
                 looks = max(looks - 1, 0)
+
+
+# The driver of a console in a tab of a browser: Textual's own, which also ends when the tab or its server is gone.
+
+
+class TabDriver(WebDriver):
+    """Leaves in order when its server says so, or is there no more."""
+
+    def start_application_mode(self) -> None:
+        """Begin, and know the loop that ends it."""
+        self._loop = asyncio.get_running_loop()
+        super().start_application_mode()
+
+    def run_input_thread(self) -> None:
+        """Hand on what is typed, until there is no more: the server closed it, or was killed."""
+        super().run_input_thread()
+        self._hang_up()
+
+    def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
+        """Do what the server asks for."""
+        if packet_type == "quit":
+            self._hang_up()
+        else:
+            super().on_meta(packet_type, payload)
+
+    def _hang_up(self) -> None:
+        app: Any = self._app
+        if not self.exit_event.is_set():
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(app.asked_to_end, signal.SIGHUP)
