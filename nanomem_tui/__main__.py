@@ -35,18 +35,18 @@ def main() -> int:
             from nanomem_tui.cli.main import run
 
             return run(args)
-        from nanomem_tui.cli.console import open_console
+        from nanomem_tui.cli.quick import open_console
 
         workspace, demo, ascii_only = wanted
         config = None
         if workspace is not None or "NANOMEM_WORKSPACE" in os.environ or "NANOMEM_AGENT_CONFIG" in os.environ:
-            from nanomem_tui.cli.state import State
+            from nanomem_tui.cli.options import State
 
             state = State(workspace)
             workspace, config = state.named(), state.agent_config
         return open_console(workspace, demo=demo, ascii_only=ascii_only, config=config)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
-        from nanomem_tui.cli.failures import report
+        from nanomem_tui.cli.output import report
 
         return report(error)
 

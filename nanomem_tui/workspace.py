@@ -176,7 +176,6 @@ def layer_of(ws: Workspace, name: str) -> Layer:
     if name == "session":
         from nanomem_tui.agents.layout import named_folders
         from nanomem_tui.memory.sessions.layer import SessionLayer
-        from nanomem_tui.memory.turns.injections import own_sessions_folder
 
         ours = own_sessions_folder(ws.paths, ws.id)
         return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent, ours)
@@ -492,7 +491,6 @@ class Parts(CurationParts):
     def read_to(self) -> ReadTo | None:
         """Up to which entry the last Dream of ours read; None where no operation says so."""
         from nanomem_tui.agents.archive import ReadTo
-        from nanomem_tui.core.paths import DREAM_CURSOR
 
         for entry in self.store.journal.log(100, key=DREAM_CURSOR):
             if entry.operation.kind in ("dream.run", "dream.pass") and not entry.undone:

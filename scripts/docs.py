@@ -11,7 +11,7 @@ from pathlib import Path
 from report import page
 
 from nanomem_tui import keymap
-from nanomem_tui.cli.manual import manual
+from nanomem_tui.cli.commands.config import manual
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

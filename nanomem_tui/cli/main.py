@@ -13,59 +13,58 @@ import click
 from click.core import ParameterSource
 
 from nanomem_tui import __version__
-from nanomem_tui.cli import failures, output
-from nanomem_tui.cli.console import open_console
-from nanomem_tui.cli.shared import Count, Group, Words, completing, pass_state, usage_line
-from nanomem_tui.cli.state import State
+from nanomem_tui.cli import output
+from nanomem_tui.cli.options import Count, Group, State, Words, completing, pass_state, usage_line
+from nanomem_tui.cli.quick import open_console
 from nanomem_tui.core import errors
 
 _COMMANDS = {
-    "memory": "nanomem_tui.cli.memory:memory",
-    "session": "nanomem_tui.cli.sessions:session",
-    "recall": "nanomem_tui.cli.recall:recall",
-    "facts": "nanomem_tui.cli.facts:facts",
-    "turn": "nanomem_tui.cli.turn:turn",
-    "wal": "nanomem_tui.cli.wal:wal",
-    "history": "nanomem_tui.cli.history:history",
-    "consolidate": "nanomem_tui.cli.consolidate:consolidate",
-    "dream": "nanomem_tui.cli.dream:dream",
-    "crystallize": "nanomem_tui.cli.crystallize:crystallize",
-    "files": "nanomem_tui.cli.files:files",
-    "blame": "nanomem_tui.cli.blame:blame",
-    "journal": "nanomem_tui.cli.journal:journal",
-    "reflections": "nanomem_tui.cli.reflections:reflections",
-    "usage": "nanomem_tui.cli.usage:usage",
-    "record": "nanomem_tui.cli.records:record",
-    "context": "nanomem_tui.cli.context:context",
-    "knowledge": "nanomem_tui.cli.knowledge:knowledge",
-    "inbox": "nanomem_tui.cli.inbox:inbox",
-    "conflicts": "nanomem_tui.cli.conflicts:conflicts",
-    "duplicates": "nanomem_tui.cli.duplicates:duplicates",
-    "find": "nanomem_tui.cli.find:find",
-    "workspaces": "nanomem_tui.cli.workspaces:workspaces",
-    "bookmarks": "nanomem_tui.cli.habits:bookmarks",
-    "filters": "nanomem_tui.cli.habits:filters",
-    "macro": "nanomem_tui.cli.macros:macro",
-    "triage": "nanomem_tui.cli.triage:triage",
-    "scopes": "nanomem_tui.cli.scopes:scopes",
-    "moments": "nanomem_tui.cli.moments:moments",
-    "event": "nanomem_tui.cli.events:event",
-    "metric": "nanomem_tui.cli.events:metric",
-    "pictures": "nanomem_tui.cli.pictures:pictures",
-    "log": "nanomem_tui.cli.ledger:log",
-    "undo": "nanomem_tui.cli.ledger:undo",
-    "redo": "nanomem_tui.cli.ledger:redo",
-    "lifecycle": "nanomem_tui.cli.lifecycle:lifecycle",
-    "backup": "nanomem_tui.cli.backup:backup",
-    "migrate-store": "nanomem_tui.cli.migrate:migrate_store",
-    "members": "nanomem_tui.cli.members:members",
-    "doctor": "nanomem_tui.cli.doctor:doctor",
-    "scrub": "nanomem_tui.cli.purge:scrub",
-    "forget": "nanomem_tui.cli.purge:forget",
-    "config": "nanomem_tui.cli.config:config",
-    "attach": "nanomem_tui.cli.attach:attach",
-    "serve": "nanomem_tui.cli.serve:serve",
-    "completion": "nanomem_tui.cli.completion:completion",
+    "memory": "nanomem_tui.cli.commands.memory:memory",
+    "session": "nanomem_tui.cli.commands.sessions:session",
+    "recall": "nanomem_tui.cli.commands.recall:recall",
+    "facts": "nanomem_tui.cli.commands.facts:facts",
+    "turn": "nanomem_tui.cli.commands.turns:turn",
+    "wal": "nanomem_tui.cli.commands.history:wal",
+    "history": "nanomem_tui.cli.commands.history:history",
+    "consolidate": "nanomem_tui.cli.commands.sessions:consolidate",
+    "dream": "nanomem_tui.cli.commands.dream:dream",
+    "crystallize": "nanomem_tui.cli.commands.crystallize:crystallize",
+    "files": "nanomem_tui.cli.commands.files:files",
+    "blame": "nanomem_tui.cli.commands.dream_history:blame",
+    "journal": "nanomem_tui.cli.commands.journal:journal",
+    "reflections": "nanomem_tui.cli.commands.journal:reflections",
+    "usage": "nanomem_tui.cli.commands.usage:usage",
+    "record": "nanomem_tui.cli.commands.records:record",
+    "context": "nanomem_tui.cli.commands.work:context",
+    "knowledge": "nanomem_tui.cli.commands.knowledge:knowledge",
+    "inbox": "nanomem_tui.cli.commands.inbox:inbox",
+    "conflicts": "nanomem_tui.cli.commands.duplicates:conflicts",
+    "duplicates": "nanomem_tui.cli.commands.duplicates:duplicates",
+    "find": "nanomem_tui.cli.commands.files:find",
+    "workspaces": "nanomem_tui.cli.commands.config:workspaces",
+    "bookmarks": "nanomem_tui.cli.commands.habits:bookmarks",
+    "filters": "nanomem_tui.cli.commands.habits:filters",
+    "macro": "nanomem_tui.cli.commands.habits:macro",
+    "triage": "nanomem_tui.cli.commands.triage:triage",
+    "scopes": "nanomem_tui.cli.commands.scopes:scopes",
+    "moments": "nanomem_tui.cli.commands.log:moments",
+    "event": "nanomem_tui.cli.commands.work:event",
+    "metric": "nanomem_tui.cli.commands.work:metric",
+    "pictures": "nanomem_tui.cli.commands.usage:pictures",
+    "log": "nanomem_tui.cli.commands.log:log",
+    "undo": "nanomem_tui.cli.commands.log:undo",
+    "redo": "nanomem_tui.cli.commands.log:redo",
+    "lifecycle": "nanomem_tui.cli.commands.work:lifecycle",
+    "backup": "nanomem_tui.cli.commands.backup:backup",
+    "migrate-store": "nanomem_tui.cli.commands.backup:migrate_store",
+    "members": "nanomem_tui.cli.commands.backup:members",
+    "doctor": "nanomem_tui.cli.commands.config:doctor",
+    "scrub": "nanomem_tui.cli.commands.purge:scrub",
+    "forget": "nanomem_tui.cli.commands.purge:forget",
+    "config": "nanomem_tui.cli.commands.config:config",
+    "attach": "nanomem_tui.cli.commands.turns:attach",
+    "serve": "nanomem_tui.cli.commands.serve:serve",
+    "completion": "nanomem_tui.cli.commands.config:completion",
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run", "review")
 _SNAPSHOT_OPTIONS = ("svg", "png", "size", "query", "rows")
@@ -143,7 +142,7 @@ def root(
         _refuse(ctx, _SNAPSHOT_OPTIONS, "goes with --snapshot")
     if run_dream:
         _refuse(ctx, [*_CONSOLE_OPTIONS, "snapshot"], "does not go with --run-dream")
-        from nanomem_tui.cli.dream import dream_once
+        from nanomem_tui.cli.commands.dream import dream_once
 
         return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
     if demo and (state.workspace or state.config):
@@ -160,12 +159,12 @@ def run(args: Sequence[str]) -> int:
     try:
         code = root.main(args=list(args), prog_name="nanomem", standalone_mode=False, obj=State())
     except click.exceptions.Abort:
-        return failures.INTERRUPTED
+        return output.INTERRUPTED
     except click.ClickException as error:
-        output.error(usage_line(error))
+        output.error_line(usage_line(error))
         return 2
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
-        return failures.report(error)
+        return output.report(error)
     return code if isinstance(code, int) else 0
 
 

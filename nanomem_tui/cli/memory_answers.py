@@ -5,17 +5,83 @@ Must not import click: with plain arguments these commands do without it (see `q
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.cli import elsewhere, output, values, words
-from nanomem_tui.cli.state import State, page
+from nanomem_tui.cli import output, values
+from nanomem_tui.cli.options import State, page
 from nanomem_tui.core.errors import BadInput, NanomemError
+from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span, TimeAsked
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.values import Hit, Item, Row
     from nanomem_tui.workspace import Workspace
+
+
+# Where else to look when the items have nothing: an agent that keeps its memory in files, and which of them say it.
+
+SHORTEST = 3  # characters of a word that is looked for
+_WHERE = "this agent keeps its memory in files (SOUL.md, USER.md, memory/MEMORY.md, history, sessions)"
+_WAYS = "`nanomem recall --in all`, `nanomem session search`, `nanomem history search`, `nanomem memory backfill`"
+
+
+def elsewhere_note(ws: Workspace, words: str = "", audience: Audience | None = None, *, ours_only: bool = False) -> str:
+    """One line on where else to look: at another audience, in a database to import, in an agent's files; "" where
+    nowhere. Counts the lines with `words`. `ours_only`: what the other systems' rows say was not looked at."""
+    if audience is not None and audience.channel and audience.chat_id is None and audience.sender_id is None:
+        return "Note: a channel alone sees what is global; give --chat-id or --sender-id too, or leave --channel out."
+    if told := renamed_memory(ws) or _to_import(ws, with_rows=ours_only):
+        return told
+    if not ws.layout.has_history_jsonl:
+        return ""
+    counts = {name: _lines(ws, name, words) for name in ws.documents.names()}
+    found = [f"{name} ({counted(lines, 'line')})" for name, lines in counts.items() if lines]
+    here = f"; your words are in {', '.join(found)}" if found else ""
+    return f"Note: {_WHERE}{here}: see {_WAYS}."
+
+
+def renamed_memory(ws: Workspace) -> str:
+    """That the agent's home has a memory that nothing shows; "" where it has none, or this workspace has one."""
+    from nanomem_tui.store import place
+
+    return next((f"Note: {one.text()}" for one in place.renamed(ws.paths)), "")
+
+
+def _to_import(ws: Workspace, *, with_rows: bool) -> str:
+    """The databases of other systems whose rows are not ours yet, and the command that imports them; "" for none.
+    `with_rows`: those too whose rows are listed and searched beside ours."""
+    from nanomem_tui.memory.transfer.detect import candidates
+
+    rows = len(ws.items.foreign()) if with_rows else 0
+    empty = not ws.items.count()["total"]  # else what is in a database of facts may have come with an import
+    wanted = {"scoped-db", "facts-db"} if rows else set[str]()
+    wanted |= {"facts-db", "chroma"} if empty else set()
+    found = [one for one in candidates(ws.paths, ws.settings) if one.format in wanted]
+    if not found:
+        return ""
+    what = f"{counted(rows, 'row')} of" if rows else "what is in"
+    ways = ", ".join(f"`nanomem memory import {shlex.quote(str(one.path))}`" for one in found)
+    return f"Note: {what} {found[0].path.name} must be imported before recall gives it: {ways}."
+
+
+def say(state: State, line: str) -> None:
+    """Print the note on stderr, for a person."""
+    if line and not state.json:
+        output.notes([line])
+
+
+def _lines(ws: Workspace, name: str, words: str) -> int:
+    """How many lines of a document hold one of `words`."""
+    wanted = [word for word in words.casefold().split() if len(word) >= SHORTEST]
+    try:
+        text = (ws.documents.read(name) or "").casefold() if wanted else ""
+    except NanomemError:
+        return 0
+    return sum(any(word in line for word in wanted) for line in text.splitlines())
+
 
 COUNTED_HITS = 200  # hits that are counted for "20 of 57"
 COUNTED = ("items", "lessons")
@@ -79,7 +145,7 @@ def _turns_line(counters: dict[str, int]) -> str:
     kept_back = counters["memory_capture_dropped_safety"]
     weak = counters["memory_capture_dropped_low_conf"]
     return (
-        f"{counters['turns_ended']} of {words.counted(counters['turns_begun'], 'turn')} ended; recalled in "
+        f"{counters['turns_ended']} of {output.counted(counters['turns_begun'], 'turn')} ended; recalled in "
         f"{counters['memory_recall_hit']} of {asked}; {saved} saved, {known} known, {weak} weak, {kept_back} kept back"
     )
 
@@ -88,7 +154,7 @@ def _records_line(tiers: dict[str, Any]) -> str:
     if not (tiers.get("bytes") or tiers.get("working") or tiers.get("longterm")):
         return ""
     about = "" if tiers["exact"] else "up to "
-    size = f" ({words.size(tiers['bytes'])})" if tiers["bytes"] else ""
+    size = f" ({output.size(tiers['bytes'])})" if tiers["bytes"] else ""
     return f"{about}{tiers['working']:,} in working memory, {tiers['longterm']:,} long-term{size}"
 
 
@@ -97,11 +163,11 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         value = (found.get(part) or {}).get(name)
         if value is None:
             return f"? {many or one + 's'}" if one else "?"
-        return words.counted(value, one, many) if one else f"{value:,}"
+        return output.counted(value, one, many) if one else f"{value:,}"
 
     items, lessons, agent, store = (found.get(part) or {} for part in ("items", "lessons", "agent", "store"))
     who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
-    last = words.when((found.get("checkpoint") or {}).get("last_at"))
+    last = output.when((found.get("checkpoint") or {}).get("last_at"))
     index = ", search index old: `nanomem memory reindex`" if (store or {}).get("index") == "old" else ""
     engine = f"PostgreSQL {store['server']}" if store and store["server"] else f"SQLite {(store or {}).get('sqlite')}"
     database = f"{store['database'] or 'none yet'} ({engine}{index})" if store else "cannot be read"
@@ -114,19 +180,19 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("Workspace", str(found["workspace"])),
             ("Agent", f"{found['release'] or 'unknown release'}, {who}"),
             ("Items", f"{count('items', 'total')} ({count('items', 'enabled')} enabled)"),
-            ("  by kind", words.tally(items.get("by_kind") or {})),
-            ("  by scope", words.tally(items.get("by_scope") or {})),
-            ("  by source", words.tally(items.get("by_source") or {})),
+            ("  by kind", output.tally(items.get("by_kind") or {})),
+            ("  by scope", output.tally(items.get("by_scope") or {})),
+            ("  by source", output.tally(items.get("by_source") or {})),
             ("  foreign", str(items.get("foreign") or "")),
             ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled{_strong(lessons)})"),
-            ("  by scope ", words.tally(lessons.get("by_scope") or {})),
+            ("  by scope ", output.tally(lessons.get("by_scope") or {})),
             ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
             ("History", f"{count('history', 'entries', 'entry', 'entries')}, {unread}"),
             ("Dream", f"{count('dream', 'runs', 'Dream')}, cursor {cursor}"),
             ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
             ("Turns", _turns_line(found["counters"] or {})),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),
-            ("Journal", words.counted(found["journal"], "entry", "entries") if found["journal"] else ""),
+            ("Journal", output.counted(found["journal"], "entry", "entries") if found["journal"] else ""),
             ("Reflections", str(found["reflections"] or "")),
             ("Tokens", _usage_line(found["usage"] or {})),
             ("Vectors", _vectors_line(found["vectors"] or {}, items.get("enabled"))),
@@ -143,13 +209,13 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             lines.append(f"Foreign Chroma folder, read only: {foreign['path']} ({why})")
             continue
         more = [f"{number:,} of {name}" for name, number in foreign.get("others", {}).items()]
-        rows = ", ".join([words.counted(foreign["active"], "active row"), *more])
+        rows = ", ".join([output.counted(foreign["active"], "active row"), *more])
         lines.append(f"Foreign database, read only: {foreign['path']} ({rows})")
     if found["inbox"]:
         lines.append(f"{found['inbox']:,} wait{'s' * (found['inbox'] == 1)} in the inbox: nanomem inbox list")
     problems = found["problems"]
     if problems:
-        lines.append(f"{words.counted(len(problems), 'problem')}:")
+        lines.append(f"{output.counted(len(problems), 'problem')}:")
         lines.extend(f"  {problem_line(entry)}" for entry in problems[:NAMED])
         if len(problems) > NAMED:
             lines.append(f"  and {len(problems) - NAMED:,} more: nanomem doctor")
@@ -166,7 +232,7 @@ def _usage_line(usage: dict[str, Any]) -> str:
     """The tokens that models used; nothing where none did."""
     if not usage.get("requests"):
         return ""
-    tokens, requests = usage["total_tokens"], words.counted(usage["requests"], "request")
+    tokens, requests = usage["total_tokens"], output.counted(usage["requests"], "request")
     whose = ", ".join(f"{origin} {number:,}" for origin, number in usage["by_origin"].items())
     return f"{tokens:,} in {requests} ({whose})"
 
@@ -179,18 +245,18 @@ def _vectors_line(vectors: dict[str, Any], items: int | None) -> str:
     shown = ", ".join(f"{number:,} of {model}" for model, number in held.items())
     index = f", searched in {vectors['index']}" if vectors["index"] != "rows" else ""
     off = "" if vectors["enabled"] else ", switched off (embedding_enabled)"
-    missing = f", {words.counted(items, 'item')} in all" if items and max(held.values()) < items else ""
+    missing = f", {output.counted(items, 'item')} in all" if items and max(held.values()) < items else ""
     return f"{shown}{missing}{index}{off}"
 
 
 def _backfill_line(state: dict[str, Any]) -> str:
     """What became of the Markdown from before there was a store; nothing where there is none."""
     if state.get("done"):
-        when = f" {words.when(state['at'])}" if state.get("at") else ""
-        brought = f"{words.counted(state['items'], 'item')}{', taken back' * state['undone']}"
+        when = f" {output.when(state['at'])}" if state.get("at") else ""
+        brought = f"{output.counted(state['items'], 'item')}{', taken back' * state['undone']}"
         return f"done{when}, {brought if state['items'] else 'nothing to take in'}"
     files = state.get("files")
-    return f"not yet, of {words.counted(files, 'Markdown file')}: nanomem memory backfill" if files else ""
+    return f"not yet, of {output.counted(files, 'Markdown file')}: nanomem memory backfill" if files else ""
 
 
 def problem_line(entry: dict[str, Any]) -> str:
@@ -220,7 +286,7 @@ def list_items(
         found = [*ws.items.all(), *ws.items.foreign()]
         if query:
             found = _filtered(ws, found, query)
-        note = "" if found or state.json else elsewhere.note(ws)
+        note = "" if found or state.json else elsewhere_note(ws)
     if scope is not None and not (scope in SCOPES or ":" in scope or any(row.scope_key == scope for row in found)):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPES)}, or a whole scope key")
     rows = [
@@ -235,7 +301,7 @@ def list_items(
     rows.sort(key=SORTS[sort], reverse=True)
     shown = page(rows, limit, offset)
     state.show([values.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")])
-    elsewhere.say(state, note)
+    say(state, note)
 
 
 def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
@@ -246,12 +312,12 @@ def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
 
 
 def _total(shown: int, total: int, one: str) -> str:
-    return words.counted(total, one) if shown == total else f"{shown} of {words.counted(total, one)}"
+    return output.counted(total, one) if shown == total else f"{shown} of {output.counted(total, one)}"
 
 
 def item_lines(rows: Sequence[Item]) -> list[str]:
     """The items as a table; their kind and their scope only where these differ."""
-    from nanomem_tui.cli.tables import Column, table
+    from nanomem_tui.cli.output import Column, table
 
     columns = [
         Column("ID"),
@@ -275,7 +341,7 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
             row.source,
             str(row.hits),
             row.session_key or "",
-            words.when(row.updated_at),
+            output.when(row.updated_at),
         )
         for row in rows
     ]
@@ -335,7 +401,7 @@ def search(
         )
         every, time = found.hits, found.time
         hits = every[offset : offset + limit]
-        note = "" if every or state.json else elsewhere.note(ws, query, Audience(channel, chat_id, sender_id))
+        note = "" if every or state.json else elsewhere_note(ws, query, Audience(channel, chat_id, sender_id))
         spelling = "" if state.json or not query else _spelling(ws, query)
     body = [values.hit(one) | ({"time": time.to_json()} if time and "time" in one.parts else {}) for one in hits]
     state.show(body, lambda: [*time_lines(time, span), *(_hit_lines(hits, explain) or ["Nothing found."])])
@@ -343,7 +409,7 @@ def search(
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
         output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
     output.notes([spelling] if spelling else [])
-    elsewhere.say(state, note)
+    say(state, note)
 
 
 def within(ws: Workspace, since: str, until: str) -> Span | None:
@@ -374,7 +440,7 @@ def _spelling(ws: Workspace, query: str) -> str:
 
 
 def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
-    from nanomem_tui.cli.tables import Column, table
+    from nanomem_tui.cli.output import Column, table
 
     columns = [
         Column("Score", right=True),
@@ -385,7 +451,7 @@ def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
         Column("Content", limit=120, least=28),
     ]
     cells = [
-        (f"{h.score:.3f}", h.item.id, h.item.kind, h.item.scope_type, words.when(h.item.updated_at), h.item.text)
+        (f"{h.score:.3f}", h.item.id, h.item.kind, h.item.scope_type, output.when(h.item.updated_at), h.item.text)
         for h in hits
     ]
     lines = table(columns, cells, output.terminal_width())

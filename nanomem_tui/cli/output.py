@@ -12,11 +12,16 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any, Self, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
-from nanomem_tui.core import errors
-from nanomem_tui.core.text import safe_text
+from nanomem_tui.core import clock, errors
+from nanomem_tui.core.text import ELLIPSIS, cell_width, closed, counted, one_line, pad, safe_text, wrap
+
+if TYPE_CHECKING:
+    from nanomem_tui.model.client import Usage
+    from nanomem_tui.store.values import Record
+
 
 # What json leaves raw and a terminal or a reader must not meet: DEL and C1, joiners of lines, bidi and zero-width
 # controls, tag characters, lone surrogates. Escaped they are the same value for every JSON parser.
@@ -98,7 +103,7 @@ def toned(rows: Iterable[Sequence[tuple[str, str]]]) -> None:
     _write(sys.stderr, "".join(f"{''.join(part(*parts) for parts in row)}\n" for row in rows))
 
 
-def error(line: str) -> None:
+def error_line(line: str) -> None:
     """One line on stderr about what went wrong; never raises, because it is the last thing said."""
     with contextlib.suppress(ReaderGone):
         notes([f"nanomem: {' '.join(line.split())}"])
@@ -212,3 +217,197 @@ def fields(pairs: Sequence[tuple[str, str]]) -> list[str]:
     shown = [(name, " ".join(value.split())) for name, value in pairs if value != ""]
     width = max((len(name) for name, _ in shown), default=0)
     return [f"{name:<{width}}  {value}" for name, value in shown]
+
+
+# -- Plain-text tables that fit a terminal: rows of untrusted cells in, lines out. Pure, knows no stream --------------
+
+GAP = "  "
+
+
+class Column(NamedTuple):
+    """One column. Widths are terminal cells.
+
+    `limit`: never wider than this. `least`: a column that may shrink gives way down to this. `drop`: columns with the
+    highest number go first when the line is too long (0: never).
+    """
+
+    title: str
+    limit: int = 0
+    least: int = 0
+    drop: int = 0
+    right: bool = False
+    optional: bool = False
+    """Left out when every cell of it is empty."""
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int | None) -> list[str]:
+    """The header and one line per row, at most `width` cells wide where that can be done (None: as wide as it needs).
+
+    No row at all gives no line at all.
+    """
+    cells = [[_cell(value, column.limit) for column, value in zip(columns, row, strict=True)] for row in rows]
+    if not cells:
+        return []
+    natural = [
+        max(cell_width(column.title), *(cell_width(row[at]) for row in cells)) for at, column in enumerate(columns)
+    ]
+    shown = [at for at, column in enumerate(columns) if not (column.optional and not any(row[at] for row in cells))]
+    widths = _fit(columns, natural, shown, width)
+    return [
+        _line([column.title for column in columns], columns, widths),
+        *(_line(row, columns, widths) for row in cells),
+    ]
+
+
+def paragraph(text: str, width: int | None) -> list[str]:
+    """A text in full: its own lines, broken to `width` cells (None: not broken)."""
+    shown = safe_text(text)
+    return shown.split("\n") if width is None else wrap(shown, width)
+
+
+def _cell(value: str, limit: int) -> str:
+    """A value as one safe line of at most `limit` cells (0: any); a quotation that is cut ends in its mark."""
+    shown = one_line(value, limit)
+    if limit and shown.endswith(ELLIPSIS) and shown.count("“") > shown.count("”"):
+        shorter = one_line(value, limit - 1)
+        return f"{shorter}”" if "“" in shorter else shorter
+    return shown
+
+
+def _fit(columns: Sequence[Column], natural: list[int], shown: list[int], width: int | None) -> dict[int, int]:
+    """The width of each column that stays."""
+    while True:
+        widths = {at: natural[at] for at in shown}
+        over = sum(widths.values()) + len(GAP) * (len(shown) - 1) - width if width else 0
+        if over <= 0:
+            return widths
+        # What could go altogether gives way before what must stay; then the widest.
+        for at in sorted(shown, key=lambda at: (columns[at].drop > 0, natural[at]), reverse=True):
+            column = columns[at]
+            if column.least and over > 0:
+                give = min(over, max(widths[at] - max(column.least, cell_width(column.title)), 0))
+                widths[at] -= give
+                over -= give
+        droppable = [at for at in shown if columns[at].drop]
+        if over <= 0 or not droppable:
+            return widths
+        shown = [at for at in shown if at != max(droppable, key=lambda at: columns[at].drop)]
+
+
+def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int]) -> str:
+    parts = [pad(closed(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()]
+    return GAP.join(parts).rstrip()
+
+
+# -- How values read in a terminal: counts, times and sizes in few cells. Pure ----------------------------------------
+
+__all__ = ["counted", "reads_as", "size", "spent", "tally", "when"]
+
+
+def when(text: Any) -> str:
+    """A time as `YYYY-MM-DD HH:MM` of here; what is no time stays as it is; `-` for nothing."""
+    if not text:
+        return "-"
+    moment = clock.parse(str(text))
+    return clock.local_naive(moment)[:16].replace("T", " ") if moment else str(text)
+
+
+def size(count: int) -> str:
+    """Bytes as `812 B`, `1.5 kB`, `2.0 MB`."""
+    number = float(count)
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """`fact 3, decision 1`: the largest first."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name or '-'} {number}" for name, number in ordered)
+
+
+def spent(usage: Usage) -> str:
+    """What a model took: `Asked qwen3 2 times: 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
+    about = "about " if usage.estimated else ""
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    times = counted(usage.calls, "time", "times")
+    counts = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    return f"Asked {one_line(usage.model, 80)} {times}: {counts}, {usage.seconds:.1f} s{cost}"
+
+
+def reads_as(row: Record) -> str:
+    """How what was noted or imported reads as an order to the model, for a person; empty when it does not."""
+    from nanomem_tui.memory.transfer.crystallized import orders
+
+    why = orders(row)
+    return f"it {why}: it is data, and put before no model" if why else ""
+
+
+# What an exception means to a person: one line and an exit code. Must not import click, a database or a workspace.
+
+INTERRUPTED = 130
+
+
+def report(error: BaseException) -> int:
+    """Say what went wrong in one line on stderr; the exit code. A reader that went away is no error."""
+    if isinstance(error, ReaderGone):
+        quiet_stdout()
+        return 0
+    if isinstance(error, Unwritten):
+        quiet_stdout()
+    if _debugging():
+        import traceback
+
+        notes(traceback.format_exception(error))
+    line, code = describe(error)
+    error_line(line)
+    return code
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """The line to print and the exit code of `error`; an error nobody foresaw is named as such."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    known = as_known(error)
+    if known is not None:
+        return known.line(), known.exit_code
+    return f"internal error: {type(error).__name__}: {error} (NANOMEM_DEBUG=1 shows where)", 2
+
+
+def as_known(error: BaseException) -> errors.NanomemError | None:
+    """`error` as one of our tree when it is one, or when it comes from the file system or a database; else None."""
+    if isinstance(error, errors.NanomemError):
+        return error
+    if isinstance(error, OSError):
+        return errors.from_os_error(error, "working on the workspace")
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("nanomem_tui"):
+        fix = "install nanomem-tui again, with all that it needs"
+        return errors.Refused(f"the Python package {error.name} is not installed", "", fix)
+    if isinstance(error, RecursionError):
+        return errors.BadInput("too deeply nested to read", "", "run `nanomem doctor`")
+    cause = getattr(error, "orig", None)  # SQLAlchemy wraps what the driver raised
+    return _from_database(cause if isinstance(cause, BaseException) else error)
+
+
+def _debugging() -> bool:
+    return os.environ.get("NANOMEM_DEBUG", "") not in ("", "0")
+
+
+def _from_database(error: BaseException) -> errors.NanomemError | None:
+    sqlite3 = sys.modules.get("sqlite3")
+    if sqlite3 is None or not isinstance(error, sqlite3.Error):
+        return None
+    from nanomem_tui.store import engine
+
+    text, code = str(error), engine.code_of(error)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return errors.CorruptDatabase("the database cannot be read", text, "run `nanomem doctor`; it was not changed")
+    if code == engine.FULL:
+        return errors.DiskFull("no space left for the database", text, "free some space; nothing was changed")
+    if code in engine.BUSY:
+        return errors.Refused("the database is busy", text, "try again in a moment")
+    if code in engine.REFUSED:
+        return errors.AccessDenied("the database cannot be opened", text, "check its owner and mode")
+    return errors.StoreError("the database could not do that", text, "run `nanomem doctor`")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.cli import output, words
-from nanomem_tui.cli.tables import paragraph
+from nanomem_tui.cli import output
+from nanomem_tui.cli.output import paragraph
 from nanomem_tui.core.text import cut, one_line
 from nanomem_tui.memory.filters import Matcher, Neighbour
 
@@ -126,7 +126,7 @@ def tell_left_out(left_out: Sequence[str], *, quiet: bool) -> None:
 
 def _head(hit: Told) -> str:
     where = {"sessions": hit.id, "history": f"archive #{hit.id}", "notes": f"note {hit.id}"}[hit.source]
-    told = [where, hit.role, words.when(hit.at) if hit.at else "", f"{hit.score:.3f}"]
+    told = [where, hit.role, output.when(hit.at) if hit.at else "", f"{hit.score:.3f}"]
     return "  ".join(one_line(part) for part in told if part)
 
 

@@ -449,17 +449,17 @@ def _of_rights(database: PostgresDatabase, connection: Connection) -> Iterator[P
 def _of_tables(database: PostgresDatabase, connection: Connection, owner: str) -> Iterator[Problem]:
     """Tables and columns that somebody took out, or made under a role of their own."""
     there = {}
-    for table, belongs_to_another, is_ours, columns in connection.exec_driver_sql(_TABLES, (database.schema,)):
-        there[table] = columns
+    for name, belongs_to_another, is_ours, columns in connection.exec_driver_sql(_TABLES, (database.schema,)):
+        there[name] = columns
         if belongs_to_another:
-            name = f"{database.quoted(database.schema)}.{database.quoted(table)}"
-            fix = f"let its owner run: ALTER TABLE {name} OWNER TO {database.quoted(owner)}"
+            full = f"{database.quoted(database.schema)}.{database.quoted(name)}"
+            fix = f"let its owner run: ALTER TABLE {full} OWNER TO {database.quoted(owner)}"
             if is_ours:
                 fix = f"`nanomem doctor --fix` gives it to {owner}"
-            yield Problem(f"the table {table} does not belong to {owner}: members may not see it", "", None, fix)
+            yield Problem(f"the table {name} does not belong to {owner}: members may not see it", "", None, fix)
     tables = models.METADATA.sorted_tables
     leases = models.table(models.Lease).name  # the work makes it too, and an agent may tell of its work first
-    is_made = any(table.name in there for table in tables if table.name != leases)
+    is_made = any(one.name in there for one in tables if one.name != leases)
     for declared in tables if is_made else ():
         lacking = {column.name for column in declared.columns} - set(there.get(declared.name, ()))
         if lacking:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.agents.archive import HistoryEntry  # noqa: E402
-from nanomem_tui.dreams import lines as dreams_lines
+from nanomem_tui.dreams import lines as dreams_lines  # noqa: E402
 from nanomem_tui.dreams import places  # noqa: E402
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
 from nanomem_tui.dreams.lines import Lines  # noqa: E402

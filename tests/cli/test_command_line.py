@@ -18,7 +18,7 @@ import pexpect
 import pytest
 
 from nanomem_tui import __version__, actions, demo
-from nanomem_tui.cli import failures, output
+from nanomem_tui.cli import output
 from nanomem_tui.cli.main import root
 from nanomem_tui.cli.png import monospaced
 from nanomem_tui.core import errors
@@ -288,7 +288,7 @@ def test_an_error_of_the_driver_is_known_inside_its_wrapper() -> None:
     class Wrapped(Exception):
         orig = sqlite3.OperationalError("database is locked")
 
-    known = failures.as_known(Wrapped())
+    known = output.as_known(Wrapped())
     assert isinstance(known, errors.Refused)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.cli.manual import manual
+from nanomem_tui.cli.commands.config import manual
 from nanomem_tui.workspace import open_workspace
 from tests.cli.conftest import Run
 

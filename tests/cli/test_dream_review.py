@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.cli.dream_review import decided
+from nanomem_tui.cli.commands.dream import decided
 from nanomem_tui.dreams.edits import LineEdit
 from tests.cli.conftest import Run
 from tests.store.git_samples import needs_git

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.cli.dream_schedule import Ending
+from nanomem_tui.cli.commands.dream_schedule import Ending
 from tests.cli.conftest import Run
 from tests.model.server import KEY, Asked, ModelServer, Reply, says, status
 from tests.store.git_samples import needs_git

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanomem_tui.cli import output, words
-from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.cli import output
+from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.core.text import cell_width
 
 HOSTILE = "\x1b]52;c;aGk=\x07 \x9b2J \x7f \u202eabc\u2066 \u2028\u2029 \U000e0041 \ud800"
@@ -84,7 +84,7 @@ def test_printed_lines_are_made_safe(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_is_one_line_whatever_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Stream()
     monkeypatch.setattr(sys, "stderr", stream)
-    output.error("first\nsecond\x1b[2J")
+    output.output_error("first\nsecond\x1b[2J")
     assert stream.text().count("\n") == 1
     assert obeyed(stream.text()) == []
 
@@ -182,18 +182,18 @@ def test_a_paragraph_is_broken_for_a_terminal_only() -> None:
     ("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_000_000, "2.0 MB"), (5 * 10**12, "5000.0 GB")]
 )
 def test_sizes_read_in_few_characters(count: int, text: str) -> None:
-    assert words.size(count) == text
+    assert output.size(count) == text
 
 
 def test_counts_name_the_largest_first() -> None:
-    assert words.tally({"fact": 2, "decision": 5, "": 1}) == "decision 5, fact 2, - 1"
-    assert (words.counted(1, "item"), words.counted(2, "item")) == ("1 item", "2 items")
+    assert output.tally({"fact": 2, "decision": 5, "": 1}) == "decision 5, fact 2, - 1"
+    assert (output.counted(1, "item"), output.counted(2, "item")) == ("1 item", "2 items")
 
 
 def test_a_time_that_is_none_is_a_dash_and_nonsense_stays() -> None:
-    assert words.when(None) == "-"
-    assert words.when("yesterday") == "yesterday"
-    assert words.when("2026-02-13T09:01:10")[:16] == "2026-02-13 09:01"
+    assert output.when(None) == "-"
+    assert output.when("yesterday") == "yesterday"
+    assert output.when("2026-02-13T09:01:10")[:16] == "2026-02-13 09:01"
 
 
 @pytest.mark.parametrize("tty", [True, False])

@@ -30,7 +30,7 @@ from nanomem_tui.agents import (  # fmt: skip
     transcripts,
     turn_log,
 )
-from nanomem_tui.cli.shared import json_object
+from nanomem_tui.cli.options import json_object
 from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation

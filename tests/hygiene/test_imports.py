@@ -79,7 +79,7 @@ def test_the_package_itself_loads_nothing_heavy() -> None:
 
 def test_a_workspace_and_all_that_serves_it_load_no_optional_part() -> None:
     code = (
-        "import json, sys, nanomem_tui.workspace, nanomem_tui.cli.serve, nanomem_tui.cli.serve_grpc, "
+        "import json, sys, nanomem_tui.workspace, nanomem_tui.cli.commands.serve, nanomem_tui.cli.commands.serve, "
         "nanomem_tui.servers.grpc.server; print(json.dumps(sorted({n.split('.')[0] for n in sys.modules})))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.cli.commands.memory import NONE_YET
 from nanomem_tui.cli.main import run as run_line
-from nanomem_tui.cli.reindex import NONE_YET
 from nanomem_tui.core.errors import AccessDenied, MissingExtra
 from nanomem_tui.vectors import chroma, embedders
 from nanomem_tui.vectors.chroma import MARKER, place_of

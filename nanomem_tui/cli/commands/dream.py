@@ -1,0 +1,657 @@
+"""`nanomem dream`: run a Dream, read what Dreams did, take them back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import output, values
+from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, page, paged, pass_state
+from nanomem_tui.cli.options import decided as options_decided
+from nanomem_tui.cli.output import Column, table
+from nanomem_tui.core import errors
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError
+from nanomem_tui.core.text import counted, one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.agents.git import Commit, FileDiff
+    from nanomem_tui.dreams.edits import LineEdit
+    from nanomem_tui.dreams.guards import Refusal
+    from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.run import DreamResult
+    from nanomem_tui.workspace import Workspace
+
+
+_MAX_REFUSED = 1000  # characters of a refused line that are printed: one may be as long as an entry
+_LATE = {
+    "restore": "nanomem_tui.cli.commands.dream:restore",
+    "versions": "nanomem_tui.cli.commands.dream_history:versions",
+    "survival": "nanomem_tui.cli.commands.dream_history:survival",
+    "schedule": "nanomem_tui.cli.commands.dream_schedule:schedule",
+}
+
+
+@click.group("dream", cls=Group, late=_LATE)
+def dream() -> None:
+    """The agent's Dreams: run one, see what each changed, take one back.
+
+    \b
+    Example:
+      nanomem dream log --limit 5
+    """
+
+
+def dream_once(
+    state: State,
+    dreamer: str | None,
+    max_batch_size: int | None,
+    max_iterations: int | None,
+    timeout: float | None,
+    *,
+    dry_run: bool,
+    review: bool = False,
+) -> int:
+    """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict, ModelError.
+
+    `review`: a person at a terminal is asked about each edit; without one each goes to the inbox.
+    """
+    asked = review and not dry_run and can_decide(state)
+    with state.open(dry_run=dry_run) as ws:
+        with output.Progress() as progress:
+            result = ws.dream.run(
+                dry_run=dry_run or asked, review=review and not asked, max_batch_size=max_batch_size,
+                max_iterations=max_iterations, timeout=timeout, dreamer=dreamer, watch=progress,
+            )  # fmt: skip
+        if asked:
+            result = decided(ws, result)
+        body = _result_body(ws, result, dry_run=dry_run)
+    if result.unreadable:
+        from nanomem_tui.dreams.run import passed_over
+
+        output.notes([passed_over(result.unreadable)])
+    state.show(body, lambda: _result_lines(result, body["waiting"], dry_run=dry_run))
+    return 0
+
+
+def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[str, Any]:
+    """The JSON object of a Dream: what it did, in counts too, and the ids under which refused edits wait."""
+    from nanomem_tui.dreams.review import masked
+
+    waiting = ws.dream.review.waiting()
+    ids = {hunk.edit: hunk.id for hunk in waiting}
+    found: dict[str, Any] = result.to_json()
+    for entry, refusal in zip(found["refused"], result.refused, strict=True):
+        entry["id"] = None if dry_run else ids.get(refusal.edit) or ids.get(masked(refusal.edit))
+    counts = {name: len(found[name]) for name in ("edits", "refused", "skipped")}
+    return {
+        **found,
+        "counts": {"read": result.read, "remaining": result.remaining, **counts},
+        "tokens": result.usage.tokens_in + result.usage.tokens_out,
+        "cost": result.usage.cost,
+        "waiting": len(waiting),
+        "operation": values.operation(result.operation),
+        "dry_run": dry_run,
+    }
+
+
+def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
+    from nanomem_tui.dreams import rules
+    from nanomem_tui.dreams.entries import skipped_summary
+    from nanomem_tui.dreams.review import WAITS, masked
+    from nanomem_tui.language import secrets
+
+    would = "Would change" if dry_run else "Changed"
+    lines = [f"Read {output.counted(result.read, 'entry', 'entries')} ({result.span}), {result.remaining} wait."]
+    if result.usage.calls:
+        lines.append(f"{output.spent(result.usage)}.")
+        lines.extend(f"  {one_line(line, 500)}" for line in result.analysis.split("\n") if line.strip())
+    for name, (added, removed) in result.files.items():
+        own = [edit for edit in result.edits if edit.file == name]
+        by = f", by {output.counted(len(own), 'edit')}" if own else ""
+        lines.append(f"{would} {name}: +{added} -{removed}{by}")
+        lines.extend(f"  {secrets.mask(line)}" for line in _changed_lines(result.before[name], result.after[name]))
+        lines.extend(f"  {_edit_line(masked(edit).to_json())}" for edit in own if edit.op == "move")
+    if not result.files and not result.refused:
+        lines.append(f"{result.unchanged[:1].upper()}{result.unchanged[1:]}.")
+    for refusal in result.refused:
+        why = "For you to judge" if refusal.why == WAITS else f"Refused ({refusal.why})"
+        told = one_line(_edit_line(masked(refusal.edit).to_json()), _MAX_REFUSED)
+        lines.append(f"{why}: {refusal.edit.file} {told}")
+    if result.unread and (result.files or result.refused):  # else `unchanged` says so
+        lines.append(f"Not read: {rules.told(result.unread)}.")
+    if result.skipped:
+        lines.append(f"{skipped_summary(result.skipped)}:")
+        lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
+    lines.extend(f"Note: {note}." for note in result.notes)
+    lines.append(f"Commit {result.sha[:8]}; `nanomem undo` takes it back." if result.sha else "")
+    lines.append(waiting_line(waiting) if waiting and not dry_run else "")
+    return [line for line in lines if line]
+
+
+def _edit_line(edit: dict[str, Any]) -> str:
+    signs = {"add": "+", "replace": "~", "remove": "-", "move": ">"}
+    where = [edit.get("to_file") or edit["file"], *filter(None, [edit.get("section")])] if edit["op"] == "move" else []
+    to = f" (to {one_line(', '.join(where), 200)})" if where else ""
+    return f"{signs.get(edit['op'], '?')} {edit.get('new') or edit.get('old', '')}{to}"
+
+
+def _changed_lines(before: str, after: str) -> list[str]:
+    """All that changed, line by line: also the headings and blank lines that came with an edit."""
+    from nanomem_tui.store.files import merge
+
+    signs = {"delete": "-", "insert": "+"}
+    lines = [line for hunk in merge.hunks(before, after, 0) for line in hunk.lines]
+    return [f"{signs[line.tag]} {line.text}".rstrip() for line in lines if line.tag != "equal"]
+
+
+@dream.command()
+@click.option("--dreamer", type=click.Choice(["rules", "model"]), help="Who dreams, if not as set.")
+@click.option("--max-batch-size", type=Count(1), help="History entries to read.")
+@click.option("--max-iterations", type=Count(1), help="Edits to make in all; entries beyond wait.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
+@click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
+@click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")
+@pass_state
+def run(
+    state: State,
+    dreamer: str | None,
+    max_batch_size: int | None,
+    max_iterations: int | None,
+    timeout: float | None,
+    dry_run: bool,
+    review: bool,
+) -> int:
+    """One Dream over the oldest history entries that none has read. Exit code 1 when there is none.
+
+    What the guards refuse waits in the inbox (`nanomem inbox list`).
+
+    \b
+    Example:
+      nanomem dream run --dry-run
+    """
+    return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
+
+
+@dream.command("log")
+@click.argument("sha", type=Words(), required=False)
+@click.option("--dreams", is_flag=True, help="Only Dreams: neither restores nor what a person changed.")
+@paged
+@pass_state
+def log_commits(state: State, sha: str | None, dreams: bool, limit: int | None, offset: int) -> None:
+    """What changed the agent's memory files, newest first; with a SHA the diff of that one change.
+
+    \b
+    Example:
+      nanomem dream log --limit 5
+    """
+    if sha is not None:
+        _show(state, sha)
+        return
+    with state.open() as ws:
+        body = logged(ws, dreams=dreams, limit=limit, offset=offset)
+        none = nothing_shown(ws, dreams=dreams) if not body else ""
+        damage = ws.dream.damage([entry["sha"] for entry in body])
+    state.show(body, lambda: log_lines(body) or [none])
+    output.notes([f"Note: {line}" for line in damage])
+
+
+def nothing_shown(ws: Workspace, *, dreams: bool) -> str:
+    """Why a page of the log is empty: there is nothing at all, or nothing within the limits."""
+    everything = ws.dream.commits()
+    of_dreams = [commit for commit in everything if commit.is_dream]
+    if not (of_dreams if dreams else everything):
+        return ws.dream.why_none() or "No Dream has run yet."
+    what = output.counted(len(of_dreams), "Dream") if dreams else output.counted(len(everything), "change")
+    return f"None of {what} within that limit and offset."
+
+
+def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> list[dict[str, Any]]:
+    """The changes of the memory files, newest first, as JSON objects; `dreams`: only what Dreams did."""
+    commits = ws.dream.commits(None if dreams or limit is None else limit + offset)
+    recorded = ws.dream.recorded()
+    shown = page([c for c in commits if c.is_dream or not dreams], limit, offset)
+    return [values.commit(entry, recorded.of(entry)) for entry in shown]
+
+
+def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
+    """What `logged` gives, as a table."""
+    columns = [
+        Column("Commit"),
+        Column("Time"),
+        Column("By", drop=1),
+        Column("+", right=True),
+        Column("-", right=True),
+        Column("Entries", right=True, drop=2),
+        Column("Files", limit=40, least=14, drop=3),
+        Column("Refused", right=True, drop=4, optional=True),
+        Column("Tokens", right=True, drop=5, optional=True),
+        Column("Cost", right=True, drop=6, optional=True),
+        Column("Message", limit=80, least=24),
+    ]
+    cells = [
+        (
+            entry["sha"][:8],
+            output.when(entry["at"]),
+            entry["who"],
+            str(entry["added"]),
+            str(entry["removed"]),
+            "" if entry["entries"] is None else str(entry["entries"]),
+            " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
+            f"{entry['refused']:,}" if entry["refused"] else "",
+            f"{entry['tokens']:,}" if entry["tokens"] else "",
+            "" if entry["cost"] is None else f"{entry['cost']:.4f}",
+            entry["message"],
+        )
+        for entry in body
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+@dream.command()
+@click.argument("sha", type=Words(), required=False)
+@pass_state
+def show(state: State, sha: str | None) -> int:
+    """One change of the memory files, line by line; without a SHA the last Dream, or else the last change.
+
+    \b
+    Example:
+      nanomem dream show
+      nanomem dream show SHA
+    """
+    if sha is None:
+        with state.open() as ws:
+            commits = ws.dream.commits()
+            sha = next((commit.sha for commit in [*(one for one in commits if one.is_dream), *commits]), None)
+    if sha is None:
+        state.show({}, ["No Dream has run yet."])
+        return 0
+    _show(state, sha)
+    return 0
+
+
+def _show(state: State, sha: str) -> None:
+    with state.open() as ws:
+        commit, diffs = ws.dream.show(sha)
+        body = {
+            **values.commit(commit, ws.dream.recorded().of(commit)),
+            "message": commit.message,
+            "diffs": [values.file_diff(d) for d in diffs],
+        }
+        state.show(body, lambda: _commit_lines(commit, diffs))
+
+
+def _commit_lines(commit: Commit, diffs: Sequence[FileDiff]) -> list[str]:
+    from nanomem_tui.dreams.log import who_made
+
+    head = output.fields(
+        [
+            ("Commit", commit.sha),
+            ("Time", output.when(commit.at)),
+            ("By", f"{who_made(commit)}, {commit.author}"),
+            ("Message", commit.subject),
+            ("Entries", "" if commit.entries is None else str(commit.entries)),
+        ]
+    )
+    return [*head, "", *_diff_lines(diffs)]
+
+
+def _diff_lines(diffs: Sequence[FileDiff]) -> list[str]:
+    return [line for found in diffs for line in found.unified().rstrip("\n").split("\n")]
+
+
+@dream.command()
+@click.argument("first", metavar="A", type=Words())
+@click.argument("second", metavar="B", type=Words())
+@pass_state
+def diff(state: State, first: str, second: str) -> None:
+    """The memory files as they were after commit A against those after commit B.
+
+    \b
+    Example:
+      nanomem dream diff SHA SHA
+    """
+    with state.open() as ws:
+        found = ws.dream.diff(first, second)
+    state.show([values.file_diff(entry) for entry in found], _diff_lines(found) or ["No difference."])
+
+
+@dream.command()
+@pass_state
+def status(state: State) -> None:
+    """How many Dreams there were, what waits for the next one, and whether one runs now.
+
+    \b
+    Example:
+      nanomem dream status
+    """
+    from nanomem_tui.dreams.schedule import Schedule
+    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
+
+    with state.open() as ws:
+        schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
+        above = {"outer_repository": ws.dream.outer_repository() or None, "why_none": ws.dream.why_none() or None}
+        found = values.plain({**ws.dream.status(), **above, **schedules})
+    last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
+    pairs = [
+        ("Dreams", "unknown" if problem else f"{found['runs']} in {output.counted(found['commits'], 'commit')}"),
+        ("Cursor", _line(ahead) if ahead else f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
+        ("Not read", _not_read(found["unread"])),
+        ("Running", "yes" if found["running"] else "no"),
+        ("Versions", f"cannot be read: {_line(problem)}" if problem else _versions(found)),
+        ("Not kept", _not_kept(found)),
+        ("Last", f"{output.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
+        *_schedule_pairs(found["schedule"]),
+        *_facts_pairs(found["crystallize"]),
+    ]
+    state.show(found, output.fields(pairs))
+
+
+def _versions(found: dict[str, Any]) -> str:
+    if found["git"]:
+        outer = found["outer_repository"]
+        return f"kept in git, in the repository {outer}" if outer else "kept in git"
+    return found["why_none"] or "none yet"
+
+
+def _not_kept(found: dict[str, Any]) -> str:
+    names = ", ".join(found["unversioned"])
+    waits = (
+        "it does not track them" if found["outer_repository"] else "what Dreams would change there waits in the inbox"
+    )
+    return f"versions of {names}: {waits}" if names else ""
+
+
+def _not_read(number: int) -> str:
+    if not number:
+        return ""
+    entries = output.counted(number, "entry", "entries")
+    return f"{entries} that the rules could not read: nanomem --run-dream --dreamer model"
+
+
+def _line(told: dict[str, Any]) -> str:
+    from nanomem_tui.core.errors import Refused
+
+    return Refused(told["what"], told["where"], told["fix"]).line()
+
+
+def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Whether Dreams run by themselves, when the next one does, and what went wrong."""
+    often = f"cron {found['cron']}" if found["cron"] else f"every {found['every_h']:g} h"
+    failures = output.counted(found["failures"], "time") if found["failures"] else ""
+    passed = ", ".join(map(str, found["passed"]))
+    return [
+        ("Schedule", f"{often} in the console and `nanomem dream schedule`: {found['why']}" if found["on"]
+         else f"off: {found['why']}"),
+        ("Next", f"at {output.when(found['next_at'])} or later" if found["on"] else ""),
+        ("Failed", f"{failures} in a row: {found['error']}" if failures else ""),
+        ("Passed over", f"entries that no Dreamer could read: {passed}" if passed else ""),
+    ]  # fmt: skip
+
+
+def _facts_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """When facts are looked for by themselves, where that is set, and what went wrong."""
+    failures = output.counted(found["failures"], "time") if found["failures"] else ""
+    next_one = f"next at {output.when(found['next_at'])} or later" if found["on"] else f"off: {found['why']}"
+    return [
+        ("Facts", f"cron {found['cron']}, {next_one}" if found["cron"] else ""),
+        ("Facts failed", f"{failures} in a row: {found['error']}" if failures else ""),
+    ]
+
+
+# `nanomem dream restore`: a Dream, a file or a hunk of it taken back, or a file brought back as it was.
+
+
+@click.command("restore", cls=Command)
+@click.argument("sha", type=Words(), required=False)
+@click.option("--file", type=Words(), help="Only this file of it.")
+@click.option("--hunk", type=click.IntRange(min=1), help="Only this run of changed lines, counted from 1.")
+@click.option("--edit", type=click.IntRange(min=1), help="Only this one of its edits; --dry-run numbers them.")
+@click.option("--whole", is_flag=True, help="All files as they were before it: later edits are lost.")
+@click.option("--as-of", is_flag=True, help="The --file as it was after it: later edits of the file are lost.")
+@click.option(
+    "--settle", type=click.Choice(["now", "then"]), help="Which side stays of lines that later edits changed."
+)
+@click.option("--rewind-cursor/--keep-cursor", default=None, help="Whether the next Dream reads those entries again.")
+@options_decided
+@paged
+@pass_state
+def restore(
+    state: State,
+    sha: str | None,
+    file: str | None,
+    hunk: int | None,
+    edit: int | None,
+    whole: bool,
+    as_of: bool,
+    settle: Side | None,
+    rewind_cursor: bool | None,
+    yes: bool,
+    dry_run: bool,
+    limit: int | None,
+    offset: int,
+) -> int:
+    """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
+
+    With --as-of one file is brought back as it was after that change (`nanomem dream versions FILE` lists them).
+
+    \b
+    Example:
+      nanomem dream restore SHA --file USER.md --dry-run
+      nanomem dream restore SHA --edit 3
+      nanomem dream restore SHA --file USER.md --as-of --dry-run
+    """
+    if sha is None:
+        with state.open() as ws:
+            body = logged(ws, dreams=True, limit=limit, offset=offset)
+            none = nothing_shown(ws, dreams=True) if not body else ""
+        state.show(body, lambda: log_lines(body) or [none])
+        return 0
+    at = None if hunk is None else hunk - 1
+    single = (file, hunk, edit) == (None, None, None) and not whole
+    with state.open() as ws:
+        plan = ws.dream.restore_preview(
+            sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+        )
+        preview = values.plain(plan.to_json())
+        if plan.changes_anything and not plan.conflicts:
+            question = f"Bring back {file}?" if as_of else f"Take back {plan.commit.short}?"
+            if not agreed(state, preview, lambda: _lines(plan, file, single), question, yes=yes, dry_run=dry_run):
+                return 0
+        elif dry_run:
+            state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan, file, single))
+            return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
+        op = ws.dream.restore(
+            sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+        )
+    state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
+    return 0
+
+
+def _lines(plan: RestorePreview, file: str | None, offer: bool) -> list[str]:
+    """What it would do; `offer`: with the edits, each of which may be taken back alone."""
+    of = f"{plan.commit.short}: {plan.commit.subject}"
+    lines = [f"Would bring back {file} as of {of}" if plan.as_of else f"Would take back {of}"]
+    if not plan.changes_anything and not plan.conflicts:
+        where = f"{file} as of {of}" if plan.as_of else of
+        return [f"Nothing would change: {plan.problem}.", where]
+    for changed in plan.to_json()["files"]:
+        lines += str(changed["diff"]).rstrip("\n").split("\n")
+    for conflict in plan.conflicts:
+        lines += _sides(conflict)
+    if offer and len(plan.edits) > 1:
+        lines.append("Its edits (--edit N takes back one of them):")
+        lines += [f"  {one.number:>3}  {one.path}  {one_line(one.words, 200)}" for one in plan.edits]
+    return [*lines, *(text for text in (plan.note, plan.problem) if text)]
+
+
+def _sides(conflict: RestoreConflict) -> list[str]:
+    """A conflict with both its sides."""
+    lines = [f"Conflict in {conflict.path}, line {conflict.line}"]
+    for title, option, side in (("now", "now", conflict.now), ("before it", "then", conflict.then)):
+        lines.append(f"  {title} (--settle {option}):")
+        lines += [f"    {line}".rstrip() for line in map(str.rstrip, side)] or ["    (no line)"]
+    return lines
+
+
+# `--review` at a terminal: the edits of a Dream one by one, each with its words and what asks for it, and the answer.
+
+QUESTION = "+ accept, - reject, e edit, a all, q later, ? help: "
+WRONG = "The answers are + (or y), -, e, a, q and ?."
+HELP = (
+    "  +  make this edit    -  let it go for good    e  make it in other words",
+    "  a  make all that follow; those that were refused go to the inbox",
+    "  q  decide on the rest later, in the inbox; what you accepted is made",
+    "  ctrl+c ends it with nothing changed: the next Dream reads it all again",
+)
+
+
+def can_decide(state: State) -> bool:
+    """Whether a person is there to be asked, edit by edit."""
+    return not state.json and output.can_ask() and sys.stderr is not None and sys.stderr.isatty()
+
+
+@dataclass
+class Answers:
+    """What was decided so far: the edits to make, those that go to the inbox, and the files as they would be."""
+
+    texts: dict[str, str]
+    made: list[LineEdit] = field(default_factory=list)
+    left: list[Refusal] = field(default_factory=list)
+    rejected: list[Refusal] = field(default_factory=list)
+
+    def make(self, edit: LineEdit) -> None:
+        """Make it on top of those before it. Raises BadInput or Conflict when that cannot be."""
+        from nanomem_tui.dreams.edits import apply_edits, rebased
+        from nanomem_tui.dreams.review import possible
+
+        possible(edit)
+        there = rebased(edit, self.texts, [one.edit for one in (*self.left, *self.rejected)])
+        self.texts = apply_edits(self.texts, [there])
+        self.made.append(there)
+
+
+def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
+    """The Dream that was `proposed`, with what the person at the terminal makes of each edit.
+
+    An accepted edit whose line somebody changed meanwhile goes to the inbox with the reason.
+    Raises what `DreamRunner.apply` does, and KeyboardInterrupt with nothing changed.
+    """
+    from nanomem_tui.dreams.edits import TITLES
+    from nanomem_tui.dreams.guards import Refusal
+    from nanomem_tui.dreams.review import WAITS, apply_standing
+
+    questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
+    answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
+    entries = ws.history.of({cursor for asked in questions for cursor in asked.edit.evidence}) if questions else {}
+    all_the_rest = ""
+    for number, asked in enumerate(questions, 1):
+        waits = Refusal(asked.edit, asked.why or WAITS)
+        answer = all_the_rest or _ask(asked, f"{number} of {len(questions)}", entries, answers)
+        if answer in ("a", "q"):
+            all_the_rest = answer
+            if answer == "q" or asked.why or not _made(answers, asked.edit):
+                answers.left.append(waits)
+        elif answer == "-":
+            answers.rejected.append(asked)
+    result, stale = apply_standing(
+        ws.dream.runner, ws.documents.read, proposed, answers.made, answers.left, answers.rejected
+    )
+    if questions:
+        made, rejected, left = len(answers.made) - len(stale), len(answers.rejected), len(answers.left) + len(stale)
+        output.notes([f"{made} accepted, {rejected} rejected, {left} to the inbox"])
+        output.notes(f"Could not be made any more, and waits: {_words(one.edit)} ({one.why})" for one in stale)
+    return result
+
+
+def _words(edit: LineEdit) -> str:
+    from nanomem_tui.core.text import one_line
+    from nanomem_tui.dreams.review import masked
+
+    shown = masked(edit)
+    return f"{shown.op} in {shown.to_file or shown.file}: {one_line((shown.new or shown.old).strip(), 200)}"
+
+
+def _made(answers: Answers, edit: LineEdit) -> bool:
+    try:
+        answers.make(edit)
+    except (BadInput, Conflict):
+        return False
+    return True
+
+
+def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answers: Answers) -> str:
+    """Show an edit and ask until there is an answer that can be: `+` (it is made then), `-`, `a` or `q`."""
+    output.toned(_shown(asked, place, entries))
+    while True:
+        answer = _dream_review_line(QUESTION)
+        if answer is None or answer in ("q", "a", "-"):
+            return answer or "q"
+        if answer not in ("+", "y", "e"):
+            output.notes(HELP if answer in ("?", "h", "help") else [WRONG])
+            continue
+        try:
+            answers.make(_reworded(asked.edit) if answer == "e" else asked.edit)
+        except NanomemError as error:
+            output.notes([f"That cannot be: {error.line()}"])
+        else:
+            return "+"
+
+
+def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> Iterator[Sequence[tuple[str, str]]]:
+    """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
+    from nanomem_tui.cli.commands.inbox import evidence_lines
+    from nanomem_tui.dreams.blame import recorded
+    from nanomem_tui.dreams.review import Hunk, masked
+    from nanomem_tui.language import secrets
+    from nanomem_tui.review.waiting import WaitingEdit
+    from nanomem_tui.widgets.diff import DiffLine, spans_of
+    from nanomem_tui.widgets.diff import Hunk as Lines
+
+    edit = masked(asked.edit)
+    one = WaitingEdit(Hunk("", edit, asked.why, "", ""))
+    yield ()
+    yield [(f"({place}) {edit.op} in {one.place}", "heading")]
+    lines = [DiffLine("-", one.old)] if one.old else []
+    lines += [DiffLine("+", one.new)] if one.new else []
+    for line, spans in spans_of(Lines(tuple(lines))):
+        yield [(f"{line.sign} ", "added" if line.sign == "+" else "removed"), *spans]
+    if edit.why:
+        yield [(f"  {edit.why}", "dim")]
+    for text in evidence_lines(recorded(one.new or one.old, edit.evidence, entries)):
+        yield [(f"  from {secrets.mask(text.strip())}", "dim")]
+    if asked.why:
+        yield [(f"  refused: {asked.why}", "warn")]
+
+
+def _reworded(edit: LineEdit) -> LineEdit:
+    """The edit in the person's words, from their editor where one is set. Raises BadInput, Refused."""
+    from nanomem_tui.dreams.review import reworded
+
+    if edit.op == "remove":
+        return reworded(edit, "")
+    now = edit.new or edit.old
+    if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
+        from nanomem_tui.cli.editor import edit_text
+
+        return reworded(edit, edit_text(now))
+    return reworded(edit, _dream_review_line("The line instead: ") or "")
+
+
+def _dream_review_line(question: str) -> str | None:
+    """What is typed, without space around it; None when nothing more comes."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def waiting_line(number: int) -> str:
+    """How many edits wait, and where they are decided on."""
+    verb = "waits" if number == 1 else "wait"
+    return f"{counted(number, 'edit')} of Dreams {verb} in the inbox: nanomem inbox list"

@@ -1,0 +1,616 @@
+"""`nanomem facts`: what is known by domain, category and key: listed, shown, searched, and what each value was.
+
+The commands that change facts are in `facts_changes`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import memory_answers, output, values
+from nanomem_tui.cli.commands.memory import ids_argument, warn
+from nanomem_tui.cli.memory_answers import conflicts, marks
+from nanomem_tui.cli.options import (
+    Command,
+    Count,
+    Group,
+    State,
+    Words,
+    agreed,
+    asked_query,
+    cannot_read,
+    decided,
+    page,
+    paged,
+    pass_state,
+    query_options,
+    rehearsable,
+)
+from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.planned import added, tell
+from nanomem_tui.cli.values import FOREIGN
+from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.core.text import one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Operation
+    from nanomem_tui.memory.facts.facts import Value
+    from nanomem_tui.memory.facts.search import Found
+    from nanomem_tui.store.values import Fact
+    from nanomem_tui.workspace import Workspace
+
+
+_CHANGES = "nanomem_tui.cli.commands.facts"
+_LATE = {"set": f"{_CHANGES}:set_", **{name: f"{_CHANGES}:{name}" for name in ("edit", "delete", "merge")}}
+SHOWN = 5
+"""Hits of a search where nobody says how many: as many as the seed's tool gives."""
+
+
+@click.group("facts", cls=Group, late=_LATE)
+def facts() -> None:
+    """Facts with a domain, a category and a key, and the values that each had.
+
+    \b
+    Example:
+      nanomem facts list --domain Work
+      nanomem facts set --domain Work --category Contact --key phone --value "555 0100"
+    """
+
+
+# -- listing -----------------------------------------------------------------------------------------------------------
+
+
+@facts.command("list")
+@click.option("--domain", type=Words(), help='Only this domain; "" for facts without one.')
+@click.option("--category", type=Words(), help="Only this category.")
+@click.option("--sub-category", type=Words(), help="Only this sub-category.")
+@click.option("--key", type=Words(), help="Only this key.")
+@click.option("--channel", type=Words(), help="As seen from this channel.")
+@click.option("--chat-id", type=Words(), help="As seen from this chat.")
+@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@click.option("--tree", is_flag=True, help="By domain and category.")
+@paged
+@pass_state
+def list_facts(
+    state: State,
+    domain: str | None,
+    category: str | None,
+    sub_category: str | None,
+    key: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    tree: bool,
+    limit: int | None,
+    offset: int,
+) -> None:
+    """The facts with these names, newest first; upper and lower case are one. Those of a database that is not imported
+    are listed too, read only.
+
+    \b
+    Example:
+      nanomem facts list --domain Work --category Contact
+      nanomem facts list --tree
+    """
+    from nanomem_tui.memory.scopes import Audience
+
+    audience = Audience(channel, chat_id, sender_id)
+    with state.open() as ws:
+        found = ws.facts.all(
+            domain=domain,
+            category=category,
+            sub_category=sub_category,
+            key=key,
+            audience=None if audience.is_owner else audience,
+            foreign=True,
+        )
+        shown = page(found, limit, offset)
+        by_name = ws.facts.tree(shown) if tree else {}
+        asked = any(name is not None for name in (domain, category, sub_category, key))
+        note = "" if found or asked or state.json else memory_answers.elsewhere_note(ws)
+    body: Any = [fact.to_json() for fact in shown]
+    if tree:
+        body = {one: {name: [f.to_json() for f in rows] for name, rows in of.items()} for one, of in by_name.items()}
+    total = output.counted(len(found), "fact")
+    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    state.show(body, lambda: [*(_tree(by_name) if tree else fact_lines(shown)), ending])
+    memory_answers.say(state, note)
+
+
+def fact_lines(shown: Sequence[Fact]) -> list[str]:
+    """The facts as a table; their scope and state only where these differ."""
+    columns = [
+        Column("ID"),
+        Column("Domain", limit=24, least=8, drop=1, optional=True),
+        Column("Category", limit=24, least=8),
+        Column("Sub", limit=20, least=6, drop=4, optional=True),
+        Column("Key", limit=40, least=10),
+        Column("Value", limit=90, least=16),
+        Column("Scope", drop=5, optional=True),
+        Column("State", drop=3, optional=True),
+        Column("Updated At", drop=2),
+    ]
+    scopes = len({fact.item.scope_type for fact in shown}) > 1
+    cells = [
+        (
+            fact.id,
+            fact.domain or "",
+            fact.category,
+            fact.sub_category or "",
+            fact.key,
+            fact.value,
+            fact.item.scope_type if scopes else "",
+            marks(fact.item),
+            output.when(fact.item.updated_at),
+        )
+        for fact in shown
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+def _tree(by_name: Mapping[str, Mapping[str, Sequence[Fact]]]) -> list[str]:
+    width = output.terminal_width()
+    lines = []
+
+    def add(depth: int, text: str) -> None:
+        lines.append("  " * depth + one_line(text, width - 2 * depth if width else 0))
+
+    for domain, categories in by_name.items():
+        add(0, domain)
+        for category, rows in categories.items():
+            add(1, f"{category} ({len(rows)})")
+            for fact in rows:
+                sub = f"{fact.sub_category} / " if fact.sub_category else ""
+                add(2, f"{sub}{fact.key}: {fact.value}")
+    return lines
+
+
+# -- one fact ----------------------------------------------------------------------------------------------------------
+
+
+@facts.command()
+@click.argument("fact_id", metavar="[ID]", type=Words(), required=False)
+@click.option("--domain", type=Words(), help='With --key: in this domain; "" for none.')
+@click.option("--category", type=Words(), help="With --key: in this category.")
+@click.option("--key", type=Words(), help="The fact of this key.")
+@pass_state
+def get(state: State, fact_id: str | None, domain: str | None, category: str | None, key: str | None) -> None:
+    """One fact, by its ID (a unique beginning is enough) or by its category and key.
+
+    \b
+    Example:
+      nanomem facts get --category Contact --key phone --domain Work
+    """
+    ctx = click.get_current_context()
+    if fact_id is not None and (domain is not None or category is not None or key is not None):
+        raise click.UsageError("name the ID, or --category and --key", ctx)
+    with state.open() as ws:
+        if fact_id is not None:
+            fact = next((one for one in ws.facts.all(foreign=True) if one.id == fact_id), None) or ws.facts.get(fact_id)
+        elif category is None or key is None:
+            raise click.UsageError("name the ID, or --category and --key", ctx)
+        else:
+            fact = _named(ws, category, key, domain)
+        earlier = 0 if _is_foreign(fact) else len(ws.facts.history(fact.id)) - 1
+    state.show(fact.to_json(), lambda: _detail(fact, earlier))
+
+
+def _named(ws: Workspace, category: str, key: str, domain: str | None) -> Fact:
+    """The one fact of these names. Raises NotFound, or BadInput where there are several."""
+    found = ws.facts.all(domain=domain, category=category, key=key, foreign=True)
+    where = " / ".join(filter(None, (domain, category, key)))
+    if not found:
+        raise NotFound("no such fact", where, "see `nanomem facts list`")
+    if len(found) > 1:
+        which = ", ".join(f"{fact.id} ({_place(fact)})" for fact in found[:SHOWN])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise BadInput(f"{len(found)} facts have these names", where, f"name --domain or an ID: {which}{more}")
+    return found[0]
+
+
+def _is_foreign(fact: Fact) -> bool:
+    return fact.item.source.startswith(FOREIGN)
+
+
+def _place(fact: Fact) -> str:
+    """What sets a fact apart from others of its category and key."""
+    from nanomem_tui.memory.facts.facts import NO_DOMAIN
+
+    scope = "" if fact.item.scope_type == "global" else f", {fact.item.scope_key}"
+    return f"{fact.domain or NO_DOMAIN}{scope}"
+
+
+def _detail(fact: Fact, earlier: int) -> list[str]:
+    item = fact.item
+    pairs = [
+        ("ID", fact.id),
+        *fact_pairs(fact, earlier),
+        ("State", marks(item)),
+        *conflicts(item, f"nanomem facts edit {fact.id}"),
+        ("Scope", f"{item.scope_type} {item.scope_key}".strip()),
+        ("Session", item.session_key or ""),
+        ("Source", item.source),
+        ("Message", " ".join(filter(None, (item.source_message_id, item.source_role)))),
+        ("Hits", str(item.hits)),
+        ("Created", output.when(item.created_at)),
+        ("Updated", output.when(item.updated_at)),
+    ]
+    return [*paragraph(fact.value, output.terminal_width()), "", *output.fields(pairs)]
+
+
+def fact_pairs(fact: Fact, earlier: int) -> list[tuple[str, str]]:
+    """The names of a fact, and how many values it had before."""
+    before = f"{output.counted(earlier, 'value')} before this one (nanomem facts history {fact.id})" if earlier else ""
+    return [
+        ("Domain", fact.domain or ""),
+        ("Category", fact.category),
+        ("Sub-category", fact.sub_category or ""),
+        ("Key", fact.key),
+        ("Earlier", before),
+    ]
+
+
+@facts.command()
+@click.argument("fact_id", metavar="ID", type=Words())
+@paged
+@pass_state
+def history(state: State, fact_id: str, limit: int | None, offset: int) -> None:
+    """The values that a fact had, newest first: from when to when, who gave it, in which session.
+
+    \b
+    Example:
+      nanomem facts history fact_0123456789abcdef0123
+    """
+    with state.open() as ws:
+        fact = ws.facts.get(fact_id)
+        found = ws.facts.history(fact.id)
+    shown = page(found, limit, offset)
+    body = [{"id": fact.id, **value.to_json()} for value in shown]
+    state.show(body, lambda: _values(shown))
+
+
+def _values(shown: Sequence[Value]) -> list[str]:
+    columns = [
+        Column("From"),
+        Column("To"),
+        Column("Value", limit=90, least=20),
+        Column("By", drop=2, optional=True),
+        Column("Session", limit=28, least=12, drop=3, optional=True),
+        Column("Message", limit=24, least=10, drop=4, optional=True),
+        Column("Operation", drop=1, optional=True),
+    ]
+    cells = [
+        (
+            output.when(value.since),
+            output.when(value.until) if value.until else "now",
+            value.value,
+            value.actor,
+            value.session_key or "",
+            value.source_message_id or "",
+            value.operation,
+        )
+        for value in shown
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+@facts.command()
+@query_options
+@click.option("--domain", type=Words(), help="Only this domain: all its facts, those that fit best first.")
+@click.option("--category", type=Words(), help="Only this category: all its facts, those that fit best first.")
+@click.option("--channel", type=Words(), help="As seen from this channel.")
+@click.option("--chat-id", type=Words(), help="As seen from this chat.")
+@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@click.option("--limit", type=Count(1), default=SHOWN, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
+@pass_state
+def search(
+    state: State,
+    query: str | None,
+    terms: Sequence[str],
+    domain: str | None,
+    category: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    explain: bool,
+    limit: int,
+    offset: int,
+) -> None:
+    """Facts nearest in meaning to some words; by the words themselves where nothing finds by meaning.
+
+    \b
+    Example:
+      nanomem facts search "how do I reach the plumber" --limit 3
+      nanomem facts search phone --domain Work
+    """
+    find(
+        state,
+        asked_query(query, terms),
+        domain,
+        category,
+        (channel, chat_id, sender_id),
+        limit=limit,
+        offset=offset,
+        explain=explain,
+        facts_only=True,
+    )
+
+
+def find(
+    state: State,
+    query: str,
+    domain: str | None,
+    category: str | None,
+    audience: tuple[str | None, str | None, str | None],
+    *,
+    limit: int,
+    offset: int,
+    explain: bool,
+    facts_only: bool,
+) -> None:
+    """Print what `memory_search` finds, and on stderr what kept it from finding by meaning."""
+    from nanomem_tui.memory.scopes import Audience
+
+    with state.open() as ws:
+        answer = ws.memory_search(
+            query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only, far=True
+        )
+        most = ws.settings.recall_max_distance
+        silent = bool(answer.results) or state.json
+        note = "" if silent else memory_answers.elsewhere_note(ws, query, Audience(*audience), ours_only=True)
+    shown = answer.results[offset:]
+    state.show([one.to_json() for one in shown], lambda: _found(shown, most, explain=explain) or ["Nothing found."])
+    if state.json:
+        return
+    if answer.total > len(answer.results):
+        output.notes([f"{len(shown):,} of {answer.total:,}: --limit N and --offset N show others"])
+    if answer.note:
+        output.notes([f"Note: found by words: {answer.note}"])
+    memory_answers.say(state, note)
+
+
+def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
+    """The hits as a table: how far each is in meaning, or its score by words; under a line of their own those that are
+    farther than `most`, of which no agent is told."""
+    columns = [
+        Column("Distance", right=True, optional=True),
+        Column("Score", right=True, drop=2, optional=True),
+        Column("ID"),
+        Column("Domain", limit=24, least=8, drop=1, optional=True),
+        Column("Category", limit=24, least=8, drop=3, optional=True),
+        Column("Text", limit=120, least=28),
+        Column("Updated", drop=4),
+    ]
+    by_words = any(one.distance is None and one.score for one in shown)
+    cells = [
+        (
+            "" if one.distance is None else f"{one.distance:.3f}{'' if one.is_near else ' far'}",
+            f"{one.score:.3f}" if by_words else "",
+            one.id,
+            (one.fact and one.fact.domain) or "",
+            (one.fact and one.fact.category) or "",
+            one.text,
+            output.when(one.item.updated_at),
+        )
+        for one in shown
+    ]
+    head, *rows = table(columns, cells, output.terminal_width()) or [""]
+    near = sum(one.is_near or one.how == "facts" for one in shown)
+    lines = [[row] for row in rows]
+    if explain:
+        from nanomem_tui.cli.passages import parts
+
+        told = [f"       found by {one.how}; {parts(dict(one.parts))}".rstrip("; ") for one in shown]
+        lines = [[row, more] for row, more in zip(rows, told, strict=True)]
+    if near < len(shown):
+        lines.insert(near, [f"Not near ({most:g} or farther in meaning):"])
+    return [head, *chain.from_iterable(lines)] if shown else []
+
+
+# The commands of `nanomem facts` that change facts. Each is one recorded operation that `nanomem undo` takes back.
+
+MAX_INPUT = 8_000_000
+"""Bytes of a value that are read; what is kept is less."""
+
+
+@click.command("set", cls=Command)
+@click.option("--domain", type=Words(), help="The part of life that it belongs to, such as Work.")
+@click.option("--category", type=Words(), required=True, help="What sort of fact it is, such as Contact.")
+@click.option("--sub-category", type=Words(), help="A finer sort.")
+@click.option("--key", type=Words(), required=True, help="What it is called.")
+@click.option("--value", type=Words(), help="What is so.")
+@click.option("--value-file", type=Words(), metavar="FILE", help="The value is in this file (-: on stdin).")
+@click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it (default: global).")
+@click.option("--channel", type=Words(), help="The channel of that chat or person.")
+@click.option("--chat-id", type=Words(), help="The chat.")
+@click.option("--sender-id", type=Words(), help="The person.")
+@rehearsable
+@pass_state
+def set_(
+    state: State,
+    domain: str | None,
+    category: str,
+    sub_category: str | None,
+    key: str,
+    value: str | None,
+    value_file: str | None,
+    scope: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    dry_run: bool,
+) -> None:
+    """Give a fact its value; the one that it had stays in its history. Safe on disk when the command returns.
+
+    A domain, a category and a key name one fact: the same key in another domain is another fact.
+
+    \b
+    Example:
+      nanomem facts set --domain Work --category Contact --key phone --value "555 0100"
+    """
+    given = _value(value, value_file)
+    if given is None:
+        raise click.UsageError("give --value or --value-file", click.get_current_context())
+    done: list[Operation] = []
+    with state.open(dry_run=dry_run, starting=True) as ws:
+        ws.store.load("item")
+        try:
+            operation, fact, warnings = ws.facts.set(
+                category,
+                key,
+                given,
+                domain=domain,
+                sub_category=sub_category,
+                scope_type=scope,
+                channel=channel,
+                chat_id=chat_id,
+                sender_id=sender_id,
+            )
+        except NothingToDo as nothing:
+            fact, warnings = ws.facts.get(nothing.where), []
+        else:
+            done = [operation]
+    warn(state, warnings)
+    body = {"fact": fact.to_json(), "warnings": list(warnings)}
+    if done:
+        added(state, done[0], fact.id, body, dry_run=dry_run)
+    else:
+        tell(state, [], body, "It is so already.", dry_run=dry_run)
+
+
+def _value(value: str | None, file: str | None) -> str | None:
+    """The value that was given, here or in a file; None without any. Raises BadInput, NanomemError."""
+    if file is None:
+        return value
+    if value is not None:
+        raise click.UsageError("give --value or --value-file, not both", click.get_current_context())
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MAX_INPUT + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(MAX_INPUT + 1)
+    except OSError as error:
+        raise cannot_read(error, file, "reading the value") from error
+    if len(data) > MAX_INPUT:
+        raise BadInput(f"more than {MAX_INPUT:,} bytes", file, "give a shorter value")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"byte {error.start} is no UTF-8", file, "give the value in UTF-8") from None
+
+
+@click.command(cls=Command)
+@click.argument("fact_id", metavar="ID", type=Words())
+@click.option("--value", type=Words(), help="What is so now (without any option: edit it in $EDITOR).")
+@click.option("--value-file", type=Words(), metavar="FILE", help="The value is in this file (-: on stdin).")
+@click.option("--key", type=Words(), help="Another key.")
+@click.option("--category", type=Words(), help="Another category.")
+@click.option("--domain", type=Words(), help='Another domain; "" takes it away.')
+@click.option("--sub-category", type=Words(), help='Another sub-category; "" takes it away.')
+@rehearsable
+@pass_state
+def edit(
+    state: State,
+    fact_id: str,
+    value: str | None,
+    value_file: str | None,
+    key: str | None,
+    category: str | None,
+    domain: str | None,
+    sub_category: str | None,
+    dry_run: bool,
+) -> None:
+    """Correct a fact, its value or its names, here or in your editor.
+
+    \b
+    Example:
+      nanomem facts edit fact_0123456789abcdef0123 --key "phone at work"
+    """
+    given = {"value": _value(value, value_file), "key": key, "category": category}
+    given |= {"domain": domain, "sub_category": sub_category}
+    fields = {name: text for name, text in given.items() if text is not None}
+    done: list[Operation] = []
+    with state.open(dry_run=dry_run) as ws:
+        ws.store.load("item")
+        fact = ws.facts.get(fact_id)
+        shown = None
+        kept: AbstractContextManager[None] = nullcontext()
+        if not fields:
+            from nanomem_tui.cli import editor
+
+            shown, fields = fact.item, {"value": editor.edit_text(fact.value, "--value")}
+            kept = editor.words_kept(fields["value"])
+        with kept:
+            try:
+                done = [ws.facts.edit(fact.id, expected=shown, **fields)]
+            except NothingToDo:
+                done = []
+        fact = ws.facts.get(fact.id)
+        warnings = ws.items.warnings(fact.item) if done and "value" in fields else []
+    warn(state, warnings)
+    tell(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+
+
+@click.command(cls=Command)
+@ids_argument
+@decided
+@pass_state
+def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
+    """Take facts away, with all their values. `nanomem undo` brings them back.
+
+    \b
+    Example:
+      nanomem facts delete fact_0123456789abcdef0123 --yes
+    """
+    with state.open() as ws:
+        rows = _facts(ws, ids)
+        preview = {"facts": [fact.to_json() for fact in rows]}
+        count = output.counted(len(rows), "fact")
+        lines = [f"Would delete {count}:", *fact_lines(rows)]
+        if not agreed(state, preview, lines, f"Delete {count}?", yes=yes, dry_run=dry_run):
+            return
+        operation = ws.facts.delete([fact.id for fact in rows])
+    state.show({"operation": values.operation(operation), **preview}, [operation.label])
+
+
+@click.command(cls=Command)
+@ids_argument
+@click.option("--into", type=Words(), metavar="ID", help="The fact that stays, with its names and its value.")
+@decided
+@pass_state
+def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run: bool) -> None:
+    """Make one fact of several: the newest (or --into) stays, the values of the others go into its history.
+
+    \b
+    Example:
+      nanomem facts merge fact_0123456789abcdef0123 fact_fedcba9876543210fedc --dry-run
+    """
+    with state.open(dry_run=dry_run) as ws:
+        rows = _facts(ws, [*ids, *([into] if into else [])])
+        kept = ws.facts.get(into) if into else max(rows, key=lambda fact: fact.item.updated_at)
+        preview = {"merged": [fact.to_json() for fact in rows], "kept": kept.id}
+        if not into and not dry_run and len(rows) > 1:
+            lines = [*fact_lines(rows), f"What stands is {kept.id}; the other values go into its history."]
+            agreed(state, preview, lines, "Merge them?", yes=yes, dry_run=False)
+        operation = ws.facts.merge([fact.id for fact in rows], into=kept.id)
+        body = {"fact": ws.facts.get(kept.id).to_json(), **preview}
+    tell(state, [operation], body, dry_run=dry_run)
+
+
+def _facts(ws: Workspace, ids: Sequence[str]) -> list[Fact]:
+    """The facts of these ids, each once. Raises NotFound, Refused, or AccessDenied for a file that cannot be read."""
+    ws.store.load("item")
+    return list({fact.id: fact for fact in map(ws.facts.get, ids)}.values())

@@ -1,0 +1,464 @@
+"""What every command shares: the global options, the list options, the groups that load late, and the confirmation.
+
+Knows click and our own output; must not import the workspace before a command opens it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nanomem_tui.cli import output
+from nanomem_tui.core import errors
+from nanomem_tui.core.text import counted, is_utf8
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nanomem_tui.core.operations import Operation
+    from nanomem_tui.core.paths import Paths
+    from nanomem_tui.workspace import Workspace
+
+
+# What the options that commands share come to: the workspace asked for, the form of the output, the page of a list.
+
+T = TypeVar("T")
+Lines = Sequence[str] | Callable[[], Sequence[str]]
+
+
+class State:
+    """The global options of this run, wherever on the line they stood."""
+
+    def __init__(self, workspace: str | None = None, *, json: bool = False, config: str | None = None) -> None:
+        self.workspace = workspace
+        self.json = json
+        self.config = config
+        self._noted = False
+
+    @contextlib.contextmanager
+    def open(self, *, dry_run: bool = False, starting: bool = False, forgiving: bool = False) -> Iterator[Workspace]:
+        """The workspace asked for, closed at the end; `dry_run`: one in which nothing is recorded or written;
+        `starting`: an empty folder will do, what is written first makes it one; `forgiving`: settings that cannot be
+        used are problems of the workspace, and no errors.
+
+        Says on stderr which files a write had to set aside, and what could not be written at the end. Raises
+        WorkspaceMissing, NotAWorkspace or AccessDenied.
+        """
+        ws = self._opened(dry_run=dry_run, starting=starting, forgiving=forgiving)
+        before = _names(ws.paths.quarantine)
+        try:
+            yield ws
+        finally:
+            _close(ws)
+        _tell_copy(ws)
+        _tell_takeover(ws)
+        for name in sorted(_names(ws.paths.quarantine) - before):
+            from nanomem_tui.core.atomic import why_kept
+
+            output.notes([f"Note: {why_kept(name)}; as it was it is kept in {ws.paths.quarantine / name}"])
+
+    def named(self) -> str | None:
+        """The path of the workspace asked for, here or by NANOMEM_WORKSPACE, also where it was asked for by the name
+        that the person gave it; None for the one that is found without asking."""
+        asked = self.workspace or os.environ.get("NANOMEM_WORKSPACE")
+        if not asked or os.path.isabs(asked) or os.path.lexists(asked):
+            return self.workspace
+        from nanomem_tui.workspaces import path_of
+
+        return path_of(asked)
+
+    @property
+    def agent_config(self) -> str | None:
+        """The agent's configuration asked for, here or by NANOMEM_AGENT_CONFIG."""
+        return self.config or os.environ.get("NANOMEM_AGENT_CONFIG") or None
+
+    def locate(self, *, starting: bool = False) -> Paths:
+        """The paths of the workspace asked for. Raises WorkspaceMissing, NotAWorkspace, AccessDenied or BadInput."""
+        from nanomem_tui.core import paths
+
+        found = paths.locate(self.named(), starting=starting, config=self.agent_config)
+        if not self._noted:
+            output.notes(f"Note: {problem.text()}" for problem in found.problems())
+            self._noted = True
+        return found
+
+    def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
+        from nanomem_tui.core import config
+
+        found = self.locate(starting=starting)
+        loaded = config.load(found, forgiving=forgiving)
+        if loaded.settings.keys:
+            from nanomem_tui.keymap import judged
+
+            loaded = judged(loaded)
+        if dry_run:
+            from nanomem_tui.workspaces import Rehearsal
+
+            return Rehearsal(found, loaded)
+        from nanomem_tui.workspace import Workspace
+
+        return Workspace(found, loaded)
+
+    @staticmethod
+    def tell_uncommitted(ws: Workspace, operations: Sequence[Operation]) -> None:
+        """Say on stderr which changes of memory files no commit holds, where versions are kept, and what to do."""
+        for operation in operations:
+            if any(change.layer == "file" for change in operation.changes):
+                problem = ws.documents.uncommitted(operation)
+                output.notes([f"Warning: made without a commit: {problem.text()}"] if problem else [])
+
+    def show(self, value: Any, human: Lines) -> None:
+        """Print `value` as JSON, or the lines of `human`, whichever was asked for."""
+        if self.json:
+            output.document(value)
+        else:
+            output.lines(human() if callable(human) else human)
+
+
+def _tell_copy(ws: Workspace) -> None:
+    """Say on stderr that what was shown is a copy: the memory is still as an earlier nanomem left it."""
+    if ws.store.shows_copy and ws.store.place.is_first_edition():
+        what = "the first edition's memory is shown from a copy; the first command that writes takes it over"
+        output.notes([f"Note: {what}"])
+    elif ws.store.shows_copy:
+        what = "the memory has an older schema, and is shown from a copy; the first command that writes migrates it"
+        output.notes([f"Note: {what}"])
+
+
+def _tell_takeover(ws: Workspace) -> None:
+    """Say on stderr what this command took over from the first edition, where its files are, and what is not in it."""
+    taken = ws.store.taken_over
+    if taken is None or not taken.counts:  # nothing, or the same edition with an older schema
+        return
+    if taken.copy is not None:
+        layers = [layer for layer in ("item", "lesson", "record", "operation") if layer in taken.counts]
+        counts = [f"{sum(taken.counts[layer].values()):,} {layer}s" for layer in layers]
+        output.notes([f"Note: taken over from the first edition: {', '.join(counts)}; its files are in {taken.copy}"])
+    output.notes(f"Warning: not taken over: {problem.text()}" for problem in taken.problems)
+
+
+def _close(ws: Workspace) -> None:
+    """Let go of the workspace. A last checkpoint that fails loses nothing, so that it is told and is no failure: who is
+    told of one would do the change again. Raises Unsaved where it does lose something."""
+    from nanomem_tui.core.errors import NanomemError, Unsaved
+
+    try:
+        ws.close()
+    except Unsaved:
+        raise
+    except NanomemError as error:
+        output.notes([f"Note: saved, but the agent's files and counters are written later: {error.what} (degraded)"])
+    failures = ws.store.files.failures.values()
+    output.notes(f"Note: saved, but a file of the agent is written later: {one.text()}" for one in failures)
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
+
+
+def page(rows: Sequence[T], limit: int | None, offset: int) -> list[T]:
+    """The part of `rows` that was asked for."""
+    return list(rows[offset:] if limit is None else rows[offset : offset + limit])
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from nanomem_tui.core.errors import Problem
+
+    _TextType = click.ParamType[str]
+else:  # releases before 8.3 do not know the bracket
+    _TextType = click.ParamType
+
+
+pass_state = click.make_pass_decorator(State, ensure=True)
+
+
+def _global_options() -> list[click.Parameter]:
+    def remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        if value:
+            setattr(ctx.ensure_object(State), str(param.name), value)
+
+    return [
+        click.Option(
+            ["--workspace"], type=Words(), metavar="PATH", expose_value=False, callback=remember,
+            shell_complete=completing("workspaces"),
+            help="The agent's workspace folder, or its name in `nanomem workspaces list` (default: NANOMEM_WORKSPACE, "
+            "else the agent's configured one).",
+        ),
+        click.Option(
+            ["--config"], type=Words(), metavar="FILE", expose_value=False, callback=remember,
+            help="The config.json that the agent is started with, where it is not the usual one: its sessions lie "
+            "beside it (default: NANOMEM_AGENT_CONFIG).",
+        ),
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, callback=remember, help="Print one JSON document.",
+        ),
+    ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def _placed(ctx: click.Context) -> Iterator[None]:
+    """Give a usage error the context that click leaves out of some."""
+    try:
+        yield
+    except click.UsageError as error:
+        error.ctx = error.ctx or ctx
+        raise
+
+
+class Words(_TextType):
+    """Text that is valid UTF-8; bytes that the shell passed and that are not, are refused before they reach a file."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """`value` unchanged, or a usage error."""
+        text = str(value)
+        if not is_utf8(text):
+            self.fail("is not valid UTF-8", param, ctx)
+        return text
+
+
+def completing(what: str) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """What a shell completes there: `items`, `lessons`, `sessions`, `operations`, `settings` or `screens`."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+        from nanomem_tui.cli.commands import config
+
+        return getattr(config, what)(ctx, param, incomplete)
+
+    return complete
+
+
+MAX_INPUT = 8_000_000
+"""Bytes of one JSON object."""
+
+
+def json_object(data: bytes, where: str, like: str, *, once: bool = False) -> dict[str, Any]:
+    """The JSON object in what was given; `like`: one, as an example; `once`: no name may stand twice in an object of
+    it, where JSON would keep the last alone. Raises BadInput."""
+    import json
+
+    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise errors.BadInput(f"`{name[:40]}` is given twice", where, "give it once")
+            found[name] = value
+        return found
+
+    if len(data) > MAX_INPUT:
+        raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", where, "cut the texts")
+    try:
+        value = json.loads(data.decode("utf-8-sig"), object_pairs_hook=named_once if once else None)
+    except UnicodeDecodeError as error:
+        raise errors.BadInput(f"byte {error.start} is no UTF-8", where, "give one JSON object in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise errors.BadInput(f"no JSON ({error})", where, "give one JSON object") from None
+    if not isinstance(value, dict):
+        raise errors.BadInput("not a JSON object", where, f"give {like}")
+    return value
+
+
+MOST = 2**31 - 1
+"""More than there can be of anything: what is beyond it says the same."""
+
+
+class Count(click.IntRange):
+    """A whole number of things or days, from `least` on; one that nothing can reach is `MOST`, which is no limit."""
+
+    def __init__(self, least: int = 0) -> None:
+        super().__init__(min=least)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, or a usage error."""
+        return min(int(super().convert(value, param, ctx)), MOST)
+
+
+class Command(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(_global_options())
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and say of a wrong line whose it is."""
+        with _placed(ctx):
+            return super().parse_args(ctx, args)
+
+
+class Group(click.Group):
+    """A group that takes the global options, loads its commands when they are named, and guesses what was meant."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, late: dict[str, str] | None = None, **kwargs: Any) -> None:
+        kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
+        kwargs["no_args_is_help"] = False
+        super().__init__(*args, **kwargs)
+        self.params.extend(_global_options())
+        self.late = late or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; a group named alone tells what it holds."""
+        if not args and not self.invoke_without_command and not ctx.resilient_parsing:
+            output.lines([ctx.get_help()])
+            ctx.exit()
+        with _placed(ctx):
+            return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, loaded or not, in the order they are told in help."""
+        return [*self.commands, *(name for name in self.late if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now when it was not before."""
+        if cmd_name not in self.commands and cmd_name in self.late:
+            module, attribute = self.late[cmd_name].split(":")
+            loaded: click.Command = getattr(importlib.import_module(module), attribute)
+            return loaded
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` name; an unknown one says which known one is nearest."""
+        name = str(args[0])
+        if not name.startswith("-") and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            near = f": name a workspace with --workspace {name}" if "/" in name else ""
+            near = near or _nearest(name, self.list_commands(ctx))
+            raise click.UsageError(f"no command {name!r} in `{ctx.command_path}`{near}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+Group.group_class = Group
+
+
+def usage_line(error: click.ClickException) -> str:
+    """A wrong command line as one line that ends in what to do."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "nanomem"
+    if isinstance(error, click.NoSuchOption):
+        root = context.find_root().command.params if context else []
+        if any(error.option_name in param.opts for param in root):
+            return f"{error.option_name} goes with no command (see `nanomem --help`)"
+        known = [name for param in context.command.get_params(context) for name in param.opts] if context else []
+        text = f"no option {error.option_name!r} in `{path}`{_nearest(error.option_name, known)}"
+    else:
+        text = error.format_message().rstrip(".")
+        text = text[:1].lower() + text[1:]
+    return f"{text} (see `{path} --help`)"
+
+
+NEAR = 0.65
+"""How like a name what was typed must be to be taken for it: `ls` is (list), `frobnicate` is not (conflicts)."""
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1, cutoff=NEAR)
+    return f": did you mean {near[0]!r}?" if near else ""
+
+
+def cannot_read(error: OSError, given: str, doing: str) -> errors.NanomemError:
+    """Why a file cannot be read that was named on the command line."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return errors.BadInput("there is no such file", given)
+    if isinstance(error, IsADirectoryError):
+        return errors.BadInput("that is a folder, and a file is needed", given)
+    return errors.from_os_error(error, doing)
+
+
+def paged(command: Decorated) -> Decorated:
+    """`--limit` and `--offset`, handed over as `limit` (None: all) and `offset`."""
+    command = click.option("--offset", type=Count(), default=0, help="Leave out the first N.")(command)
+    return click.option("--limit", type=Count(), help="Print N at most (default: all).")(command)
+
+
+def dated(command: Decorated) -> Decorated:
+    """`--since` and `--until`, handed over as a person wrote them, empty where not given; `memory.times.within` reads
+    them."""
+    until = "Only up to this day, which counts too."
+    since = "Only from this day on: 2026-03-02, 2026-03, yesterday, 'last tuesday', '2 weeks ago'."
+    command = click.option("--until", type=Words(), default="", metavar="DATE", help=until)(command)
+    return click.option("--since", type=Words(), default="", metavar="DATE", help=since)(command)
+
+
+def query_options(command: Decorated) -> Decorated:
+    """The words to search for, as `--query Q` or plain; `asked_query` settles which."""
+    command = click.option("--query", "query", type=Words(), help="The words to look for.")(command)
+    return click.argument("terms", type=Words(), nargs=-1, metavar="[QUERY]")(command)
+
+
+def asked_query(query: str | None, terms: Sequence[str], *, may_be_empty: bool = False) -> str:
+    """The query, wherever it stood. Raises a usage error when there is none, unless it `may_be_empty`."""
+    text = " ".join([*([query] if query else []), *terms]).strip()
+    if not text and not may_be_empty:
+        raise click.UsageError("nothing to look for: name the words with --query", click.get_current_context())
+    return text
+
+
+def all_read(problems: Sequence[Problem]) -> None:
+    """Raise AccessDenied for the files that could not be read at all: what was printed is not all there is."""
+    if problems:
+        first, more = problems[0], len(problems) - 1
+        rest = f", and {counted(more, 'more file')}" if more else ""
+        raise errors.AccessDenied(f"{first.what}{rest}", first.where, first.fix)
+
+
+def decided(command: Decorated) -> Decorated:
+    """`--yes` and `--dry-run` of a command that takes something away."""
+    command = click.option("--dry-run", is_flag=True, help="Say what would happen and change nothing.")(command)
+    return click.option("--yes", is_flag=True, help="Do it without asking.")(command)
+
+
+def rehearsable(command: Decorated) -> Decorated:
+    """`--dry-run` of a command that takes nothing away."""
+    return click.option("--dry-run", is_flag=True, help="Say what would change and change nothing.")(command)
+
+
+def as_typed(command: Decorated) -> Decorated:
+    """`--dry-run` of a command that takes something away at once and can be undone; `--yes` changes nothing there."""
+    command = click.option("--dry-run", is_flag=True, help="Say what would happen and change nothing.")(command)
+    return click.option("--yes", is_flag=True, expose_value=False, help="Accepted; it never asks.")(command)
+
+
+def only_looking(state: State, preview: Any, human: Lines, *, dry_run: bool) -> bool:
+    """Whether a command ends with what it would do, which is printed then (`preview` is its JSON)."""
+    if dry_run:
+        state.show({"operation": None, "dry_run": True, **preview}, human)
+    return dry_run
+
+
+def with_undo(operation: Any) -> str:
+    """What an operation did, and the command that takes it back."""
+    return f"{operation.label} (`nanomem undo {operation.id}` takes it back)"
+
+
+def agreed(state: State, preview: Any, human: Lines, question: str, *, yes: bool, dry_run: bool) -> bool:
+    """Whether to go on with a change that takes something away.
+
+    Without `yes` the preview is printed first (`preview` is its JSON, `human` its lines). A dry run ends there; a
+    person is asked; with nobody to ask Refused is raised. A no raises NothingToDo.
+    """
+    if yes and not dry_run:
+        return True
+    if dry_run or not output.can_ask():
+        state.show({"operation": None, "dry_run": True, **preview}, human)
+        if dry_run:
+            return False
+        raise errors.Refused("nothing was changed", "", "add --yes to do it")
+    output.notes(human() if callable(human) else human)
+    if not output.ask(question):
+        raise errors.NothingToDo("nothing was changed")
+    return True
