@@ -46,10 +46,10 @@ from nanomem_tui.looking import (
     status_of,
     what_can_be_taken_back,
 )
-from nanomem_tui.screens import drafting
-from nanomem_tui.screens.base import ListDetailScreen
+from nanomem_tui.screens.base import workspace_screen
+from nanomem_tui.screens.base.list_screen import ListDetailScreen
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.operations import OwnChanges
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bindings import as_keymap, key_names
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from nanomem_tui.core.config import Loaded
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.screens.dreaming import Running
+    from nanomem_tui.screens.base.dreaming import Running
     from nanomem_tui.store.values import Item
     from nanomem_tui.widgets.bars import Status
     from nanomem_tui.workspace import Workspace
@@ -191,7 +191,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         await self._end_work()
         async with self.changing:
             before = self.opening
-            drafting.keep_drafts(self)
+            workspace_screen.keep_drafts(self)
             trouble, _ = await asyncio.gather(asyncio.to_thread(before.close), asyncio.to_thread(opening.read))
             self.take_opening(opening, known.name)
             self.begin_anew()
@@ -199,7 +199,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         if trouble is not None:
             what = f"every change is saved; the agent's files are written later: {trouble.what}"
             say(self.main_screen, what, "warning", f"{usual_name(before.paths)} was not saved")
-        drafting.tell_drafts(self)
+        workspace_screen.tell_drafts(self)
 
     def begin_anew(self) -> None:
         """Forget what the app itself holds of the workspace before."""
@@ -381,7 +381,7 @@ class NanomemApp(Switching):
     def on_mount(self) -> None:
         """Keys, signals, and the first look after the first frame."""
         self._tell_wrong_looks()
-        drafting.tell_drafts(self)
+        workspace_screen.tell_drafts(self)
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)
         self.schedule = Dreaming(self)
@@ -497,7 +497,7 @@ class NanomemApp(Switching):
 
     async def do_undo(self) -> None:
         """Undo the newest change that was made in this console; the cursor goes to the row that comes back."""
-        from nanomem_tui.screens.taking_back import say_undone
+        from nanomem_tui.screens.base.diffs import say_undone
 
         for operation in await self._back_or_forth(lambda ws: ws.undo(own=True)):
             say_undone(self.main_screen, operation)
@@ -624,12 +624,12 @@ class NanomemApp(Switching):
     def asked_to_end(self, number: int) -> None:
         """Save, keep what is being typed, and leave: a signal asked for it, or the tab of a browser closed."""
         self._on_signal(number)
-        drafting.keep_drafts(self)
+        workspace_screen.keep_drafts(self)
         self.exit(128 + number, return_code=128 + number)
 
     def _fatal_error(self) -> None:
         """A mistake of ours: its trace after the screen is restored, without the values of variables (memory text)."""
-        drafting.keep_drafts(self)
+        workspace_screen.keep_drafts(self)
         self.panic(Text(safe_text(traceback.format_exc())))
 
 

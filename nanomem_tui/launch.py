@@ -256,8 +256,8 @@ async def _snapshot(
 ) -> str:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.core.errors import BadInput, NanomemError
-    from nanomem_tui.screens.view_export import written
-    from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+    from nanomem_tui.screens.base.rows import written
+    from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.widgets.line_table import LineTable
 
     app = NanomemApp(opening, first_screen=screen, ascii_only=ascii_only)

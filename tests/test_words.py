@@ -8,7 +8,7 @@ from typing import Any, cast
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.looking import _attention
 from nanomem_tui.memory.doctor import _version
-from nanomem_tui.screens.rows import in_pairs
+from nanomem_tui.screens.base.rows import in_pairs
 from nanomem_tui.widgets.look import PlainBars
 
 

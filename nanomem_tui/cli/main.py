@@ -177,7 +177,7 @@ def _snapshot(
         raise errors.BadInput(f"no size {size!r}", "", "give columns x rows, like 80x24")
     from nanomem_tui import actions
     from nanomem_tui.launch import snapshot_screen
-    from nanomem_tui.screens import view_export
+    from nanomem_tui.screens.base import rows as base_rows
 
     if screen not in actions.SCREENS:  # before a demonstration is made for nothing
         raise errors.BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
@@ -186,7 +186,7 @@ def _snapshot(
         raise click.UsageError(f"--{named[0][0]} and --{named[1][0]} are two answers: give one")
     form, target = named[0] if named else ("text", None)
     if form == "rows":
-        form = view_export.checked(str(target)).suffix.lstrip(".").lower()
+        form = base_rows.checked(str(target)).suffix.lstrip(".").lower()
     with contextlib.ExitStack() as stack:
         workspace, config = state.named(), state.agent_config
         if demo:

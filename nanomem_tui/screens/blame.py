@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from nanomem_tui.dreams.blame import EntryEvidence, MessageEvidence, is_statement
 from nanomem_tui.dreams.log import BlamedLine
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.listing import View
-from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import when
-from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.base.list_screen import View
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part

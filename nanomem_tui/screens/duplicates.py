@@ -7,24 +7,119 @@ Owns what a person sees of a cluster; what may be decided on several at once is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.duplicates_detail import Member, members
+from nanomem_tui.memory.inbox import origin
+from nanomem_tui.memory.superseded import text_of
+from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
+from nanomem_tui.review.duplicates import Cluster, differing
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.item_columns import scope_of
-from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import LISTED, MANY, SAID
+from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Spans
+from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
+from nanomem_tui.widgets.document import Block, Body, Field, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.side_by_side import side_by_side
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.duplicates import Cluster, Duplicates
-    from nanomem_tui.store.values import Item
+    from nanomem_tui.review.conflicts import Conflicts
+    from nanomem_tui.review.duplicates import Duplicates
+
+
+# The members of a cluster side by side: what stays left, each other one right, with the words that differ; who said
+# each when, and how often it was recalled.
+
+FOLDED = 600
+"""Characters of a text before it is unfolded."""
+TOLD = 4
+"""Differences that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One item of a cluster, beside the one that is proposed to stay."""
+
+    item: Item
+    first: Item
+    number: int
+    of: int
+    separator: str
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """The id of the item."""
+        return self.item.id
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """What becomes of it, its words against those that stay, and where they are from."""
+        is_first = self.item.id == self.first.id
+        head: list[Span] = [(f"{self.number} of {self.of}  ", "heading")]
+        head.append(("proposed to stay", "good") if is_first else ("says the same", "accent"))
+        if self.item.pinned:
+            head.append(("  pinned", "accent"))
+        lines = lay_out([Spans(tuple(head))], width)
+        if is_first:
+            lines += lay_out([Body(self._cut(self.item, unfolded))], width)
+        else:
+            left, right = self._both(unfolded)
+            lines += side_by_side([left], [right], width, self.separator)
+            lines += lay_out(self._differences(), width)
+        return [*lines, *lay_out(self._fields(), width), ()]
+
+    def plain(self) -> str:
+        """The words."""
+        return self.item.text
+
+    def _both(self, unfolded: bool) -> tuple[Block, Block]:
+        """The text that stays and this one, the words that differ marked, each with its sign."""
+        texts = (" ".join(self._cut(item, unfolded).split()) for item in (self.first, self.item))
+        old, new = (DiffLine(sign, text) for sign, text in zip("-+", texts, strict=True))  # type: ignore[arg-type]
+        if old.text == new.text:
+            return Spans((("= ", "dim"), (old.text, "")), 2), Spans((("= ", "dim"), (new.text, "")), 2)
+        spans = [spans for _, spans in spans_of(Hunk((old, new)))]
+        return Spans((("  ", ""), *spans[0]), 2), Spans((("~ ", "accent"), *spans[1]), 2)
+
+    def _differences(self) -> Iterable[Block]:
+        found = differing(self.first.text, self.item.text)
+        told = ", ".join(found[:TOLD]) + (", and more" if len(found) > TOLD else "")
+        if told:
+            yield Field("differs", told, "warn")
+
+    def _fields(self) -> Iterable[Block]:
+        item, said = self.item, origin(self.item)
+        recalled = f", last {when(item.last_accessed_at)}" if item.last_accessed_at else ""
+        named = (
+            (
+                "said",
+                ", ".join(filter(None, (when(item.created_at), said, "" if item.source in said else item.source))),
+            ),
+            ("recalled", counted(item.hits, "time") + recalled if item.hits else "never"),
+            ("is", f"{item.kind}, {scope_of(item)}"),
+            ("id", item.id),
+        )
+        return [Field(name, value, "" if name == "said" else "dim") for name, value in named]
+
+    @staticmethod
+    def _cut(item: Item, unfolded: bool) -> str:
+        if unfolded or len(item.text) <= FOLDED:
+            return item.text
+        return f"{item.text[:FOLDED]} ({len(item.text) - FOLDED:,} more characters: enter unfolds)"
+
+
+def members(cluster: Cluster, separator: str) -> list[Member]:
+    """A part for each item of a cluster, the one that is to stay first."""
+    items = cluster.items
+    return [Member(item, cluster.kept, at + 1, len(items), separator) for at, item in enumerate(items)]
+
 
 SIGNS: Mapping[str, str] = {"same": "=", "near": "~", "meaning": "o", "scopes": "*"}
 Decide = Callable[["Duplicates", Sequence["Cluster"], str], Operation]
@@ -245,7 +340,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
     async def do_source(self) -> None:
         """To the message that the item came from, or to its session."""
         from nanomem_tui.screens.find import show_message
-        from nanomem_tui.screens.origin import message_of
+        from nanomem_tui.screens.items import message_of
 
         row = self.table.cursor_row
         item = self._meant(row) if row is not None else None
@@ -269,3 +364,303 @@ def _newest(row: Cluster) -> str:
 
 def _scope(row: Cluster) -> str:
     return scope_of(row.kept) if len(row.scope_keys) == 1 else counted(len(row.scope_keys), "scope")
+
+
+# The two sides of a contradiction, the older left and the newer right, with the words that differ; who said each
+# when, and to whom an agent gives it.
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The words of the two, side by side."""
+
+    pair: Contradiction
+    separator: str
+    key: str = "both"
+    stops: bool = True
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """The older left, the newer right."""
+        texts = [" ".join(text_of(row).split()) for row in (self.pair.older, self.pair.newer)]
+        old, new = DiffLine("-", texts[0]), DiffLine("+", texts[1])
+        spans = [found for _, found in spans_of(Hunk((old, new)))]
+        left: list[Block] = [Body("older", "dim"), Spans((("- ", "warn"), *spans[0]), 2)]
+        right: list[Block] = [Body("newer", "dim"), Spans((("+ ", "accent"), *spans[1]), 2)]
+        return [*side_by_side(left, right, width, self.separator), ()]
+
+    def plain(self) -> str:
+        """Both texts."""
+        return f"{text_of(self.pair.older)}\n{text_of(self.pair.newer)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneSide:
+    """Who said one of the two, when, where, and what an agent is given of it."""
+
+    pair: Contradiction
+    side: Side
+    stops: bool = True
+
+    @property
+    def row(self) -> Row:
+        """The item or lesson."""
+        return self.pair.row(self.side)
+
+    @property
+    def key(self) -> str:
+        """Its id."""
+        return self.row.id
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """The words, their origin, and the line that an agent would get."""
+        row = self.row
+        head: list[Span] = [(f"The {self.side}", "heading")]
+        if isinstance(row, Item) and row.pinned:
+            head.append(("  pinned", "accent"))
+        recalled = row.last_accessed_at if isinstance(row, Item) else row.last_applied_at
+        named = (
+            ("said", ", ".join(dict.fromkeys((when(row.updated_at), origin(row), row.source)))),
+            ("first", when(row.created_at) if row.created_at[:16] != row.updated_at[:16] else ""),
+            ("recalled", counted(row.hits, "time") + (f", last {when(recalled)}" if recalled else "")),
+            ("is", f"{row.kind if isinstance(row, Item) else 'lesson'}, {scope_words(row)}"),
+            ("given as", given(row)),
+            ("when", row.trigger if not isinstance(row, Item) else ""),
+            ("id", row.id),
+        )
+        blocks: list[Block] = [Spans(tuple(head))]
+        blocks += [Field(name, value, "" if name in ("said", "given as") else "dim") for name, value in named if value]
+        return [*lay_out(blocks, width), ()]
+
+    def plain(self) -> str:
+        """The words."""
+        return text_of(self.row)
+
+
+def given(row: Row) -> str:
+    """What an agent would get of a row: the line of its block."""
+    from nanomem_tui.memory.turns import prompt
+
+    return prompt.item_line(row) if isinstance(row, Item) else prompt.lesson_line(row)
+
+
+def parts(pair: Contradiction, separator: str) -> Sequence[Both | OneSide]:
+    """Both side by side, then where each is from."""
+    return [Both(pair, separator), OneSide(pair, "older"), OneSide(pair, "newer")]
+
+
+# The Conflicts screen, behind Duplicates: memories that contradict each other, both beside their origin, one key for
+# each decision.
+
+ConflictsDecide = Callable[["Conflicts", Sequence["Contradiction"]], Operation]
+
+
+class ConflictsScreen(PartsScreen["Contradiction"]):
+    """Pairs of memories that cannot both be so."""
+
+    SCREEN = "conflicts"
+    BEHIND = "inbox"
+    TELLS_BENEATH = True
+    TELLS_GONE = False  # what a person decides on goes, and that is said
+    EMPTY = "Nothing contradicts anything that the same chat is given."
+    HELP = (
+        "Two memories that one chat may be given and that cannot both be so: another value of what has one at a time, "
+        "or yes and no. Sign before a row: * they are of two scopes. What gives way is kept, marked with what stands "
+        "instead of it, and no agent is given it any more; it stays in its history, and u takes the decision back. "
+        "What you keep is asked about again only when the words of one of the two change."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "why": "text", "sure": "number", "scope": "text", "source": "text", "across": "switch", "age": "age",
+        "id": "text",
+    }  # fmt: skip
+
+    # The list
+
+    def beneath(self, row: Contradiction) -> str:
+        """The whole reason."""
+        return f"{row.why}; sure {row.weight:.0%}"
+
+    def columns(self) -> Sequence[Column[Contradiction]]:
+        """Both texts, why, and when the newer was said."""
+        return (
+            Column("older", "Older", lambda row: text_of(row.older), min_width=18, flex=2,
+                   sort=lambda row: text_of(row.older).casefold()),
+            Column("newer", "Newer", lambda row: text_of(row.newer), min_width=18, flex=2,
+                   sort=lambda row: text_of(row.newer).casefold()),
+            Column("why", "Why", lambda row: row.why, min_width=16, priority=2, tone="warn", sort=lambda row: row.why),
+            Column("scope", "Scope", _conflicts_scope, width=16, priority=3, tone="dim", sort=_conflicts_scope),
+            aged("Age", lambda row: row.newer.updated_at, priority=1, align="right", tone="dim",
+                 sort=lambda row: row.newer.updated_at),
+        )  # fmt: skip
+
+    def row_id(self, row: Contradiction) -> str:
+        """The id of the pair."""
+        return row.id
+
+    def load(self) -> Iterable[Sequence[Contradiction]]:
+        """All pairs, the surest first."""
+        yield self.ws.conflicts.all()
+
+    def search_text(self, row: Contradiction) -> str:
+        """Words are searched in both."""
+        return f"{text_of(row.older)}\n{text_of(row.newer)}"
+
+    def field(self, row: Contradiction, name: str) -> Any:
+        """The fields of the filter language; of the two either may be meant."""
+        from nanomem_tui.review.conflicts import scope_words
+
+        both = (row.older, row.newer)
+        values: Mapping[str, Callable[[], Any]] = {
+            "why": lambda: row.why, "sure": lambda: row.weight, "across": lambda: row.across,
+            "scope": lambda: {scope_words(one) for one in both}, "source": lambda: {one.source for one in both},
+            "age": lambda: row.newer.updated_at, "id": lambda: {row.id, *row.ids},
+        }  # fmt: skip
+        return values[name]()
+
+    def sign(self, row: Contradiction) -> str:
+        """Whether they are of two scopes."""
+        return "*" if row.across else ""
+
+    def facts(self, row: Contradiction) -> frozenset[str]:
+        """It is about two; whether it is known where the one that is meant came from."""
+        return frozenset({"several", *({"source"} if self._meant(row).row.session_key else ())})
+
+    def copy_rows(self) -> str:
+        """The words of both."""
+        return "\n".join(self.search_text(row) for row in self.targets())
+
+    def detail(self, row: Contradiction) -> Any:
+        """The pair."""
+        return row
+
+    def show_detail(self, detail: Any) -> None:
+        """Both side by side, then where each is from."""
+        if not hasattr(detail, "judged"):
+            self.view.show(())
+            return
+        look = f"; sure {detail.weight:.0%}"
+        self.view.show(parts(detail, glyphs(self).separator), ((detail.why, "warn"), (look, "dim")))
+
+    def is_about(self, row: Contradiction, keys: frozenset[str]) -> bool:
+        """Whether one of its two items is among them."""
+        return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
+
+    def operations_done(self, operations: Sequence[Operation]) -> None:
+        """What was decided on goes at once, so that the next key means the next row; then all is read again."""
+        gone = {change.key for one in operations for change in one.changes if _goes(change.after)}
+        marked = {change.after.get("about") for one in operations for change in one.changes if change.after}
+        rows = [row for row in self.listing.rows if gone.isdisjoint(row.ids) and row.id not in marked]
+        if len(rows) < len(self.listing.rows):
+            self.listing.set_rows(rows)
+            self._make_view()
+        self.reload()
+
+    # Deciding
+
+    async def do_accept(self) -> None:
+        """Keep both."""
+        await self._decide("accept", "Keep both of", lambda conflicts, rows: conflicts.keep_both(rows))
+
+    async def do_merge(self) -> None:
+        """The newer stands, the older was so before."""
+        await self._decide("merge", "The newer stands in", lambda conflicts, rows: conflicts.supersede(rows))
+
+    async def do_reject(self) -> None:
+        """The older stands, the newer is not so."""
+        await self._decide("reject", "The older stands in", lambda conflicts, rows: conflicts.keep_old(rows))
+
+    async def do_toggle(self) -> None:
+        """The newer stands, the older was never so."""
+        await self._decide("toggle", "The older was wrong in", lambda conflicts, rows: conflicts.keep_new(rows))
+
+    async def do_snooze(self) -> None:
+        """Put it off for a week."""
+        await self._decide("snooze", "Put off", lambda conflicts, rows: conflicts.snooze(rows))
+
+    async def _decide(self, action: str, verb: str, decide: ConflictsDecide) -> None:
+        """One pair or a few at once, many after a look at them."""
+        rows = self.targets()
+
+        async def do(_yes: bool = True) -> None:
+            for operation in await self.change(lambda ws: decide(ws.conflicts, rows)):
+                say(self, f"{one_line(operation.label, SAID)} (u undoes it)")
+            self.table.clear_selection()
+
+        if len(rows) <= MANY:
+            await do()
+            return
+        blocks: list[Block] = [
+            Spans(((one_line(text_of(row.older), 100), ""), (" ≠ ", "warn"), (one_line(text_of(row.newer), 100), "")))
+            for row in rows[:LISTED]
+        ]
+        if len(rows) > LISTED:
+            blocks.append(Body(f"… and {len(rows) - LISTED:,} more", "dim"))
+        self.confirm(f"{verb} {counted(len(rows), 'pair')}", blocks, do, opened_by=self.key_of(action))
+
+    def do_split(self) -> None:
+        """Move one of the two, at the cursor of the detail or the older, to the scope where it holds."""
+        from nanomem_tui.review.queue import SCOPE_HINT, scope_fields
+        from nanomem_tui.widgets.prompt import AskScreen
+
+        row = self.table.cursor_row
+        if row is None:
+            return
+        meant = self._meant(row)
+
+        def wrong(scope: str) -> str:
+            try:
+                scope_fields(scope.strip(), "")
+            except NanomemError as error:
+                return f"{error.what}: {SCOPE_HINT}"
+            return ""
+
+        async def move(scope: str | None) -> None:
+            if scope:
+                done = await self.change(lambda ws: ws.conflicts.split(row, scope.strip(), meant.side))
+                say(self, f"{one_line(done[0].label, SAID)} (u undoes it)")
+
+        title = f"Both are so: the {meant.side} belongs to which scope"
+        self.ask(AskScreen(title, placeholder=SCOPE_HINT, wrong=wrong), move)
+
+    def _meant(self, row: Contradiction) -> OneSide:
+        """The one at the cursor of the detail, else the older."""
+        part = self.view.current if self._pane == "detail" else None
+        return part if isinstance(part, OneSide) and part.pair.id == row.id else OneSide(row, "older")
+
+    # Elsewhere
+
+    def do_next_list(self) -> None:
+        """To the next desk."""
+        from nanomem_tui.screens.inbox import desk_after
+
+        self.console.go(desk_after(self.SCREEN))
+
+    async def do_source(self) -> None:
+        """To the message that the one at the cursor came from, or to its session."""
+        from nanomem_tui.screens.find import show_message
+        from nanomem_tui.screens.items import message_of
+        from nanomem_tui.store.values import Item
+
+        row = self.table.cursor_row
+        one = self._meant(row).row if row is not None else None
+        if one is None or not one.session_key:
+            return
+        key = one.session_key
+        try:
+            index = await self.console.in_thread(lambda ws: message_of(ws, one)) if isinstance(one, Item) else None
+        except NanomemError:
+            index = None
+        if index is not None:
+            show_message(self.console, key, index)
+        else:
+            self.console.go("sessions", key)
+            say(self, "Which message it came from is not known: this is its session")
+
+
+def _goes(after: Mapping[str, Any] | None) -> bool:
+    return after is None or not after.get("enabled", True) or bool(after.get("is_deleted"))
+
+
+def _conflicts_scope(row: Contradiction) -> str:
+    from nanomem_tui.review.conflicts import scope_words
+
+    return "two scopes" if row.across else scope_words(row.older)

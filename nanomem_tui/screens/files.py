@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.prompt import EditScreen

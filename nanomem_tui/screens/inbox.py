@@ -6,18 +6,25 @@ Owns what a person sees of the queue and which decision a key makes; the queue d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from nanomem_tui.core.errors import BadInput
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.scopes import HINT
 from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.review.findings import (
     FINDING_FIELDS,
     KINDS,
     Decision,
+    Evidence,
     Finding,
     How,
     Progress,
@@ -25,19 +32,26 @@ from nanomem_tui.review.findings import (
     finding_text,
 )
 from nanomem_tui.review.queue import HELD, TOLD
-from nanomem_tui.screens.listing import View
-from nanomem_tui.screens.rows import LISTED, MANY, SAID
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.review.rules import Rule, can_rule, like
+from nanomem_tui.screens.base.list_screen import View
+from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
+from nanomem_tui.screens.recall_rows import PickScreen
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Spans
+from nanomem_tui.widgets.dialog import Dialog
+from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
+from nanomem_tui.widgets.preview import Preview
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.queue import Done
-    from nanomem_tui.review.waiting import WaitingEdit
+    from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.review.queue import Done, Triage
+    from nanomem_tui.review.waiting import WaitingEdit, Waits
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
+
 
 SIGNS: Mapping[str, str] = {"secret": "!", "injection": "!", "leak": "!", "unsettled": "!", "conflict": "!"}
 
@@ -131,8 +145,6 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     def detail(self, row: Finding) -> Document:
         """The words, why they want a person, and the evidence."""
-        from nanomem_tui.screens.inbox_detail import document
-
         return document(self.ws.triage, self.ws.waits, row, self.key_of)
 
     def _say_totals(self) -> None:
@@ -198,14 +210,10 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     def do_split(self) -> None:
         """Move it to the scope that is asked for, where it belongs first."""
-        from nanomem_tui.screens.inbox_move import ask_for_scope
-
         ask_for_scope(self, self.targets())
 
     async def do_all_like(self) -> None:
         """Decide alike on all that is like the row at the cursor."""
-        from nanomem_tui.screens.inbox_like import ask_for_all_like
-
         row = self.table.cursor_row
         if row is not None:
             await ask_for_all_like(self, row)
@@ -227,7 +235,6 @@ class InboxScreen(WorkspaceScreen[Finding]):
         ]
         if len(rows) > LISTED:
             blocks.append(Body(f"… and {len(rows) - LISTED:,} more", "dim"))
-        from nanomem_tui.screens.inbox_detail import ACTION_OF
 
         title = f"{TOLD[decision].capitalize()} {counted(len(rows), 'finding')}"
         self.confirm(title, blocks, decide, opened_by=self.key_of(ACTION_OF[decision]))
@@ -292,7 +299,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
         from nanomem_tui.screens.find import show_message
-        from nanomem_tui.screens.origin import message_of
+        from nanomem_tui.screens.items import message_of
         from nanomem_tui.store.values import Item
 
         row = self.table.cursor_row
@@ -338,3 +345,430 @@ def _words(ws: Workspace, finding: Finding) -> str:
     if target_of(row):
         raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
     return str(getattr(row, "better_action", "") or getattr(row, "text", ""))
+
+
+# What the Inbox screen shows beside a finding: its words, why it wants a person, the evidence, and the keys.
+
+KeyOf = Callable[[str], str]
+ACTION_OF: Mapping[Decision, str] = {
+    "keep": "accept", "reject": "reject", "merge": "merge", "edit": "edit", "disable": "toggle", "delete": "delete",
+    "split": "split", "snooze": "snooze",
+}  # fmt: skip
+"""The action of the registry that makes a decision."""
+SAYS: Mapping[Decision, str] = {
+    "keep": "keeps it", "reject": "takes it away", "merge": "merges them", "edit": "gives it other words",
+    "disable": "switches it off", "delete": "deletes it", "split": "moves it to another scope",
+    "snooze": "puts it off for a week",
+}  # fmt: skip
+OF_CONFLICTS: Mapping[Decision, str] = {
+    "keep": "keeps both", "merge": "lets the newer stand", "reject": "lets the older stand",
+    "disable": "says that the older was never so", "split": "gives the older a scope of its own",
+}  # fmt: skip
+"""The same keys where two contradict each other."""
+OF_TWO: Mapping[Decision, str] = {"keep": "lets this stand", "reject": "takes what the other one made of it"}
+OF_KIND: Mapping[str, Mapping[Decision, str]] = {"conflict": OF_CONFLICTS, "unsettled": OF_TWO}
+ALIKE = frozenset({"duplicate", "conflict", "restated", "unsettled"})
+"""Kinds of which the evidence is another text, to be compared word by word."""
+
+
+def document(triage: Triage, waits: Waits, finding: Finding, key_of: KeyOf) -> Document:
+    """All that a person needs to decide. Raises what the finder does when the finding is gone."""
+    if finding.kind == "edit":
+        return _edit(waits, cast("WaitingEdit", waits.get(finding.ids[0])), key_of)
+    if finding.kind == "waiting":
+        return _held(cast("Waiting", waits.get(finding.ids[0])), key_of)
+    blocks: list[Block] = [Body(finding.text), Body(f"{_sentence(finding)}.", "warn"), keys(finding, key_of)]
+    try:
+        evidence = triage.evidence(finding)
+    except NanomemError as error:
+        evidence = [Evidence("the evidence cannot be read", error.line())]
+    for beside in evidence:
+        blocks += _beside(finding, beside)
+    named = (
+        ("is", f"{finding.layer}, {finding.source}".strip(", ")),
+        ("scope", finding.scope_key),
+        ("since", when(finding.since) if finding.since else ""),
+        ("sure", f"{finding.weight:.0%}"),
+        ("id", finding.ids[0] if finding.ids else finding.id),
+    )
+    blocks += [Heading("Where it is from"), *(Field(name, value) for name, value in named if value)]
+    return Document(tuple(blocks), copy=finding.text)
+
+
+def keys(finding: Finding, key_of: KeyOf) -> Block:
+    """The keys of what is offered, the proposed one first; each can be undone."""
+    offered: Sequence[Decision] = tuple(dict.fromkeys((*finding.offers, "keep")))
+    says = {**SAYS, **OF_KIND.get(finding.kind, {})}
+    if finding.kind == "leak" and finding.offers[0] == "split":
+        says = {**SAYS, "split": "takes it where it belongs"}
+    told = [f"{key_of(ACTION_OF[one])} {says[one]}" for one in offered if key_of(ACTION_OF[one])]
+    return Body(f"{', '.join(told)}; {key_of('undo')} undoes it.", "dim")
+
+
+def _sentence(finding: Finding) -> str:
+    """Why it wants a person: the kind, and what was found."""
+    kind, why = KINDS.get(finding.kind, finding.kind), finding.why.rstrip(".")
+    said = why if why.startswith(kind) else f"{kind}: {why}" if why else kind
+    return f"{said[:1].upper()}{said[1:]}"
+
+
+def _beside(finding: Finding, beside: Evidence) -> list[Block]:
+    """One piece of evidence: what it is, its words (against those of the finding where both say the same), its date."""
+    blocks: list[Block] = [Heading(beside.label)]
+    if finding.kind in ALIKE and beside.text not in ("", finding.text) and "\n" not in finding.text + beside.text:
+        blocks += diff(finding.text, beside.text)
+    elif beside.text:
+        blocks.append(Body(beside.text))
+    told = (("said", when(beside.at) if beside.at else ""), ("from", beside.origin), ("id", beside.id))
+    return [*blocks, *(Field(name, value) for name, value in told if value)]
+
+
+def _held(one: Waiting, key_of: KeyOf) -> Document:
+    """The words that would be remembered, why they wait, and who said them where."""
+    kept = one.row
+    accept, reject, edit = (key_of(name) for name in ("accept", "reject", "edit"))
+    told = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
+    if target_of(kept):
+        told = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
+    waits = Body(f"Waits: {one.why.removeprefix('waits ')}.", "warn")
+    named = (
+        ("from", one.origin),
+        ("is", f"{getattr(kept, 'kind', '')} {one.layer}".strip()),
+        ("scope", getattr(kept, "scope_key", "") or getattr(kept, "scope", "")),
+        ("message", getattr(kept, "source_message_id", "")),
+        ("since", when(one.since)),
+        ("said", f"{kept.hits:,} times" if kept.hits > 1 else ""),
+        ("id", one.id),
+    )
+    blocks: list[Block] = [Body(one.text), waits, told, Heading("Where it is from")]
+    blocks += [Field(name, str(value)) for name, value in named if value]
+    held = kept.meta.get("inbox")
+    if isinstance(held, Mapping):
+        blocks += [Field(name, str(value)) for name, value in held.items() if name != "why" and value]
+    return Document(tuple(blocks), copy=one.text)
+
+
+def _edit(waits: Waits, row: WaitingEdit, key_of: KeyOf) -> Document:
+    """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
+    why = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
+    blocks: list[Block] = [Spans(((row.place, "heading"),)), *diff(row.old, row.new), why]
+    accept, reject, edit_key = (key_of(name) for name in ("accept", "reject", "edit"))
+    gone, mends = waits.now(row), not waits.now(row, "other words")
+    if gone:
+        blocks.append(Body(f"It cannot be made as it is: {gone}.", "bad"))
+    said = "" if gone else f"{accept} accepts it, "
+    said += f"{reject} rejects it" + (f", {edit_key} accepts it with other words." if mends else ".")
+    blocks += [Body(said, "dim"), Heading("What asks for it")]
+    entries = waits.evidence(row)
+    for entry in entries:
+        said = entry.text if entry.timestamp else "not in the history any more"
+        head = " ".join(filter(None, (entry.timestamp, entry.session_key)))
+        blocks.append(Spans(((f"#{entry.cursor} ", "accent"), (f"{head} ", "dim"), (said, "")), 2))
+    if not entries:
+        blocks.append(Body("No history entry is named.", "dim"))
+    edit = row.hunk.edit
+    named = (
+        ("is", f"edit of a Dream ({row.hunk.dreamer}): {edit.op}"),
+        ("reason", edit.why),
+        ("since", when(row.since)),
+        ("id", row.id),
+    )
+    blocks += [Heading("Where it is from"), *(Field(name, value) for name, value in named if value)]
+    return Document(tuple(blocks), copy=row.new or row.old)
+
+
+def diff(old: str, new: str) -> Iterable[Block]:
+    """Two lines, what differs between them marked."""
+    lines = [DiffLine("-", old)] if old else []
+    lines += [DiffLine("+", new)] if new else []
+    for line, spans in spans_of(Hunk(tuple(lines))):
+        tone = "added" if line.sign == "+" else "removed"
+        yield Spans(((f"{line.sign} ", tone), *spans), 2)
+
+
+# “All like this”: the dialog that shows what a rule made from a finding would decide on, and makes it so.
+
+Chosen = tuple[Rule, Sequence[Finding]]
+
+
+async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
+    """Show all that is like `row`, let the person choose the decision, and make it."""
+
+    def alike(ws: Workspace) -> tuple[list[Finding], bool, dict[str, str]]:
+        meant = ws.triage.rules.meant(like(row, "keep"))
+        leaks = [(one.id, ws.scopes.leak_of(one.ids[0])) for one in meant if one.kind == "leak"]
+        homes = {key: leak.belongs for key, leak in leaks if leak is not None and leak.belongs}
+        return meant, ws.triage.proposed(row) is not None, homes
+
+    found, has_words, homes = await screen.console.in_thread(alike)
+    ways: dict[Decision, None] = dict.fromkeys((*row.offers, "keep", "snooze"))
+    offered = [one for one in ways if can_rule(row, one) and (one != "edit" or has_words)]
+    proposed = screen.decided if screen.decided in offered else offered[0]
+    keys = {screen.key_of(ACTION_OF[one]): one for one in offered if screen.key_of(ACTION_OF[one])}
+
+    async def decide(chosen: Chosen | None) -> None:
+        if chosen is not None:
+            rule, meant = chosen
+            await screen.do_take(lambda ws: ws.triage.rules.apply(rule, keep=True, findings=meant))
+            screen.decided = rule.decision
+
+    screen.ask(AllLikeScreen(row, found, keys, proposed, homes), decide)
+
+
+class AllLikeScreen(Dialog[Chosen | None]):
+    """What is alike, and one decision about it. `keys`: the key of each decision that can be chosen; `homes`: where
+    what leaks belongs, by the id of the finding."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False, priority=True)]
+    DEFAULT_CSS = "AllLikeScreen Preview { height: auto; max-height: 100%; margin-bottom: 1; }"
+
+    def __init__(
+        self,
+        row: Finding,
+        found: Sequence[Finding],
+        keys: Mapping[str, Decision],
+        proposed: Decision,
+        homes: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__("All like this")
+        self._row = row
+        self._found = found
+        self._by_key = dict(keys)
+        self._decision = proposed
+        self._homes = homes
+
+    @property
+    def rule(self) -> Rule:
+        """The rule as it is chosen now."""
+        return like(self._row, self._decision)
+
+    @property
+    def meant(self) -> list[Finding]:
+        """What it would decide on."""
+        rule = self.rule
+        return [one for one in self._found if rule.means(one)]
+
+    def inside(self) -> list[Widget]:
+        """What would be decided on."""
+        return [Preview(id="like-preview")]
+
+    def on_mount(self) -> None:
+        """Show it; the keys scroll there."""
+        self._show()
+        self.query_one(Preview).focus()
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to decide so, and how to leave."""
+        if not self.meant:
+            return [(" esc", "key"), (" back: nothing is meant by that", "")]
+        return [(" y", "key"), (" yes, decide so ", ""), (" n", "key"), (" no ", ""), (" j k", "key"), (" scroll", "")]
+
+    def on_key(self, event: events.Key) -> None:
+        """Another decision, yes or no."""
+        chosen = self._by_key.get(event.character or "") or self._by_key.get(event.key)
+        if chosen is not None:
+            event.stop()
+            self._decision = chosen
+            self._show()
+        elif event.character == "y" and self.meant:
+            event.stop()
+            self.dismiss((self.rule, self.meant))
+        elif event.key in {"n", "q"}:
+            event.stop()
+            self.dismiss(None)
+
+    def action_leave(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(None)
+
+    def _where(self, one: Finding) -> tuple[str, str]:
+        """Where one of them goes, said where the decision moves it."""
+        home = self._homes.get(one.id, "") if self._decision == "split" else ""
+        return (f"  to {one_line(home, 60)}", "accent") if home else ("", "")
+
+    def _show(self) -> None:
+        meant = self.meant
+        blocks: list[Block] = [Body(f"{self.rule.words()}.", "warn")]
+        choices = [(f" {key} ", "key" if one == self._decision else "dim") for key, one in self._by_key.items()]
+        named = [(f"{SAYS[one]} ", "accent" if one == self._decision else "dim") for one in self._by_key.values()]
+        blocks.append(Spans(tuple(part for pair in zip(choices, named, strict=True) for part in pair), 2))
+        blocks.append(Heading(f"{counted(len(meant), 'finding')}, and the rule is kept; u takes back both"))
+        blocks += [
+            Spans(
+                (("  ", ""), (one_line(one.text, 160), ""), self._where(one), (f"  {one_line(one.why, 60)}", "dim")), 2
+            )
+            for one in meant[:LISTED]
+        ]
+        if len(meant) > LISTED:
+            blocks.append(Body(f"… and {len(meant) - LISTED:,} more", "dim"))
+        self.query_one("#like-preview", Preview).show(Document(tuple(blocks)))
+        self.say_keys(self.keys())
+
+
+# To which scope findings of the inbox go: a dialog with the known scopes, the one where they belong first.
+
+EACH = "where each belongs"
+
+
+class Target(NamedTuple):
+    """A scope by its name (`EACH`: another one for each), and who sees it."""
+
+    name: str
+    why: str
+
+
+def ask_for_scope(screen: InboxScreen, rows: Sequence[Finding]) -> None:
+    """Ask where the findings go, and take them there."""
+    if not rows or any(row.layer != "item" or row.kind in HELD for row in rows):
+        raise BadInput("only an item has a scope to move to", rows[0].id if rows else "")
+
+    async def move(target: Target | None) -> None:
+        if target is not None:
+            await screen.take(rows, "split", How(scope=None if target.name == EACH else target.name))
+
+    def typed(text: str) -> Target | None:
+        try:
+            scope = screen.ws.scopes.named(text.strip())
+        except BadInput:
+            return None
+        return Target(scope.name, scope.words)
+
+    whose = one_line(rows[0].text, 40) if len(rows) == 1 else counted(len(rows), "item")
+    columns: list[Column[Target]] = [
+        Column("scope", "To", lambda target: target.name, min_width=20),
+        Column("why", "Who sees it", lambda target: target.why, width=34, priority=1, tone="dim"),
+    ]
+    name = lambda target: target.name  # noqa: E731
+    screen.ask(
+        PickScreen(f"Move {whose}", columns, name, name, lambda: _targets(screen.ws, rows), typed=typed, hint=HINT),
+        move,
+    )
+
+
+def _targets(ws: Workspace, rows: Sequence[Finding]) -> list[Target]:
+    known = [Target(scope.name, scope.words) for scope in ws.scopes.known()]
+    leaks = [ws.scopes.leak_of(row.ids[0]) for row in rows if row.kind == "leak"]
+    homes = {leak.belongs for leak in leaks if leak is not None and leak.belongs}
+    if not homes or len(leaks) < len(rows):
+        return known
+    first = Target(EACH, f"{counted(len(homes), 'scope')}, as each finding says")
+    if len(homes) == 1:
+        scope = ws.scopes.named(homes.pop())
+        first = Target(scope.name, f"where {'it belongs' if len(rows) == 1 else 'they belong'}")
+    return [first, *(target for target in known if target.name != first.name)]
+
+
+# The Rules screen, behind Inbox: the decisions that were made for all that is alike, and what each is about now.
+
+
+class Kept(NamedTuple):
+    """A rule and what it is about now."""
+
+    rule: Rule
+    meant: tuple[Finding, ...]
+
+
+class RulesScreen(WorkspaceScreen[Kept]):
+    """The rules that are kept."""
+
+    SCREEN = "rules"
+    BEHIND = "inbox"
+    EMPTY = "No rules yet. & in the inbox (9) decides on all that is like one finding, and keeps the rule."
+    HELP = (
+        "A rule is a decision for all that is like one finding: of its kind, scope and source, for such a reason. It "
+        "is never applied by itself: & applies the one at the cursor after a look at what it is about; "
+        "`nanomem triage --apply-rules` applies all of them. d lets a rule go; what it decided stays."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"is": "text", "kind": "text", "age": "age", "now": "number"}
+
+    def columns(self) -> Sequence[Column[Kept]]:
+        """The rule in words, and how much it is about now."""
+        return (
+            Column("kind", "Of", lambda row: row.rule.kind, width=9, tone="accent", sort=lambda row: row.rule.kind),
+            Column("rule", "Rule", lambda row: row.rule.words(), min_width=36, flex=2),
+            Column("now", "Now", lambda row: f"{len(row.meant):,}", width=6, align="right",
+                   sort=lambda row: len(row.meant)),
+            aged("Age", lambda row: row.rule.at, priority=1, align="right", tone="dim", sort=lambda row: row.rule.at),
+        )  # fmt: skip
+
+    def row_id(self, row: Kept) -> str:
+        """The id of the rule."""
+        return row.rule.id
+
+    def load(self) -> Iterable[Sequence[Kept]]:
+        """The rules, the newest first."""
+        rules = self.ws.triage.rules
+        yield [Kept(rule, tuple(rules.meant(rule))) for rule in rules.all()]
+
+    def search_text(self, row: Kept) -> str:
+        """Words are searched in the rule."""
+        return row.rule.words()
+
+    def field(self, row: Kept, name: str) -> Any:
+        """The fields of the filter language; `is` is the decision."""
+        rule = row.rule
+        return {"is": rule.decision, "kind": rule.kind, "age": rule.at, "now": len(row.meant)}[name]
+
+    def dimmed(self, row: Kept) -> bool:
+        """There is nothing that it is about."""
+        return not row.meant
+
+    def detail(self, row: Kept) -> Document:
+        """The rule by its parts, and what it is about now."""
+        rule = row.rule
+        named = (
+            ("decision", rule.decision),
+            ("of", KINDS.get(rule.kind, rule.kind)),
+            ("reason", rule.why or "any"),
+            ("scope", rule.scope_key or "any"),
+            ("source", rule.source or "any"),
+            ("kept", when(rule.at)),
+            ("id", rule.id),
+        )
+        blocks: list[Block] = [Spans(((rule.words(), "heading"),), 2), *(Field(*pair) for pair in named)]
+        return Document((*blocks, *_listed(row.meant)), copy=rule.words())
+
+    # Changing
+
+    async def do_all_like(self) -> None:
+        """Apply the rule at the cursor after a look at what it is about."""
+        row = self.table.cursor_row
+        if row is None:
+            return
+        if not row.meant:
+            say(self, "The rule is about nothing now", "warning")
+            return
+
+        async def decide(_yes: bool) -> None:
+            def work(ws: Workspace) -> Sequence[Operation]:
+                return [ws.triage.rules.apply(row.rule, findings=row.meant).operation]
+
+            for operation in await self.change(work):
+                say(self, f"{one_line(operation.label, SAID)} (u undoes it)")
+            self.reload()
+
+        title = one_line(row.rule.words(), 60)
+        self.confirm(title[:1].upper() + title[1:], _listed(row.meant), decide, opened_by=self.key_of("all_like"))
+
+    async def do_delete(self) -> None:
+        """Let rules go."""
+        ids = [row.rule.id for row in self.targets()]
+        for operation in await self.change(lambda ws: ws.triage.rules.delete(ids)):
+            say(self, f"{one_line(operation.label, SAID)} (u undoes it)")
+        self.table.clear_selection()
+
+    def do_next_list(self) -> None:
+        """Back to the inbox."""
+        self.console.go(desk_after(self.SCREEN))
+
+
+def _listed(meant: Sequence[Finding]) -> list[Block]:
+    """What a rule is about, one line each."""
+    blocks: list[Block] = [Heading(f"{counted(len(meant), 'finding')} now")]
+    blocks += [
+        Spans((("  ", ""), (one_line(one.text, 160), ""), (f"  {one_line(one.why, 60)}", "dim")), 2)
+        for one in meant[:LISTED]
+    ]
+    if len(meant) > LISTED:
+        blocks.append(Body(f"… and {len(meant) - LISTED:,} more", "dim"))
+    return blocks

@@ -13,14 +13,45 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import edits, retention, superseded
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
+from nanomem_tui.memory.merging import aliases
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
+from nanomem_tui.review.origin import message_of
+from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.screens.item_columns import item_columns, sign_of
-from nanomem_tui.screens.merged_detail import FIELDS, merged_blocks
-from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
+
+# What an item was made of: the sources that were merged into it, and the other words by which it is known.
+
+FIELDS = frozenset({"merged_from", "aliases"})
+"""The free fields that are shown here."""
+SHOWN = 20
+LINE = 200
+
+
+def merged_blocks(row: Item) -> list[Block]:
+    """Each source of an item that was made of several, the oldest first, with its words where they are kept."""
+    entries = row.meta.get("merged_from") if '"merged_from"' in row.meta_json else None
+    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    if not found:
+        return []
+    blocks: list[Block] = [Heading(f"Merged from ({len(found)})")]
+    for entry in found[:SHOWN]:
+        named = ("source", "session_key", "sender_id")
+        told = ", ".join(dict.fromkeys(str(entry[name]) for name in named if entry.get(name)))
+        hits = entry.get("hits")
+        times = counted(hits, "hit") if isinstance(hits, int) else ""
+        head = f"{when(str(entry.get('created_at') or ''))}  {told}  {times}"
+        words = one_line(str(entry.get("text") or "the words that stand"), LINE)
+        blocks.append(Spans(((f"{head}  ", "dim"), (words, "")), 2))
+    if len(found) > SHOWN:
+        blocks.append(Body(f"… and {len(found) - SHOWN:,} more", "dim"))
+    if aliases(row):
+        blocks.append(Body("Captured again in any of these words it is known to be this item.", "dim"))
+    return blocks
+
 
 NOT_ITEMS = (
     "No items here: this is a home of {}, which keeps its memory in files. 5 shows its Dreams and l there the files, "
@@ -143,7 +174,7 @@ class ItemsScreen(RowsScreen[Item]):
         blocks += [Field(name, str(value)) for name, value in named if value]
         turns = [] if self.foreign(row) else self.ws.traces.injections.of_item(row.id)
         if turns:
-            from nanomem_tui.screens.recall_detail import injected_field
+            from nanomem_tui.screens.recall import injected_field
 
             blocks.append(injected_field(turns))
         shown = FIELDS | {"conflict"}
@@ -204,7 +235,7 @@ class ItemsScreen(RowsScreen[Item]):
     def do_fields(self) -> None:
         """Set kind, importance and scope of the row or of the selected ones, as one change."""
         from nanomem_tui.memory.items import edit_items
-        from nanomem_tui.screens.item_fields import fields_of, read_fields
+        from nanomem_tui.screens.base.forms import fields_of, read_fields
         from nanomem_tui.widgets.form import FormScreen
 
         rows = self.own_targets()
@@ -252,7 +283,7 @@ class ItemsScreen(RowsScreen[Item]):
 
     def do_split(self) -> None:
         """Move or copy the row, or the selected ones, to another scope."""
-        from nanomem_tui.screens.scope_moves import ask_where
+        from nanomem_tui.screens.scopes import ask_where
 
         rows = self.own_targets()
         whose = one_line(rows[0].text, 40) if len(rows) == 1 else counted(len(rows), "item")
@@ -298,7 +329,6 @@ class ItemsScreen(RowsScreen[Item]):
     async def do_source(self) -> None:
         """Jump to the message that the item came from, or to its session when that is not known."""
         from nanomem_tui.screens.find import show_message
-        from nanomem_tui.screens.origin import message_of
 
         row = self.table.cursor_row
         if row is None or not row.session_key:
@@ -320,3 +350,8 @@ def _no_garbage() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+# -- Where an item came from, as screens ask it: the jump from a row to the message that it was made of ---------------
+
+__all__ = ["message_of"]

@@ -4,26 +4,240 @@ correct it. Behind its key: the journal, reflections, the use of tokens.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from nanomem_tui.core.errors import Conflict, Refused
+from textual import on, work
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from nanomem_tui.core.errors import BadInput, Conflict, Refused, in_words
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
 from nanomem_tui.memory.scopes import scope_of
-from nanomem_tui.screens import fact_form
-from nanomem_tui.screens.forms import Typed, ask_fields
-from nanomem_tui.screens.knowledge_detail import Neighbour, Shown, Valued, heading_parts, parts_of
-from nanomem_tui.screens.knowledge_near import NearFacts
-from nanomem_tui.screens.knowledge_tree import Entry, fact_in, where_of
-from nanomem_tui.screens.nearness import neighbours
-from nanomem_tui.screens.rows import MANY
-from nanomem_tui.store.values import Fact
+from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
+from nanomem_tui.screens.base.rows import MANY
+from nanomem_tui.screens.knowledge_list import (
+    Entry,
+    FactList,
+    Near,
+    Neighbour,
+    Shown,
+    Valued,
+    fact_in,
+    heading_parts,
+    near_words,
+    neighbours,
+    parts_of,
+    where_of,
+)
+from nanomem_tui.store.values import Fact, checked_name
+from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Spans
+from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
+from nanomem_tui.widgets.form import FormField
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.widgets.tree_table import Node
+
+# Search by meaning on the Knowledge screen: ``~`` before the words of a filter brings the nearest facts first.
+
+NEAREST = 50  # facts that are shown
+ROOM = 44  # characters of a note that are seen beside the filter
+REST = 0.15  # seconds without a key before a search begins
+MEANING = "~"
+
+
+class NearFacts(FactList):
+    """Facts, or those that are nearest to some words."""
+
+    class Nearest(Message):
+        """From the searching thread: what is nearest in meaning to what was asked."""
+
+        def __init__(self, asked: str, near: Near | Exception) -> None:
+            super().__init__()
+            self.asked = asked
+            self.near = near
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = ""  # the words that something near is looked for
+        self._looks = False
+        self._near: Near | None = None  # what is shown; until more is found, what was found before
+        self._far: Mapping[str, float] = {}
+
+    @property
+    def _is_flat(self) -> bool:
+        return self._near is not None or super()._is_flat
+
+    def columns(self) -> Sequence[Column[Entry]]:
+        """How far each is, where that is the order."""
+        if self._near is None:
+            return super().columns()
+        far = Column[Entry]("far", "Far", lambda row: f"{self._far[fact_in(row).id]:.2f}", width=4, tone="accent")
+        return (far, *super().columns())
+
+    def _say_totals(self) -> None:
+        super()._say_totals()
+        if self._looks:
+            self.query_one(FilterBar).say("looking …")
+        elif self._near is not None:
+            near, total = self._near, f"of {len(self.listing.rows):,}"
+            far = sum(not self._is_near(away) for _, away in near.found)
+            said = f"{len(near.found) - far} near{f', {far} far' if far else ''} {total}"
+            if near.by == "words":
+                said = f"{len(near.found)} nearest {total}, by words"
+            self.query_one(TitleBar).set_right(said)
+            self.query_one(FilterBar).say(near.fix if near.fix and len(near.note) > ROOM else near.note, "warn")
+
+    def _is_near(self, away: float) -> bool:
+        """Nearer than what recall takes for near. Words are only found where they are alike."""
+        near = self._near
+        return near is None or near.by == "words" or away < self.ws.settings.recall_max_distance
+
+    def dimmed(self, row: Entry) -> bool:
+        """Also what is far from what was asked."""
+        return super().dimmed(row) or not self._is_near(self._far.get(row.id, 0.0))
+
+    def do_by_meaning(self) -> None:
+        """Type what is looked for."""
+        self.do_filter()
+        line = self.query_one(FilterBar).query_one(LineInput)
+        if not line.value.startswith(MEANING):
+            line.value = f"{MEANING}{line.value}"
+        line.cursor_position = len(line.value)
+
+    def asked_for(self, query: str) -> None:
+        """A filter; behind ~ words whose nearest facts are wanted, with fields that the facts must have."""
+        typed = query[1:].strip() if query.startswith(MEANING) else ""
+        wanted = parse(typed, self.FILTER_FIELDS)
+        if wanted.words or wanted.phrases:
+            if typed != self._asked:
+                self._asked, self._looks = typed, True
+                self._say_totals()
+                self._look_for(typed)
+            return
+        plain = query.removeprefix(MEANING)
+        if not self._asked:
+            super().asked_for(plain)
+            return
+        self.workers.cancel_group(self, "view")
+        self._asked, self._looks, self._near = "", False, None
+        self.outline.set_columns(self.columns())
+        self.listing.set_query(plain)
+        self._make_view()
+
+    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
+    def _look_for(self, asked: str) -> None:
+        worker = get_current_worker()
+        time.sleep(REST)
+        if worker.is_cancelled:
+            return
+        try:
+            found: Near | Exception = self._found(parse(asked, self.FILTER_FIELDS))
+        except Exception as error:  # noqa: BLE001 - said beside the filter; the list stays usable
+            found = error
+        if not worker.is_cancelled:
+            self.post_message(self.Nearest(asked, found))
+
+    def _found(self, wanted: Filter) -> Near:
+        passes = wanted.predicate(self.field)
+        facts = [fact for fact in self.ws.facts.all() if passes is None or passes(fact)]
+        return near_words(self.ws, " ".join(wanted.words + wanted.phrases), facts, NEAREST)
+
+    @on(Nearest)
+    def _nearest_found(self, event: Nearest) -> None:
+        event.stop()
+        if event.asked != self._asked:
+            return
+        self._looks = False
+        if isinstance(event.near, Exception):
+            error = in_words(event.near)
+            self._near = Near(by="words", note=error.line())
+        else:
+            self._near = event.near
+        self._far = {fact.id: far for fact, far in self._near.found}
+        self._from_top = True
+        self.outline.set_columns(self.columns())
+        self._make_view()
+
+    def _make_view(self) -> None:
+        if self._near is None:
+            super()._make_view()
+            return
+        rows = {row.id: row for row in self.listing.rows}
+        found = [rows[fact.id] for fact, _ in self._near.found if fact.id in rows]
+        asked = f"“{one_line(self._asked, 60)}”"
+        empty = f"Nothing is near {asked}."
+        if self._near.by == "words":
+            empty = f"No fact has words like {asked}, and by meaning nothing was searched: {self._near.note}"
+        self.table.set_rows(self.arranged(found), self._changed, empty, from_top=self._from_top)
+        self._from_top, self._changed = False, frozenset()
+        self._say_totals()
+        self.console.rows_came.set()
+
+    def do_sort(self) -> None:
+        """By the next column, in one list; after the last the tree again. What is found by meaning keeps its order."""
+        if self._near is not None:
+            say(self, "The nearest stand first; esc leaves the search by meaning", "warning")
+        else:
+            super().do_sort()
+
+    def _go_to_wanted(self) -> None:
+        if self._near is not None and all(row.id != self._wanted_row for row in self.table.rows):
+            self.filter_by("")
+        else:
+            super()._go_to_wanted()
+
+
+# -- A fact as a person writes it: its fields in a form of lines, or all of them in one text. Pure --------------------
+
+FORM = TextForm(
+    {"DOMAIN": "domain", "CATEGORY": "category", "SUB-CATEGORY": "sub_category", "KEY": "key", "VALUE": "value"},
+    "the edited fact",
+)
+"""The parts of a fact as a text; the value last, so that a line of it is never taken for a name."""
+HINTS = {
+    "domain": "what it belongs to at large: work, home; may be empty",
+    "category": "what kind of fact: person, project, preference",
+    "sub_category": "a finer kind; may be empty",
+    "key": "what it is about; one fact for each domain, category and key",
+    "value": "what is so",
+}
+OPTIONAL = frozenset({"domain", "sub_category"})
+
+
+def fields_of(fact: Fact) -> list[FormField]:
+    """The fields of a form for a fact."""
+    return [FormField(name, getattr(fact, name) or "", hint, name in OPTIONAL) for name, hint in HINTS.items()]
+
+
+def fields_for(near: Fact | None, *, with_category: bool) -> list[FormField]:
+    """The fields of a form for a new fact, with the domain of one that stands `near`, and its category."""
+    given = {
+        "domain": (near.domain or "") if near is not None else "",
+        "category": near.category if near is not None and with_category else "",
+    }
+    return [FormField(name, given.get(name, ""), hint, name in OPTIONAL) for name, hint in HINTS.items()]
+
+
+def check(typed: Mapping[str, str]) -> None:
+    """Raises BadInput for a name that can't be one."""
+    for name, text in typed.items():
+        if name != "value":
+            checked_name(text, name, needed=name not in OPTIONAL)
+
+
+def check_all(typed: Mapping[str, str]) -> None:
+    """Raises BadInput too where something is missing that a fact needs."""
+    missing = [name for name in HINTS if name not in OPTIONAL and not typed.get(name)]
+    if missing:
+        raise BadInput(f"{' and '.join(missing)} missing", "the new fact", "fill it in")
+    check(typed)
+
 
 NEIGHBOURS = 6  # facts that are shown as near to one
 
@@ -93,7 +307,7 @@ class KnowledgeScreen(NearFacts):
     async def do_source(self) -> None:
         """To the message that the fact, or the value at the cursor, came from."""
         from nanomem_tui.screens.find import show_message
-        from nanomem_tui.screens.origin import message_of
+        from nanomem_tui.screens.items import message_of
 
         row, part = self.table.cursor_row, self.view.current if self._pane == "detail" else None
         if not isinstance(row, Fact):
@@ -118,17 +332,17 @@ class KnowledgeScreen(NearFacts):
 
     def edit_form(self, row: Entry) -> str:
         """All its fields as one text."""
-        return fact_form.FORM.text(fact_in(row)._asdict())
+        return FORM.text(fact_in(row)._asdict())
 
     def save_form(self, row: Entry, text: str) -> Operation:
         """Save those fields that were edited."""
-        edited = fact_form.FORM.edited(self.edit_form(row), text)
+        edited = FORM.edited(self.edit_form(row), text)
         return self.ws.facts.edit(row.id, expected=fact_in(row).item, **edited)
 
     def again(self, row: Entry, now: Entry, text: str) -> str:
         """The fields that were edited as they were typed, the others as they are now."""
-        edited = fact_form.FORM.edited(self.edit_form(row), text)
-        return fact_form.FORM.text({**fact_in(now)._asdict(), **edited})
+        edited = FORM.edited(self.edit_form(row), text)
+        return FORM.text({**fact_in(now)._asdict(), **edited})
 
     def do_edit(self) -> None:
         """Edit the fields of the fact; a value of several lines together with them, as one text."""
@@ -148,15 +362,15 @@ class KnowledgeScreen(NearFacts):
                     raise
                 self._edit_fields(now, changed, error.line())
 
-        fields = fact_form.fields_of(row)
-        ask_fields(self, f"Edit {row.id}", fields, save, check=fact_form.check, typed=typed, why=why, at="value")
+        fields = fields_of(row)
+        ask_fields(self, f"Edit {row.id}", fields, save, check=check, typed=typed, why=why, at="value")
 
     def do_add(self) -> None:
         """Write a new fact, at first under the headings of the row at the cursor."""
         row = self.table.cursor_row
         below = row.ids[0] if isinstance(row, Node) else ""
         near = row if isinstance(row, Fact) else next((one for one in self._leaves_wanted if one.id == below), None)
-        fields = fact_form.fields_for(near, with_category=not (isinstance(row, Node) and not row.depth))
+        fields = fields_for(near, with_category=not (isinstance(row, Node) and not row.depth))
         given = {field.name: field.value for field in fields}
 
         async def add(changed: Typed) -> None:
@@ -172,7 +386,7 @@ class KnowledgeScreen(NearFacts):
             for warning in warnings:
                 say(self, warning, "warning")
 
-        ask_fields(self, "A new fact", fields, add, check=lambda changed: fact_form.check_all({**given, **changed}))
+        ask_fields(self, "A new fact", fields, add, check=lambda changed: check_all({**given, **changed}))
 
     async def do_toggle(self) -> None:
         """Disable or enable: all of the facts become what the first one is not."""

@@ -5,25 +5,381 @@ Owns which headings are folded and what a heading stands for. What a fact tells,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from textual import on
 
+from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.memory.facts.facts import NO_DOMAIN
+from nanomem_tui.core.text import counted, normalised
+from nanomem_tui.memory import edits, retention
+from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
+from nanomem_tui.memory.filters import fold
 from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.screens.item_columns import sign_of
-from nanomem_tui.screens.knowledge_detail import Valued
-from nanomem_tui.screens.knowledge_tree import Entry, Group, Places, fact_in, name_of, tree, value_of, where_of
-from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import RowsScreen
+from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.columns import Column, aged
+from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.signs import Glyphs
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.widgets.tree_table import Node, TreeTable, Turned
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+# -- Facts as rows of a tree: domain, category, fact. Pure: which headings are folded is told to it -------------------
+
+Entry = Fact | Node
+"""A row of the list."""
+Order = tuple[bool, str, str, str]
+"""Where a fact stands: those without a domain last, then by domain, category and key."""
+
+
+class Place(NamedTuple):
+    """Where a fact stands: its order, and the ids of the headings above it."""
+
+    order: Order
+    domain: str
+    category: str
+
+
+class Group(NamedTuple):
+    """A heading with what is below it: the facts of a category, the categories of a domain."""
+
+    id: str
+    name: str
+    facts: Sequence[Fact]
+    ids: tuple[str, ...]
+    categories: Sequence[Group] = ()
+
+
+class Tree(NamedTuple):
+    """The rows as they are shown, and the headings among them."""
+
+    rows: Sequence[Entry]
+    headings: Mapping[str, Node]
+
+
+class Places:
+    """Where facts stand; remembers it, so that a filter need not reckon it again. Safe to use in threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str | None, str, str], Place] = {}
+
+    def of(self, fact: Fact) -> Place:
+        """The place of a fact."""
+        names = (fact.domain, fact.category, fact.key)
+        place = self._known.get(names)
+        if place is None:
+            domain, category = normalised(fact.domain or ""), normalised(fact.category)
+            order = (fact.domain is None, domain, category, normalised(fact.key))
+            place = self._known[names] = Place(order, f"domain {domain}", f"category {domain}\t{category}")
+        return place
+
+    def in_order(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts as they stand in the tree."""
+        return sorted(facts, key=lambda fact: self.of(fact).order)
+
+    def totals(self, facts: Sequence[Fact]) -> dict[str, int]:
+        """How many facts there are under each heading."""
+        places = [self.of(fact) for fact in facts]
+        return {**Counter(place.domain for place in places), **Counter(place.category for place in places)}
+
+    def groups(self, facts: Sequence[Fact]) -> list[Group]:
+        """The facts under their headings."""
+        found: list[Group] = []
+        for domain, of_domain in _grouped(self.in_order(facts), lambda fact: self.of(fact).domain):
+            categories = [
+                Group(category, below[0].category, below, tuple(fact.id for fact in below))
+                for category, below in _grouped(of_domain, lambda fact: self.of(fact).category)
+            ]
+            ids = tuple(chain.from_iterable(category.ids for category in categories))
+            found.append(Group(domain, of_domain[0].domain or NO_DOMAIN, of_domain, ids, categories))
+        return found
+
+
+def tree(groups: Sequence[Group], totals: Mapping[str, int], is_open: Callable[[str, int], bool]) -> Tree:
+    """The rows of `groups`; `totals`: how many facts there are under each heading without a filter, `is_open(id,
+    depth)` says which are unfolded."""
+    rows: list[Entry] = []
+    headings: dict[str, Node] = {}
+
+    def heading(group: Group, depth: int, under: str = "") -> bool:
+        shut = not is_open(group.id, depth)
+        total = max(totals.get(group.id, 0), len(group.ids))
+        headings[group.id] = Node(group.id, depth, group.name, group.ids, total, shut, under)
+        rows.append(headings[group.id])
+        return not shut
+
+    for domain in groups:
+        if heading(domain, 0):
+            for category in domain.categories:
+                if heading(category, 1, domain.id):
+                    rows.extend(category.facts)
+    return Tree(rows, headings)
+
+
+def _grouped(facts: Sequence[Fact], key: Callable[[Fact], str]) -> Iterator[tuple[str, list[Fact]]]:
+    for name, group in groupby(facts, key):
+        yield name, list(group)
+
+
+def name_of(row: Entry, signs: Glyphs, indented: bool = True) -> str:
+    """What stands in the first column: the heading with its state, or the key under the lines of its headings."""
+    guide = f"{signs.separator} "
+    if isinstance(row, Node):
+        return f"{guide * row.depth}{signs.cursor if row.is_folded else signs.descending} {row.name}"
+    return f"{guide * 2}{row.key}" if indented else row.key
+
+
+def value_of(row: Entry) -> str:
+    """What stands in the second column: the value, or how many facts there are."""
+    if isinstance(row, Fact):
+        return row.value
+    return counted(row.total, "fact") if len(row.ids) == row.total else f"{len(row.ids):,} of {row.total:,} facts"
+
+
+def where_of(row: Entry) -> str:
+    """Domain and category of a fact."""
+    return f"{row.domain or NO_DOMAIN} / {row.category}" if isinstance(row, Fact) else ""
+
+
+def fact_in(row: Entry) -> Fact:
+    """The row as the fact that it is; never asked of a heading."""
+    assert isinstance(row, Fact)
+    return row
+
+
+# Which facts are near to words or to a fact: in meaning, and where nothing can be found so, in words, with the
+# reason.
+
+ALIKE = 60.0  # percent of the words that two texts have in common at least
+LONGEST = 2_000  # characters of a text that are compared in words
+
+
+class Near(NamedTuple):
+    """Facts, nearest first, each with its distance: 0 the same, 1 nothing in common (in meaning up to 2).
+
+    `by` what they were found; `note`: why not by meaning, or what is missing of it; "" when nothing is. `fix`: what
+    helps against it, where something does.
+    """
+
+    found: tuple[tuple[Fact, float], ...] = ()
+    by: Literal["meaning", "words"] = "meaning"
+    note: str = ""
+    fix: str = ""
+
+
+def near_words(ws: Workspace, words: str, facts: Sequence[Fact], limit: int) -> Near:
+    """The facts among `facts` that are nearest to what somebody typed."""
+    rows = {fact.id: fact for fact in facts}
+    meaning = ws.meaning
+    try:
+        meaning.maker()
+        found = meaning.nearest(words, limit, rows.keys())
+        meaning.start()  # what has no vector yet gets one meanwhile
+        return Near(tuple((rows[key], far) for key, far in found if key in rows), note=meaning.progress)
+    except NanomemError as error:
+        return Near(_in_words(words, facts, limit), "words", error.line(), error.fix)
+
+
+def neighbours(ws: Workspace, fact: Fact, facts: Sequence[Fact], limit: int) -> Near:
+    """The facts among `facts` that are nearest to one of them."""
+    rows = {one.id: one for one in facts if one.id != fact.id}
+    meaning = ws.meaning
+    try:
+        meaning.maker()
+        found = meaning.near(fact.id, limit, rows.keys())
+        meaning.start()
+        return Near(tuple((rows[key], far) for key, far in found if key in rows), note=meaning.progress)
+    except NanomemError as error:
+        return Near(_in_words(fact.item.text, list(rows.values()), limit), "words", error.line(), error.fix)
+
+
+def _in_words(words: str, facts: Sequence[Fact], limit: int) -> tuple[tuple[Fact, float], ...]:
+    from rapidfuzz import fuzz, process
+
+    texts = [fold(fact.item.text[:LONGEST]) for fact in facts]
+    wanted = fold(words[:LONGEST])
+    found = process.extract(wanted, texts, scorer=fuzz.token_set_ratio, score_cutoff=ALIKE, limit=limit)
+    return tuple((facts[index], round(1 - score / 100, 4)) for _, score, index in found)
+
+
+# What the right pane of the Knowledge screen shows of a fact: its fields, every value that it had, what is near it.
+
+NAMED = 20  # categories that the detail of a domain names
+
+
+class Shown(NamedTuple):
+    """What the right pane shows: a row, and the parts of it."""
+
+    row_id: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The heading of the parts that follow, and a sentence about them."""
+
+    key: str
+    text: str
+    note: str = ""
+    tone: str = "dim"
+    stops: bool = False
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """An empty line, the heading, the sentence."""
+        blocks: list[Block] = [Heading(self.text)]
+        if self.note:
+            blocks.append(Body(self.note, self.tone))
+        return [(), *lay_out(blocks, width, wrapped)]
+
+    def plain(self) -> str:
+        """The heading."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """One value that the fact had."""
+
+    number: int
+    value: Value
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its own among the parts."""
+        return f"value {self.number}"
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """From when to when, by whom, from where; the value."""
+        value = self.value
+        until = _minute(value.until) if value.until else "now"
+        head = [(f"{_minute(value.since)} to {until}", "dim" if value.until else "good"), ("  ", "")]
+        head.append((value.actor or "came with the row", "accent" if value.actor else "dim"))
+        from_where = " ".join(filter(None, (value.session_key, value.source_message_id)))
+        if from_where:
+            head.append((f"  {from_where}", "label"))
+        return lay_out((Spans(tuple(head), 2), Body(value.value, "removed" if value.until else "", 2)), width, wrapped)
+
+    def plain(self) -> str:
+        """The value."""
+        return self.value.value
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A fact that is among the nearest; `is_near`: nearer than what recall takes for near."""
+
+    fact: Fact
+    distance: float
+    is_near: bool
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its own among the parts."""
+        return f"near {self.fact.id}"
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """How far, where it stands, what it says."""
+        fact = self.fact
+        off = [("  (disabled)", "warn")] if not fact.item.enabled else []
+        far, words = ("accent", "") if self.is_near else ("dim", "dim")
+        parts = ((f"{self.distance:.2f}  ", far), (f"{fact.domain or NO_DOMAIN} / {fact.category}  ", "dim"))
+        return lay_out((Spans((*parts, (fact.item.text, words), *off), 6),), width, wrapped)
+
+    def plain(self) -> str:
+        """Its words."""
+        return self.fact.item.text
+
+
+def parts_of(ws: Workspace, fact: Fact, near: Near | None, history: Sequence[Block]) -> tuple[Part, ...]:
+    """The parts of a fact; `near` is None while it is looked for, `history` what the row has been through."""
+    values = ws.facts.history(fact.id)
+    parts: list[Part] = [Preface(tuple(_head(fact)))]
+    parts.append(Title("values", f"Values ({len(values):,})"))
+    parts += [Valued(number, value) for number, value in enumerate(values)]
+    if near is None:
+        parts.append(Title("near", "Near it", "looking …"))
+    else:
+        how = "in meaning" if near.by == "meaning" else "in words"
+        nothing = "" if near.found else "Nothing is near. "
+        parts.append(Title("near", f"Near it {how} ({len(near.found)})", f"{nothing}{near.note}".strip()))
+        most = ws.settings.recall_max_distance
+        parts += [Neighbour(one, distance, distance < most) for one, distance in near.found]
+    return (*parts, Preface((Body(""), *_fields(ws, fact), *history), "fields"))
+
+
+def heading_parts(node: Node, facts: Sequence[Fact], names: Sequence[tuple[str, int]]) -> tuple[Part, ...]:
+    """The parts of a heading: how many facts, which categories, the newest of them."""
+    blocks: list[Block] = [Spans(((node.name, "heading"),)), Field("facts", f"{node.total:,}")]
+    off = sum(not fact.item.enabled for fact in facts)
+    if len(facts) < node.total:
+        blocks.append(Field("shown", f"{len(facts):,}, the filter hides the others"))
+    if off:
+        blocks.append(Field("disabled", f"{off:,}"))
+    if facts:
+        newest = max(facts, key=lambda fact: fact.item.updated_at)
+        blocks += [Field("newest", when(newest.item.updated_at)), Body(newest.item.text, indent=13)]
+    if names:
+        blocks.append(Heading(counted(len(names), "category", "categories")))
+        blocks += [Spans(((f"{count:>6,}  ", "dim"), (name, ""))) for name, count in names[:NAMED]]
+        if len(names) > NAMED:
+            blocks.append(Body(f"… and {len(names) - NAMED:,} more", "dim"))
+    return (Preface(tuple(blocks)),)
+
+
+def _head(fact: Fact) -> list[Block]:
+    row = fact.item
+    blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
+    if not row.enabled:
+        blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
+    blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
+    blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
+    return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
+
+
+def _fields(ws: Workspace, fact: Fact) -> list[Block]:
+    row = fact.item
+    expires = retention.expiry(row, ws.settings)
+    named = (
+        ("scope", scope_of(row)),
+        ("source", row.source),
+        ("session", row.session_key),
+        ("message", row.source_message_id),
+        ("role", row.source_role),
+        ("sender", row.sender_id),
+        ("hits", f"{row.hits:,}"),
+        ("importance", f"{row.importance:.2f}"),
+        ("confidence", f"{row.confidence:.2f}"),
+        ("created", when(row.created_at)),
+        ("updated", when(row.updated_at)),
+        ("recalled", when(row.last_accessed_at) if row.last_accessed_at else None),
+        ("expires", when(expires) if expires else None),
+        ("id", row.id),
+    )
+    blocks: list[Block] = [Heading("Fields"), *(Field(name, str(value)) for name, value in named if value)]
+    free = {name: value for name, value in row.meta.items() if name not in {"fact", "conflict"} and value}
+    return [*blocks, *(Field(name, str(value)) for name, value in free.items())]
+
+
+def _minute(at: str) -> str:
+    moment = clock.parse(at)
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else at or "the beginning"
+
 
 FOLDED_FROM = 200  # facts from which on categories are folded at first
 

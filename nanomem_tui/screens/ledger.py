@@ -11,8 +11,8 @@ from nanomem_tui.core.errors import Refused
 from nanomem_tui.core.operations import SIGNED, Change, Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.rows import SAID, in_pairs, when
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.screens.base.rows import SAID, in_pairs, when
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.operations import BOOKKEEPING, LogEntry
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans

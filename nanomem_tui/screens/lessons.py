@@ -10,8 +10,8 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.memory import edits, lessons, superseded
 from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
 from nanomem_tui.memory.superseded import mark_of
-from nanomem_tui.screens.rows import RowsScreen, when
-from nanomem_tui.screens.text_form import TextForm
+from nanomem_tui.screens.base.forms import TextForm
+from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading

@@ -5,20 +5,30 @@ Wires the message line, the weights and the list to the engine, which ranks in t
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input
 
 from nanomem_tui.actions import Context
-from nanomem_tui.core.text import counted
+from nanomem_tui.core.text import cell_width, counted, one_line
+from nanomem_tui.language.tokens import query_words, tokens
 from nanomem_tui.memory.recall.meaning import is_wanted
+from nanomem_tui.memory.recall.questions import REPLY_WEIGHT
 from nanomem_tui.memory.recall.scoring import PROFILES
-from nanomem_tui.screens.recall_bar import AskBar
+from nanomem_tui.memory.turns import prompt
+from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall_rows import (
+    Answer,
     Asked,
     RecallRow,
     answer,
@@ -30,20 +40,183 @@ from nanomem_tui.screens.recall_rows import (
     parts_of,
     rows_of,
     rule_of,
+    share,
 )
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.bars import LineBar, TitleBar
 from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
+from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.plots import meter
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.screens.recall_pick import Asker
+    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.values import Begun
+    from nanomem_tui.screens.recall_rows import Asker
     from nanomem_tui.store.values import Item
-    from nanomem_tui.widgets.document import Document
     from nanomem_tui.workspace import Workspace
+
+
+# The lines above the Recall screen: the message and what it replies to, told at each key; who asks, by which profile
+# and weights.
+
+FRAME = 6  # cells around who asks
+
+
+class AskedBar(LineBar):
+    """Who asks, the profile, and each weight; the one that the keys turn stands out."""
+
+    def __init__(self) -> None:
+        super().__init__(id="asked")
+        self._asked, self._weight = Asked(), ""
+
+    def show(self, asked: Asked, weight: str) -> None:
+        """Show `asked`; `weight` is the one that is turned."""
+        self._asked, self._weight = asked, weight
+        self.fit()
+
+    def fit(self) -> None:
+        """Who asks, and the weights in as many words as there is room for."""
+        who = audience_words(self._asked.audience)
+        weights: list[Span] = []
+        used = 0
+        for was, letters in ((True, 0), (False, 0), (False, 3)):
+            weights = weight_parts(self._asked, self._weight, was=was, letters=letters)
+            used = sum(cell_width(text) for text, _ in weights) + FRAME
+            if used + cell_width(one_line(who)) <= self.size.width:
+                break
+        who = one_line(who, max(self.size.width - used, 8))
+        self.set_parts([(" as ", "dim"), (who, "key"), ("  ", ""), *weights])
+
+
+class AskLine(Horizontal):
+    """A name and a field of one line."""
+
+    DEFAULT_CSS = """
+    AskLine { height: 1; }
+    AskLine > LineBar { width: 10; }
+    """
+
+    def __init__(self, name: str, hint: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._said = name
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        """The two of them."""
+        name = LineBar()
+        name.set_parts([(f" {self._said} ", "key")])
+        yield name
+        yield LineInput(placeholder=self._hint, id=f"ask-{self.id}")
+
+    @property
+    def field(self) -> LineInput:
+        """Where it is typed."""
+        return self.query_one(LineInput)
+
+
+class AskBar(Vertical):
+    """The message, what it replies to, and who asks. Enter, tab and the down key go to the answer; esc clears the field
+    first. The line of the reply is there while it is typed, or holds something.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "clear", "clear", show=False),
+        Binding("down,tab", "keep", "to the list", show=False),
+    ]
+    DEFAULT_CSS = """
+    AskBar { height: auto; background: $panel; }
+    AskBar #reply { display: none; }
+    AskBar.-reply #reply { display: block; }
+    """
+
+    class MessageChanged(Message):
+        """The message is now `text`, and replies to `reply_to`; several in a row become one."""
+
+        def __init__(self, text: str, reply_to: str) -> None:
+            super().__init__()
+            self.text = text
+            self.reply_to = reply_to
+
+        def can_replace(self, message: Message) -> bool:
+            """Only what was typed last matters."""
+            return isinstance(message, AskBar.MessageChanged)
+
+    class Left(Message):
+        """The person went back to the list."""
+
+    def compose(self) -> ComposeResult:
+        """The fields, and the line below them."""
+        yield AskLine("Message", "/ and the words of a message, as the agent would get it", id="message")
+        yield AskLine("Reply to", "the words of the message that it replies to", id="reply")
+        yield AskedBar()
+
+    def _line(self, name: str) -> AskLine:
+        return self.query_one(f"#{name}", AskLine)
+
+    def show(self, asked: Asked, weight: str) -> None:
+        """Show who asks and how it is ranked."""
+        self.query_one(AskedBar).show(asked, weight)
+
+    def open(self, name: str = "message") -> None:
+        """Let the person type: the `message`, or what it is a `reply` to. What stands there is selected: other words
+        take its place, and a key that moves the cursor keeps it."""
+        if name == "reply":
+            self.add_class("-reply")
+        field = self._line(name).field
+        field.focus()
+        field.select_all()
+
+    def set_text(self, text: str, reply_to: str = "") -> None:
+        """Another message, as if it had been typed."""
+        self._line("message").field.value = one_line(text)
+        self._line("reply").field.value = one_line(reply_to)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.set_class(bool(self._line("reply").field.value), "-reply")
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.MessageChanged(self._line("message").field.value, self._line("reply").field.value))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        """To the answer."""
+        self._fit()
+        self.post_message(self.Left())
+
+    def action_clear(self) -> None:
+        """Nothing in this field any more."""
+        for line in self.query(AskLine):
+            if line.field.has_focus:
+                line.field.value = ""
+        self.action_keep()
+
+
+def weight_parts(asked: Asked, weight: str, *, was: bool = True, letters: int = 0) -> list[Span]:
+    """The profile and its weights: the chosen one in brackets, a changed one with a star and what it `was`.
+
+    `letters`: how many of each name; 0 for all.
+    """
+    parts: list[Span] = [(f"by {asked.profile}", "key"), (" ", "")]
+    for name, value in asked.weights.items():
+        changed = name in asked.changed
+        before = f" was {asked.usual[name]:.3f}" if was and changed else ""
+        text = f"{name[: letters or None]} {value:.3f}{'*' if changed else ''}{before}"
+        tone = "warn" if changed else "key" if name == weight else "dim"
+        parts.append((f"[{text}]" if name == weight else f" {text} ", tone))
+    return parts
+
 
 MOST = 10.0  # of a weight
 
@@ -145,8 +318,6 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def detail(self, row: RecallRow) -> Document:
         """The score in its parts, and the block."""
-        from nanomem_tui.screens.recall_detail import document
-
         turns = self.ws.traces.injections.of_item(row.item.id) if row.item is not None else []
         return document(row, turns, glyphs(self))
 
@@ -219,7 +390,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def do_asker(self) -> None:
         """Choose who asks."""
-        from nanomem_tui.screens.recall_pick import asker_screen
+        from nanomem_tui.screens.recall_rows import asker_screen
 
         async def chosen(asker: Asker | None) -> None:
             if asker is not None:
@@ -269,7 +440,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def do_why_not(self) -> None:
         """Choose an item and see why it is not recalled."""
-        from nanomem_tui.screens.recall_pick import item_screen
+        from nanomem_tui.screens.recall_rows import item_screen
 
         async def chosen(item: Item | None) -> None:
             if item is not None:
@@ -329,7 +500,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     async def do_check_recall(self) -> None:
         """Ask every saved question again."""
-        from nanomem_tui.screens.recall_check import CheckedScreen
+        from nanomem_tui.screens.recall_rows import CheckedScreen
 
         say(self, "Asking the saved questions …")
         done: list[Checked] = await self.console.in_thread(_check)
@@ -370,3 +541,178 @@ def _check(ws: Workspace) -> list[Checked]:
 
     saved = regressions.load(regressions.saved_file(ws.paths.data, ws.id))
     return regressions.check(saved, ws.recall.ask, ws.recall.why_not)
+
+
+# What the Recall screen tells of one row: the score in its parts, the matched words, why not, and the model's block.
+
+MARKED = 4_000  # characters of an item in which matched words stand out
+METER = 8  # cells of the bar of a part
+BY_MEANING = "score = (lexical + vector) × (1 + importance + recency + hits)"
+TIMED = "score = (lexical + time) × (1 + importance + recency + hits)"
+TIMED_BY_MEANING = "score = (lexical + vector + time) × (1 + importance + recency + hits)"
+HOW = {
+    "default": "score = lexical × (1 + importance + recency + hits)",
+    "seed000": "score = overlap + coverage + recency + hits",
+    "seed001": "score = fts + importance + recency",
+}
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_LATIN = re.compile(r"[\x00-\u024f]+")
+
+
+def document(row: RecallRow, turns: Sequence[Injected], signs: Glyphs = UNICODE) -> Document:
+    """All there is to tell of a row; `turns` are the real ones that were given its item, newest first."""
+    blocks: list[Block] = [Body(row.why)] if row.item is None else list(_recall_detail_item(row, turns, signs))
+    if row.item is None and row.answer.foreign:
+        rows = counted(row.answer.foreign, "row")
+        blocks.append(Body(f"{rows} of another system must be imported before recall gives them (: import).", "warn"))
+    if row.answer.begun is not None:
+        blocks += _whole(row.answer, row.answer.begun)
+    return Document(tuple(blocks), copy=row.item.text if row.item is not None else _block(row.answer))
+
+
+def _recall_detail_item(row: RecallRow, turns: Sequence[Injected], signs: Glyphs) -> Iterator[Block]:
+    item, hit = row.item, row.hit
+    assert item is not None
+    terms = hit.parts.get("terms", ()) if hit is not None else ()
+    spans = marked(item.text[:MARKED], terms)
+    yield Spans(tuple(spans))
+    if len(item.text) > MARKED:
+        yield Body(f"… {len(item.text) - MARKED:,} more characters", "dim")
+    if row.where == "given":
+        yield Body(f"Given: number {row.rank} of {len(row.answer.begun.hits) if row.answer.begun else 0}.", "good")
+    elif row.where == "cut":
+        yield Body(f"Found, and cut: {row.why}.", "warn")
+    else:
+        yield Body(f"Not recalled: {row.why}.", "bad")
+    if hit is not None:
+        yield Heading(f"Score {hit.score:.4f} by profile {row.answer.asked.profile}")
+        yield from _parts(row, signs)
+        seen = dict.fromkeys(text.casefold() for text, tone in spans if tone) or terms
+        yield Field("matched", ", ".join(map(str, seen)) or "no word")
+        if alike := hit.parts.get("alike"):
+            yield Field("which stand for", ", ".join(f"{asked} ({held})" for held, asked in alike.items()))
+        if "replaced" in hit.parts:
+            yield Field("matched in", f"{hit.parts['replaced']}, in whose place it stands")
+        yield Field("layer", hit.layer)
+    else:
+        yield Heading("The item")
+    scope = item.scope_type if item.scope_type == "global" else f"{item.scope_type} {item.scope_key}"
+    fields = (("kind", item.kind), ("scope", scope), ("updated", when(item.updated_at)), ("hits", f"{item.hits:,}"))
+    yield from (Field(name, value) for name, value in fields)
+    yield injected_field(turns)
+    yield Field("id", item.id)
+
+
+def _parts(row: RecallRow, signs: Glyphs) -> Iterator[Block]:
+    """Each part: its number, its bar, its weight."""
+    asked, hit = row.answer.asked, row.hit
+    assert hit is not None
+    weights, before = asked.weights, asked.usual
+    lines = []
+    for name in row.answer.parts:
+        value = float(hit.parts.get(name, 0.0))
+        weight = f"weight {weights[name]:.3f}" if name in weights else ""
+        if name in asked.changed:
+            weight += f" (profile {before[name]:.3f})"
+        bar = meter(share(value, row.answer.most[name]), METER, signs)
+        lines.append(f"{name:<11}{value:>8.4f} {bar} {weight}".rstrip())
+    yield Body("\n".join(lines), keep=True)
+    how = BY_MEANING if "vector" in hit.parts else HOW[asked.profile]
+    if "time" in row.answer.parts:
+        how = TIMED_BY_MEANING if "vector" in hit.parts else TIMED
+    yield Body(how if signs.eighths else how.replace("×", "x"), "dim")
+    if "distance" in hit.parts:
+        yield Field("distance", f"{hit.parts['distance']:.3f} in meaning, 0 is the same")
+    if "bearing" in hit.parts:
+        yield Field("bearing", f"chance {hit.parts['bearing']:.2f} that it has to do with the message")
+
+
+def injected_field(turns: Sequence[Injected]) -> Field:
+    """How often something was put before the model, and when last."""
+    if not turns:
+        return Field("real turns", "given to none that the log knows")
+    return Field("real turns", f"in {counted(len(turns), 'turn')}, last {when(turns[0].at)} (I shows them)")
+
+
+def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
+    """What does not depend on the row: spelling, lessons, the block."""
+    found = begun.found
+    if begun.problem:
+        yield Body(f"Nothing is given: {begun.problem}.", "warn")
+        return
+    if found is not None:
+        yield Heading("The question")
+        yield Field("words", ", ".join(query_words(answer.asked.text).values()) or "none that say anything")
+        replied = query_words(answer.asked.reply_to).values()
+        if replied:
+            yield Field("replies to", f"{', '.join(replied)}: each counts {REPLY_WEIGHT:g} of a word of the message")
+        if found.time is not None:
+            yield Field("time", found.time.line())
+        for written, meant in found.corrected.items():
+            yield Field("spelling", f"{written} is read as {meant}", "warn")
+        yield Field("found by", f"{found.backend} in {found.ms:,.1f} ms" if answer.asked.text else "")
+        if found.note:
+            yield Field("meaning", f"has no part in it: {found.note}", "warn")
+    if begun.related:
+        yield Heading(f"Related facts ({len(begun.related)})")
+        lines = (f"{prompt.item_line(hit.item)[2:]} (distance {hit.parts['distance']:.2f})" for hit in begun.related)
+        yield from (Spans(((line, ""),), 2) for line in lines)
+    if begun.older:
+        yield Heading(f"Earlier in this conversation ({len(begun.older)})")
+        lines = (line for excerpt in begun.older for line in excerpt.line.split("\n"))
+        yield from (Spans(((line.removeprefix("- "), ""),), 2) for line in lines)
+    yield Heading(f"Lessons chosen ({len(begun.lessons)})")
+    yield from (Spans(((prompt.lesson_line(lesson), ""),), 2) for lesson in begun.lessons)
+    if not begun.lessons:
+        yield Body("None fits the message.", "dim")
+    yield Heading(f"The block that the model gets ({len(begun.block):,} characters)")
+    yield Body(begun.block) if begun.block else Body("None: there is nothing to tell it.", "dim")
+
+
+def _block(answer: Answer) -> str:
+    return answer.begun.block if answer.begun is not None else ""
+
+
+# Words that matched
+
+
+def marked(text: str, terms: Iterable[str]) -> list[Span]:
+    """`text` in spans; the words and characters that `terms` stand for stand out."""
+    wanted = frozenset(map(str, terms))
+    spans: list[Span] = []
+    at = 0
+    for start, end in _joined(sorted(_places(text, wanted))) if wanted else ():
+        spans += [(text[at:start], ""), (text[start:end], "added-word")]
+        at = end
+    return [span for span in (*spans, (text[at:], "")) if span[0]]
+
+
+def _places(text: str, wanted: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Words by their token; scripts without spaces by the characters of the term."""
+    for match in _WORD.finditer(text):
+        word = match.group()
+        found = tokens(word)
+        if word.casefold() in wanted or (len(found) == 1 and found[0] in wanted):
+            yield match.span()
+        elif len(found) > 1:  # Latin letters beside a script without spaces
+            for part in _LATIN.finditer(word):
+                if wanted.intersection(tokens(part.group())):
+                    yield match.start() + part.start(), match.start() + part.end()
+    lowered = text.casefold()
+    if len(lowered) != len(text):
+        return
+    for term in wanted:
+        if not term.isascii() and (len(term) == 1 or len(tokens(term)) > 1):
+            yield from (found.span() for found in re.finditer(re.escape(term), lowered))
+
+
+def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places in order, those that touch made one."""
+    found: list[tuple[int, int]] = []
+    for start, end in places:
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found

@@ -12,10 +12,10 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.injections import Given, given_of
-from nanomem_tui.screens.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.recall_rows import audience_words
-from nanomem_tui.screens.rows import when
-from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out

@@ -2,35 +2,157 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from textual.widget import Widget
+
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import NanomemError, Problem
-from nanomem_tui.core.text import counted
+from nanomem_tui.core.errors import NanomemError, Problem, Refused
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.looking import waiting_words
+from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.rows import age_of, when
-from nanomem_tui.screens.status_turns import (
-    capture_blocks,
-    capture_words,
-    counter_blocks,
-    counter_words,
-    recall_blocks,
-    recall_words,
-)
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.review.charts import Picture, pictures
+from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans
+from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.picture import drawn, in_one_line
 from nanomem_tui.widgets.plots import bars, sparkline
-from nanomem_tui.widgets.signs import ASCII, UNICODE
+from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.signs import ASCII, UNICODE, Glyphs
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
+    from nanomem_tui.memory.repairs import Repair
+    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.store.backup import Made
+    from nanomem_tui.workspace import Workspace
+
+
+# Recall, capture and every counter on the Status screen: what turns were given and kept, in numbers and over time.
+
+DAYS = 60  # with turns, the last ones, that are plotted
+CAPTURED = (
+    ("saved", "memory_capture_saved"),
+    ("known already", "memory_capture_deduped"),
+    ("not sure enough", "memory_capture_dropped_low_conf"),
+    ("kept back as unsafe", "memory_capture_dropped_safety"),
+)
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Recall": ("memory_recall_hit", "memory_recall_miss", "memory_prompt_chars"),
+    "Capture": ("memory_capture_saved", "memory_capture_deduped", "memory_capture_dropped_low_conf",
+                "memory_capture_dropped_safety"),
+    "Turns": ("turns_begun", "turns_ended", "turns_declined", "sessions_compacted"),
+    "Lessons": ("lessons_shown", "lessons_learned"),
+    "Ledger": ("ledger_operations", "ledger_durable"),
+    "Checkpoints": ("checkpoints", "checkpoint_operations", "checkpoint_rows", "checkpoint_ms"),
+}  # fmt: skip
+"""Every counter, in the order in which they are told."""
+BARRED: Mapping[str, str] = {
+    "turns_begun": "begun", "turns_ended": "ended", "turns_declined": "declined", "lessons_shown": "shown",
+    "lessons_learned": "learned", "ledger_operations": "operations", "ledger_durable": "durable",
+    "checkpoint_operations": "operations", "checkpoint_rows": "rows",
+}  # fmt: skip
+"""Those that are drawn beside others of their group, in one word: the same unit, so that lengths compare."""
+
+
+def recall_words(counters: Mapping[str, int]) -> str:
+    """How often a turn was given something, in one line."""
+    hit, miss = counters["memory_recall_hit"], counters["memory_recall_miss"]
+    if not hit + miss:
+        return "no turn yet"
+    return f"{hit:,} of {counted(hit + miss, 'turn')} given something ({hit / (hit + miss):.0%})"
+
+
+def capture_words(counters: Mapping[str, int]) -> str:
+    """What became of what turns said, in one line."""
+    numbers = {name: counters[key] for name, key in CAPTURED}
+    if not any(numbers.values()):
+        return "nothing yet"
+    saved = numbers.pop("saved")
+    return f"{saved:,} saved, {sum(numbers.values()):,} not"
+
+
+def recall_blocks(counters: Mapping[str, int], turns: Sequence[Injected], width: int, signs: Glyphs) -> list[Block]:
+    """Hits and misses, and by day: turns, how many of them were given something, characters of a block."""
+    hit, miss = counters["memory_recall_hit"], counters["memory_recall_miss"]
+    if not hit + miss and not turns:
+        return [Body("It begins with the first turn that an agent takes with our memory.", "dim")]
+    rows = [("given something", hit), ("given nothing", miss)]
+    blocks: list[Block] = [Heading("Turns"), Body("\n".join(bars(rows, width, signs)), keep=True)]
+    if hit + miss:
+        chars = counters["memory_prompt_chars"] / (hit + miss)
+        blocks.append(Field("each turn", f"{chars:,.0f} characters before the model"))
+    by_day = _by_day(turns)
+    if len(by_day) > 1:
+        of_day = list(by_day.values())
+        share = [sum(bool(turn.items) for turn in one) / len(one) for one in of_day]
+        blocks.append(Heading(f"By day, {min(by_day)} to {max(by_day)}"))
+        blocks += _line("turns", [len(one) for one in of_day], width, signs)
+        blocks += _line("given something", [100 * number for number in share], width, signs, "%")
+        blocks += _line("characters", [sum(t.chars for t in one) / len(one) for one in of_day], width, signs)
+        blocks += _line("saved", [sum(len(t.saved) for t in one) for one in of_day], width, signs)
+    return blocks
+
+
+def capture_blocks(counters: Mapping[str, int], width: int, signs: Glyphs) -> list[Block]:
+    """What became of what turns said."""
+    rows = [(name, counters[key]) for name, key in CAPTURED]
+    if not any(number for _, number in rows):
+        return [Body("No turn said anything that was worth a thought yet.", "dim")]
+    return [Body("\n".join(bars(rows, width, signs)), keep=True)]
+
+
+def counter_words(counters: Mapping[str, int]) -> str:
+    """How much was counted, in one line."""
+    named = (("turns_begun", "turn"), ("ledger_operations", "operation"), ("checkpoints", "checkpoint"))
+    parts = [counted(counters[name], noun) for name, noun in named if counters[name]]
+    return ", ".join(parts) or "nothing counted yet"
+
+
+def counter_blocks(counters: Mapping[str, int], width: int, signs: Glyphs) -> list[Block]:
+    """Every counter by its name, with a bar beside those of its kind."""
+    blocks: list[Block] = [Body("Since the first turn here, kept across restarts; nanomem memory status --openmetrics "
+                                "prints them for a monitoring system.", "dim")]  # fmt: skip
+    for group, names in GROUPS.items():
+        blocks.append(Heading(group))
+        drawn = [(BARRED[name], counters[name]) for name in names if name in BARRED]
+        if any(number for _, number in drawn):
+            blocks.append(Body("\n".join(bars(drawn, width, signs)), "accent", keep=True))
+        if group == "Checkpoints" and counters["checkpoints"]:
+            each = counters["checkpoint_ms"] / counters["checkpoints"]
+            rows = counters["checkpoint_rows"] / counters["checkpoints"]
+            blocks.append(Field("each one", f"{each:,.1f} ms for {rows:,.1f} rows"))
+        blocks += [Spans(((f"{counters[name]:>9,}  ", ""), (name, "key"), (f"  {COUNTERS[name]}", "dim")), 11)
+                   for name in names]  # fmt: skip
+    return blocks
+
+
+def _by_day(turns: Iterable[Injected]) -> dict[date, list[Injected]]:
+    """The turns by local day, the last days that had some, oldest first."""
+    days: dict[date, list[Injected]] = defaultdict(list)
+    for turn in turns:
+        moment = clock.parse(turn.at)
+        if moment is not None:
+            days[moment.astimezone().date()].append(turn)
+    return dict(sorted(days.items())[-DAYS:])
+
+
+def _line(name: str, values: Sequence[float], width: int, signs: Glyphs, unit: str = "") -> list[Block]:
+    """A line of steps with what it shows: from the least to the most."""
+    if not any(values):
+        return []
+    told = f"{min(values):,.0f}{unit} to {max(values):,.0f}{unit}, last {values[-1]:,.0f}{unit}"
+    return [Field(name, told), Body(sparkline(values, width, signs), "accent", keep=True)]
+
 
 _Stamp = tuple[int, int] | None
 
@@ -174,14 +296,10 @@ class StatusScreen(WorkspaceScreen[Part]):
 
     async def do_mend(self) -> None:
         """Put right what the doctor can, after a look at it and a backup."""
-        from nanomem_tui.screens.mending import ask_to_mend
-
         await ask_to_mend(self)
 
     async def do_backup(self) -> None:
         """Everything in one file."""
-        from nanomem_tui.screens.mending import back_up
-
         await back_up(self)
 
     async def do_doctor(self) -> None:
@@ -350,3 +468,153 @@ def _problem(problem: Problem) -> Part:
         blocks.append(Field("what to do", problem.fix, "accent"))
     health: Health = "bad" if problem.severity == "error" else "note" if problem.severity == "note" else "warn"
     return Part(where or "problem", problem.what, health, tuple(blocks))
+
+
+# -- What the doctor can put right, shown first and done after a backup; and a backup for its own sake ----------------
+
+Done = tuple["Made", list[tuple["Repair", str]]]
+
+
+async def ask_to_mend(screen: StatusScreen) -> None:
+    """Show what would be put right and what has to wait, and do it after a yes. Raises Refused where nothing can be."""
+    from nanomem_tui.memory import repairs
+
+    planned = await screen.console.in_thread(repairs.repairs)
+    can, waits = [one for one in planned if not one.held], [one for one in planned if one.held]
+    if not can:
+        why = waits[0].held if waits else "nothing is broken that can be put right by itself"
+        raise Refused("nothing can be put right now", why, "D says what is wrong")
+
+    async def mend(_yes: bool) -> None:
+        say(screen, "A backup is made, then it is put right …")
+        made, done = await screen.console.in_thread(_mended)
+        failed = [f"{one.where}: {why}" for one, why in done if why]
+        if failed:
+            say(screen, one_line("; ".join(failed), 150), "warning", f"{counted(len(failed), 'thing')} not put right")
+        else:
+            way = "; ".join(way.replace("`", "") for way in repairs.ways_back(done, made.path.name))
+            say(screen, way, title=f"{counted(len(done), 'thing')} put right")
+        await screen.do_doctor()
+
+    blocks = [block for one in can for block in _blocks(one)]
+    if waits:
+        blocks.append(Body(f"{counted(len(waits), 'thing')} waits: {waits[0].held}", "warn"))
+    reason = "A backup is made first; what cannot be read goes to the quarantine, and nothing is deleted."
+    title = f"Put right {counted(len(can), 'thing')}"
+    screen.confirm(title, blocks, mend, reason=reason, opened_by=screen.key_of("mend"))
+
+
+async def back_up(screen: StatusScreen) -> None:
+    """Make a backup beside the home, and say where."""
+    say(screen, "A backup is made …")
+    made = await screen.console.in_thread(lambda ws: _backup(ws, ""))
+    where = str(made.path)
+    say(screen, where, title=f"{counted(made.files, 'file')} backed up")
+
+
+def _mended(ws: Workspace) -> Done:
+    from nanomem_tui.memory import repairs
+
+    made = _backup(ws, "before doctor --fix")
+    return made, repairs.mend(ws, repairs.repairs(ws), made.path.name)
+
+
+def _backup(ws: Workspace, reason: str) -> Made:
+    from nanomem_tui.store import backup
+
+    ws.flush()
+    return backup.make(ws.paths, ws.layout, reason=reason)
+
+
+def _blocks(one: Repair) -> list[Block]:
+    return [
+        Spans(((f"{one.where}: ", "accent"), (one_line(one.what, 200), "")), 2),
+        Body(one_line(one.how, 200), "dim", indent=2),
+    ]
+
+
+# -- The Pictures screen, behind Status: what the memory looks like over time and by kind -----------------------------
+
+SMALL = 14  # cells
+MOST_WIDE = 120  # cells of a plot
+HEIGHT = 20  # lines at most
+
+
+class PicturePane(Preview):
+    """One picture as wide and as high as the pane."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.picture: Picture | None = None
+
+    def show_picture(self, picture: Picture | None) -> None:
+        """Show it; nothing is painted when it is what is shown already."""
+        if picture != self.picture:
+            self.picture = picture
+            self.lay_out_again()
+
+    def lay_out(self, width: int, wrapped: bool) -> list[Line]:
+        """The picture, which a narrow pane makes narrow."""
+        if self.picture is None:
+            return []
+        height = min(max(self.size.height, 1), HEIGHT)
+        return drawn(self.picture, min(width, MOST_WIDE), height, glyphs(self))
+
+
+class PicturesScreen(WorkspaceScreen[Picture]):
+    """The pictures of one memory."""
+
+    SCREEN = "pictures"
+    BEHIND = "status"
+    FLASHES = False
+    HELP = "What the memory looks like over time and by kind. Each picture says in a sentence what it comes to."
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"name": "text"}
+
+    def columns(self) -> Sequence[Column[Picture]]:
+        """What it shows, small, and what it comes to."""
+        return (
+            Column("title", "Picture", lambda row: row.title, width=18),
+            Column("small", "", lambda row: in_one_line(row, SMALL, glyphs(self)), width=SMALL, priority=1,
+                   tone="accent", written=lambda row: ""),
+            Column("said", "What it comes to", lambda row: row.said, min_width=30),
+        )  # fmt: skip
+
+    def row_id(self, row: Picture) -> str:
+        """Its name."""
+        return row.name
+
+    def load(self) -> Iterable[Sequence[Picture]]:
+        """One after the other, those that are quick first."""
+        for picture in pictures(self.ws):
+            yield [picture]
+
+    def search_text(self, row: Picture) -> str:
+        """What is said of it."""
+        return f"{row.title}\n{row.said}"
+
+    def field(self, row: Picture, name: str) -> Any:
+        """Only its name."""
+        return row.name
+
+    def dimmed(self, row: Picture) -> bool:
+        """There is nothing to draw."""
+        return not row.labels
+
+    def detail(self, row: Picture) -> Picture:
+        """The picture itself."""
+        return row
+
+    def make_detail(self) -> Widget:
+        """A plot."""
+        return PicturePane(id="detail")
+
+    def show_detail(self, detail: Any) -> None:
+        """From its top."""
+        if isinstance(detail, Picture):
+            self.query_one(PicturePane).show_picture(detail)
+        elif isinstance(detail, Document):
+            self.query_one(PicturePane).show_picture(None)
+
+    def do_next_list(self) -> None:
+        """Back to the health of every part."""
+        self.console.go("status")

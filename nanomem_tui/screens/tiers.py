@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from textual import on, work
@@ -17,30 +18,192 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens import tiers_documents, tiers_live
-from nanomem_tui.screens.knowledge_detail import Title
-from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import age_of, when
-from nanomem_tui.screens.sessions import size_text
-from nanomem_tui.screens.tiers_detail import Linked, Shown
-from nanomem_tui.screens.tiers_documents import Filed
-from nanomem_tui.screens.tiers_kinds import TITLES
-from nanomem_tui.screens.tiers_lifecycle import RunsLifecycle, blocks_of, of_kind
+from nanomem_tui.screens import tiers_detail
+from nanomem_tui.screens.base.dreaming import Dreaming, Running
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.knowledge_list import Title
+from nanomem_tui.screens.sessions import Preface, size_text
+from nanomem_tui.screens.tiers_detail import Linked, Now, Shown, Told
 from nanomem_tui.screens.tiers_list import origin_of
-from nanomem_tui.screens.tiers_live import Now, Told
+from nanomem_tui.screens.tiers_rows import TITLES
 from nanomem_tui.screens.tiers_trail import TrailScreen
-from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.tiers.lifecycle import LifecyclePlan
+    from nanomem_tui.store.work.values import KnowledgeDocument
+    from nanomem_tui.tiers.lifecycle import LifecyclePlan, Step
+    from nanomem_tui.workspace import Workspace
+
+
+# The documents of the knowledge base on the Tiers screen: each with its source, unfolded with its sections.
+
+SHOWN = 200  # documents, the newest
+UNFOLDED = 30  # documents whose sections are read
+NOTHING = (
+    "None was added yet: `nanomem knowledge add` takes a file, a folder, a man page or what a package documents. The "
+    "pages of nanomem itself are searched too."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A document; enter unfolds its sections."""
+
+    document: KnowledgeDocument
+    sections: tuple[tuple[str, int], ...]
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its id."""
+        return self.document.id
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """Its title, how long it is, where it is from."""
+        one = self.document
+        long = counted(one.chunks, "chunk")
+        head = ((f"{age_of(one.added_at)}  ", "dim"), (one.title, ""), (f"  {one.kind}, {long}  ", "dim"))
+        blocks: list[Block] = [Spans((*head, (one.source, "label")), 4)]
+        if unfolded:
+            blocks += [Spans(((f"    {line:>6,}  ", "dim"), (section, "")), 12) for section, line in self.sections]
+            blocks += [] if self.sections else [Body(f"nanomem knowledge show {one.id}", "dim", 4)]
+        return lay_out(blocks, width, wrapped)
+
+    def plain(self) -> str:
+        """Its title, source and sections."""
+        return "\n".join((f"{self.document.title}: {self.document.source}", *(section for section, _ in self.sections)))
+
+
+def added(ws: Workspace) -> list[KnowledgeDocument]:
+    """The documents that were added, the newest first. Raises the errors of the store."""
+    return sorted(ws.knowledge.documents(own=False), key=lambda one: one.added_at, reverse=True)
+
+
+def parts_of(ws: Workspace) -> list[Part]:
+    """The documents, each with its sections. Raises the errors of the store."""
+    documents = added(ws)
+    head: list[Block] = [Spans((("Documents", "heading"),)), Body("What can be looked up: the knowledge base.", "dim")]
+    if not documents:
+        return [Preface((*head, Body(""), Body(NOTHING, "dim")))]
+    more = f"the newest {SHOWN:,} of {len(documents):,}" if len(documents) > SHOWN else "enter shows the sections"
+    parts: list[Part] = [Preface(tuple(head)), Title("documents", f"Added ({len(documents):,})", more)]
+    for place, document in enumerate(documents[:SHOWN]):
+        chunks = ws.knowledge.chunks(document.id) if place < UNFOLDED else []
+        sections: dict[str, int] = {}
+        for _, chunk in chunks:
+            sections.setdefault(chunk.section, chunk.line_from)
+        parts.append(Filed(document, tuple(sections.items())))
+    return parts
+
+
+# The lifecycle of records on the Tiers screen: what is due, how large the tiers grow, and a run after a look at it.
+
+_FATES: Mapping[str, str] = {
+    "moved": "to long-term memory", "averaged": "averaged by the hour", "deleted": "deleted",
+}  # fmt: skip
+
+
+class RunsLifecycle(Dreaming[str]):
+    """A screen on which the lifecycle can be run."""
+
+    async def do_lifecycle_run(self) -> None:
+        """Show what a run would do, then do it."""
+        self.none_runs()
+        plan = await self.console.in_thread(lambda ws: ws.lifecycle.plan())
+        if not plan.rows and not plan.refused:
+            say(self, "Nothing is due: no record is old enough")
+            return
+        refused = f"{plan.refused}; `nanomem lifecycle run --force` if the clock is right." if plan.refused else ""
+
+        async def run(_yes: bool) -> None:
+            self._run()
+
+        title = f"Run the lifecycle: {counted(plan.rows, 'row')} due"
+        self.confirm(title, due_blocks(plan), run, opened_by=self.key_of("lifecycle_run"), refused=refused)
+
+    @work(group="dream", exit_on_error=False)
+    async def _run(self) -> None:
+        """Beside the keys: a million records take their time."""
+
+        async def age(run: Running) -> list[Operation]:
+            def tell(kind: str, rows: int) -> None:
+                if not run.stopped.is_set():
+                    run.step(f"{rows:,} of {TITLES.get(kind, kind).lower()}")
+
+            def work(ws: Workspace) -> list[Operation]:
+                ran = ws.lifecycle.run(stopped=run.stopped.is_set, watch=tell)
+                return [] if ran.operation is None else [ran.operation]
+
+            return await self.change(work)
+
+        try:
+            done = await self.beside_the_keys(age, Running("looking", "Running the lifecycle", "the lifecycle"))
+        except NanomemError as error:
+            say_error(self, error)
+            return
+        said = f"{done[0].label} (u undoes it)" if done else "Nothing was due"
+        say(self, said)
+
+
+def due_blocks(plan: LifecyclePlan) -> list[Block]:
+    """What a run would do to each kind."""
+    steps = [step for step in plan.steps if step.rows]
+    if not steps:
+        return [Body("Nothing is due: no record is old enough.", "dim")]
+    return [block for step in steps for block in step_blocks(step)]
+
+
+def step_blocks(step: Step) -> list[Block]:
+    """What a run would do to one kind."""
+    named = TITLES[step.kind].lower() if step.rows > 1 else step.kind.replace("-", " ")
+    rows = ((f"{step.rows:>9,} ", "accent"), (f"{named} ", ""), (_FATES[step.what], "dim"))
+    stay = f"; {step.stay:,} as old stay" if step.stay else ""
+    about = f"about {_bytes(step.bytes)}, the oldest of {when(step.oldest)}{stay}"
+    return [Spans(rows, 10), Body(about, "dim", 10)]
+
+
+def blocks_of(plan: LifecyclePlan | None, last: str) -> list[Block]:
+    """What is due, what becomes of the tiers, when the last run was."""
+    from nanomem_tui.tiers.lifecycle import forecast_line
+
+    blocks: list[Block] = [
+        Spans((("Lifecycle", "heading"),)),
+        Body("What is old leaves working memory for long-term memory, once a day by itself; nothing is lost.", "dim"),
+    ]
+    if plan is None or plan.sizes is None:
+        return [*blocks, Body("Nothing was ever stored.", "dim")]
+    if plan.refused:
+        blocks.append(Body(f"Not by itself: {plan.refused}", "bad"))
+    blocks += [Field("last run", last), Heading("Due"), *due_blocks(plan), Heading("Forecast")]
+    blocks += [Body(forecast_line(one, _bytes)) for one in plan.sizes.forecasts]
+    largest = sorted(plan.sizes.tables, key=lambda table: -table.rows * table.row_bytes)
+    shown = [table for table in largest if table.rows]
+    if shown:
+        blocks.append(Heading("Size, about"))
+    for table in shown:
+        size = _bytes(int(table.rows * table.row_bytes))
+        name = f"{TITLES[table.kind].lower()}, {'working' if table.tier == 'working' else 'long-term'}"
+        blocks.append(Spans(((f"{size:>9} ", "accent"), (name, ""), (f"  {table.rows:,}", "dim")), 10))
+    return blocks
+
+
+def _bytes(size: int) -> str:
+    return f"{size_text(size)}B"
+
+
+def of_kind(plan: LifecyclePlan | None, kind: str) -> Sequence[Block]:
+    """What is due of one kind; nothing where nothing is."""
+    steps = [step for step in plan.steps if step.kind == kind and step.rows] if plan is not None else []
+    return [Field("due", f"{step.rows:,} {_FATES[step.what]}") for step in steps]
+
 
 FOLLOW_SECONDS = 1.0
 PLAN_SECONDS = 60.0  # between two looks at what is due while others write: they read every table
@@ -134,7 +297,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         for kind in TITLES:
             newest = records.of(kind, limit=1) if any(counts[kind].values()) else []
             held[kind] = Held(counts[kind].get("working"), counts[kind].get("longterm"), newest[0].at if newest else "")
-        documents = tiers_documents.added(self.ws)
+        documents = added(self.ws)
         held[DOCUMENTS] = Held(None, len(documents), documents[0].added_at if documents else "")
         self._held = held
         self._bytes = bytes_of(self.ws)
@@ -173,7 +336,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def detail(self, row: str) -> Shown:
         """The kind in numbers, what there is of it now, its newest records."""
         if row == DOCUMENTS:
-            return Shown(row, tuple(tiers_documents.parts_of(self.ws)))
+            return Shown(row, tuple(parts_of(self.ws)))
         if row == LIFECYCLE:
             return Shown(row, (Preface(tuple(blocks_of(self._plan, self._last_run))),))
         held = self._held.get(row)
@@ -183,9 +346,9 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
                 if number is not None:
                     blocks.append(Field(name, f"{number:,}"))
         blocks += of_kind(self._plan, row)
-        if self._trouble and row in tiers_live.KINDS:
+        if self._trouble and row in tiers_detail.KINDS:
             blocks.append(Body(f"What happens now cannot be read: {self._trouble}", "bad"))
-        parts: list[Part] = [Preface(tuple(blocks)), *tiers_live.parts_of(self._now, row)]
+        parts: list[Part] = [Preface(tuple(blocks)), *tiers_detail.tiers_live_parts_of(self._now, row)]
         newest = self.ws.records.of(row, limit=NEWEST)
         if newest:
             parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
@@ -281,7 +444,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def _look(self) -> None:
         now, trouble = self._now, ""
         try:
-            now = tiers_live.look(self.ws, now, glyphs(self))
+            now = tiers_detail.look(self.ws, now, glyphs(self))
         except (NanomemError, OSError) as error:
             trouble = str(error)
         self.post_message(self.Looked(now, trouble))
@@ -293,7 +456,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
             return
         self._now, self._trouble = event.now, event.trouble or event.now.trouble
         self.table.refresh_rows()
-        if self.table.cursor_row in tiers_live.KINDS:
+        if self.table.cursor_row in tiers_detail.KINDS:
             self.refresh_detail()
 
 

@@ -8,26 +8,116 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.screens.knowledge_detail import Title
-from nanomem_tui.screens.rows import age_of, when
-from nanomem_tui.screens.tiers_kinds import number, rate_of, sign_of, took
-from nanomem_tui.screens.tiers_plot import Plotted, series_of
-from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.base.forms import TextForm
+from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.knowledge_list import Title
+from nanomem_tui.screens.sessions import Preface
+from nanomem_tui.screens.tiers_rows import number, rate_of, sign_of, took
 from nanomem_tui.store.files import merge
-from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
+from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.operational import said
-from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.plots import meter
-from nanomem_tui.widgets.signs import Glyphs
+from nanomem_tui.widgets.plots import meter, sparkline
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
+from nanomem_tui.widgets.stacked import fitting, stacked
 
 if TYPE_CHECKING:
+    from nanomem_tui.tiers.operational import ActiveTask, AgentState, OperationalEntry
     from nanomem_tui.tiers.records import Link, Past
     from nanomem_tui.workspace import Workspace
+
+
+# A metric as a plot: its newest value, a line of its course, and columns with a scale. Pure but for reading it.
+
+DRAWN = 240  # values of one metric
+HEIGHT = 7  # lines of the columns
+MOST_WIDE = 100  # cells
+LABEL = 4  # cells before a line of signs
+
+
+class Point(NamedTuple):
+    """A value and when it was measured (UTC ISO)."""
+
+    at: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plotted:
+    """The course of a metric, the oldest value first. `tall`: with columns, else in two lines."""
+
+    name: str
+    unit: str
+    points: tuple[Point, ...]
+    signs: Glyphs = UNICODE
+    tall: bool = True
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """The name of the metric."""
+        return f"metric {self.name}"
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """Name, newest value, from where to where it goes; its course."""
+        if not self.points:
+            return lay_out((Spans(((self.name, "accent"), ("  no value is known", "dim"))),), width, wrapped)
+        values = [point.value for point in self.points]
+        low, high = min(values), max(values)
+        unit = f" {self.unit}" if self.unit else ""
+        head: list[Span] = [(self.name, "accent"), ("  ", ""), (f"{number(values[-1])}{unit}", "heading")]
+        head.append((f"  {number(low)} to {number(high)} in {len(values):,}, {_span(self.points)}", "dim"))
+        lines = lay_out((Spans(tuple(head), 2),), width, wrapped)
+        room = min(width, MOST_WIDE)
+        if not self.tall or low < 0:
+            course = sparkline(values, min(room - LABEL, 2 * len(values) + 8), self.signs)
+            return [*lines, ((" " * LABEL, ""), (course, "accent"))]
+        shown = values[-fitting(len(values), room) :]
+        names = [clock_of(point.at) for point in self.points[-len(shown) :]]
+        return [*lines, (), *stacked([[value] for value in shown], names, room, HEIGHT, self.signs), ()]
+
+    def plain(self) -> str:
+        """The values, one in a line."""
+        return "\n".join(f"{point.at}\t{point.value}" for point in self.points)
+
+
+def series_of(ws: Workspace, name: str, kind: str = "metric") -> list[Point]:
+    """The newest values of a metric, the oldest first: of now and of working memory, or its means of an hour."""
+    value = "mean" if kind == "metric-hour" else "value"
+    rows = ws.records.of(kind, where={"name": name}, limit=DRAWN)
+    points = {Point(row.at, row.fields[value]) for row in rows}
+    if kind == "metric":
+        entries = ws.operational.recent(None, "metric")
+        points |= {Point(one.at, float(one.data["value"])) for one in entries if one.data["name"] == name}
+    return sorted(points)[-DRAWN:]
+
+
+def _span(points: Sequence[Point]) -> str:
+    first, last = points[0].at, points[-1].at
+    same_day = (before := clock.parse(first)) and (after := clock.parse(last)) and before.date() == after.date()
+    return f"{clock_of(first)} to {clock_of(last)}" if same_day else f"{_day(first)} to {_day(last)}"
+
+
+def clock_of(at: str) -> str:
+    """The local time of day of a moment."""
+    moment = clock.parse(at)
+    return f"{moment.astimezone():%H:%M:%S}" if moment else at[:19]
+
+
+def _day(at: str) -> str:
+    moment = clock.parse(at)
+    return f"{moment.astimezone():%m-%d %H:%M}" if moment else at[:16]
+
 
 SAME_FILE = 50  # earlier states of a file that are looked at
 LOGGED = 30  # changes of a record that are told
@@ -148,7 +238,7 @@ def _fields(record: TierRecord, *names: str) -> Iterator[Block]:
         value = record.fields.get(name)
         if value is None or value == "":
             continue
-        field = KINDS[record.kind].field(name)
+        field = KINDS_KINDS[record.kind].field(name)
         label = _LABELS.get(name, name.replace("_", " "))
         if field is not None and field.type == "time":
             yield Field(label, when(value))
@@ -167,14 +257,14 @@ def _headed(record: TierRecord) -> list[Block]:
     fields = record.fields
     if record.kind == "event":
         return [Spans(((one_line(said(fields["category"], fields["data"]), HEADING), "heading"),))]
-    whole = str(fields.get(KINDS[record.kind].title) or record.id)
+    whole = str(fields.get(KINDS_KINDS[record.kind].title) or record.id)
     if one_line(whole, HEADING) == one_line(whole) and "\n" not in whole.strip():
         return [Spans(((one_line(whole), "heading"),))]
     return [Spans(((record.kind.replace("-", " ").capitalize(), "heading"),)), Body(whole)]
 
 
 def _plainly(record: TierRecord) -> list[Block]:
-    kind = KINDS[record.kind]
+    kind = KINDS_KINDS[record.kind]
     return list(_fields(record, *(field.name for field in kind.fields if field.name != kind.title)))
 
 
@@ -371,3 +461,222 @@ def _named(record: TierRecord) -> str:
     if record.kind == "metric":
         return f"{record.title} {number(fields.get('value'))} {fields.get('unit') or ''}"
     return record.title
+
+
+# -- A record as a person writes it: all its fields in one text, each under its name. Pure ----------------------------
+
+_NOTES = {"json": "JSON", "time": "time", "int": "number", "real": "number", "bool": "yes or no", "text": ""}
+_YES = {"yes": True, "true": True, "no": False, "false": False}
+
+
+@lru_cache(maxsize=32)
+def form_of(kind: str) -> TextForm:
+    """The form of a kind: numbers and times first, then JSON, then texts, so that a line of a text is seldom taken for
+    a name; what it is called by last, where the cursor begins."""
+    title = KINDS_KINDS[kind].title
+    fields = sorted(
+        KINDS_KINDS[kind].fields, key=lambda field: (field.type == "text", field.type == "json", field.name == title)
+    )
+    return TextForm({_title(field): field.name for field in fields}, f"the edited {kind.replace('-', ' ')}")
+
+
+def text_of(kind: str, fields: Mapping[str, str]) -> str:
+    """The form with these texts, ending where its last field does."""
+    return form_of(kind).text(fields).removesuffix("\n")
+
+
+def _title(field: kinds_Field) -> str:
+    notes = ", ".join(filter(None, (_NOTES[field.type], "needed" if field.needed else "")))
+    name = field.name.replace("_", " ").upper()
+    return f"{name} ({notes})" if notes else name
+
+
+def texts_of(kind: str, fields: Mapping[str, Any]) -> dict[str, str]:
+    """Each field as the text that is edited."""
+    return {field.name: _text(field, fields.get(field.name)) for field in KINDS_KINDS[kind].fields}
+
+
+def defaults_of(kind: str) -> dict[str, str]:
+    """The form of a new record."""
+    return texts_of(kind, {field.name: field.default for field in KINDS_KINDS[kind].fields if field.type != "json"})
+
+
+def _text(field: kinds_Field, value: Any) -> str:
+    if value is None:
+        return ""
+    if field.type == "json":
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    if field.type == "bool":
+        return "yes" if value else "no"
+    return str(value)
+
+
+def read(kind: str, typed: Mapping[str, str], *, new: bool = False) -> dict[str, Any]:
+    """The values that were typed; of a `new` record those left empty are left out. Raises BadInput."""
+    found: dict[str, Any] = {}
+    for name, text in typed.items():
+        field = KINDS_KINDS[kind].field(name)
+        if field is not None and not (new and not text):
+            found[name] = _value(field, text)
+    return found
+
+
+def _value(field: kinds_Field, text: str) -> Any:
+    if field.type == "text":
+        return text if text or field.required else None
+    if not text:
+        return None
+    if field.type == "json":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            place = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise BadInput(f"`{field.name}` is no JSON", place, "texts stand in double quotes") from None
+    if field.type in ("int", "real"):
+        try:
+            return int(text) if field.type == "int" else float(text)
+        except ValueError:
+            kind = "whole number" if field.type == "int" else "number"
+            raise BadInput(f"`{field.name}` is no {kind}", one_line(text, 40)) from None
+    if field.type == "bool" and text.casefold() in _YES:
+        return _YES[text.casefold()]
+    return text  # what a time, or a switch, cannot be is refused with the others
+
+
+# What the Tiers screen shows of now: metrics with their course, active tasks, agents, results of tools, entries.
+
+MEASURED = 2_000  # entries of metrics that are drawn
+RESULTS = 100  # results of tools that are told
+SHOWN = 40  # entries, results, tasks that are shown
+LINE = 400  # characters of one while it is folded
+
+
+class Now(NamedTuple):
+    """Operational memory as it was at the last look; `mark` tells whether another look would show the same, `newest`
+    when something was told last of what belongs to a kind of records."""
+
+    mark: tuple[Any, ...] = ()
+    metrics: tuple[Plotted, ...] = ()
+    tasks: tuple[ActiveTask, ...] = ()
+    agents: tuple[AgentState, ...] = ()
+    results: tuple[OperationalEntry, ...] = ()
+    events: tuple[OperationalEntry, ...] = ()
+    newest: Mapping[str, str] = MappingProxyType({})
+    trouble: str = ""
+
+    def count(self, kind: str) -> int:
+        """How many there are now of what belongs to a kind of records."""
+        counts: Mapping[str, int] = {
+            "event": len(self.events), "metric": len(self.metrics), "task": len(self.tasks),
+            "tool-call": len(self.results), "agent-state": len(self.agents),
+        }  # fmt: skip
+        return counts.get(kind, 0)
+
+
+KINDS = ("event", "metric", "task", "tool-call", "agent-state")
+"""The kinds of records that something of now belongs to."""
+
+
+def look(ws: Workspace, before: Now, signs: Glyphs) -> Now:
+    """Operational memory now; `before` itself where nothing came or went."""
+    operational = ws.operational
+    state = operational.state()
+    newest = operational.recent(1)
+    mark = (tuple(state.values()), newest[0].id if newest else "")
+    if mark == before.mark:
+        return before
+    series: dict[str, list[Point]] = {}
+    for entry in operational.recent(MEASURED, "metric"):
+        series.setdefault(entry.data["name"], []).append(Point(entry.at, float(entry.data["value"])))
+    agents, results = operational.agent_states(), operational.recent(RESULTS, "tool_result")
+    events = operational.recent(None, "event")
+    told = {
+        "event": events[:1], "metric": operational.recent(1, "metric"), "task": operational.recent(1, "task"),
+        "tool-call": results[:1],
+    }  # fmt: skip
+    newest_of = {kind: entry.at for kind, entries in told.items() for entry in entries}
+    if agents:
+        newest_of["agent-state"] = max(agent.at for agent in agents)
+    return Now(
+        mark,
+        tuple(
+            Plotted(metric.name, metric.unit, tuple(series.get(metric.name, [])[:DRAWN][::-1]), signs, tall=False)
+            for metric in operational.metrics()
+        ),
+        tuple(operational.active_tasks()),
+        tuple(agents),
+        tuple(results),
+        tuple(events),
+        newest_of,
+        state["degraded"],
+    )
+
+
+def count(ws: Workspace, kind: str) -> int:
+    """How many there are now of what belongs to a kind of records."""
+    return look(ws, Now(), UNICODE).count(kind) if kind in KINDS else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something of now: when, what, and its data, folded into a line until enter unfolds it."""
+
+    id: str
+    at: str
+    what: str
+    text: str
+    data: Any
+    tone: str = "accent"
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its own among the parts."""
+        return self.id
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """One line, and all of its data when it is unfolded."""
+        head = ((f"{clock_of(self.at)}  ", "dim"), (f"{self.what}  ", self.tone))
+        line = Spans((*head, (one_line(self.text, LINE), "")), 4)
+        return lay_out((line, Body(pretty(self.data), "", 4)) if unfolded else (line,), width, wrapped)
+
+    def plain(self) -> str:
+        """All of its data."""
+        return pretty(self.data)
+
+
+def tiers_live_parts_of(now: Now, kind: str) -> list[Part]:
+    """What there is now of what belongs to a kind; nothing where nothing does."""
+    made: Mapping[str, tuple[str, Callable[[Now], Sequence[Part]]]] = {
+        "event": ("Now", lambda now: [_entry(one) for one in now.events[:SHOWN]]),
+        "metric": ("Now", lambda now: now.metrics),
+        "task": ("Active now", lambda now: [_tiers_live_task(one) for one in now.tasks[:SHOWN]]),
+        "tool-call": ("Results of the last hour", lambda now: [_entry(one) for one in now.results[:SHOWN]]),
+        "agent-state": ("Now", lambda now: [_agent(one) for one in now.agents[:SHOWN]]),
+    }
+    if kind not in made:
+        return []
+    title, make = made[kind]
+    parts = make(now)
+    note = "" if parts else "Nothing was told within the hour."
+    more = f"the newest {len(parts)} of {now.count(kind):,}" if now.count(kind) > len(parts) else ""
+    return [Title("now", title, note or more), *parts]
+
+
+def _entry(entry: OperationalEntry) -> Part:
+    data = entry.data if isinstance(entry.data, Mapping) else {}
+    what = " ".join(filter(None, (entry.category, entry.source)))
+    tone = "bad" if entry.critical or data.get("success") is False else "accent"
+    if entry.category == "tool_result":
+        what, text = str(data.get("tool")), str(data.get("error") or pretty(data.get("output", data.get("input"))))
+    else:
+        text = said(entry.category, entry.data)
+    return Told(entry.id, entry.at, what, text, entry.data, tone)
+
+
+def _tiers_live_task(task: ActiveTask) -> Part:
+    return Told(f"task {task.id}", task.at, f"{task.status} {task.agent}".strip(), task.description, task.data)
+
+
+def _agent(state: AgentState) -> Part:
+    return Told(f"agent {state.agent}", state.at, state.agent, pretty(state.state), state.state)

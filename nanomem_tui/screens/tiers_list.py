@@ -12,13 +12,25 @@ from textual import on, work
 from textual.message import Message
 
 from nanomem_tui.core.errors import in_words
-from nanomem_tui.screens import tiers_live
-from nanomem_tui.screens.list_screen import DOCTOR
-from nanomem_tui.screens.listing import Listing
-from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import RowsScreen
-from nanomem_tui.screens.tiers_kinds import TITLES, columns_of, field_of, filter_fields, sign_of, words_of
-from nanomem_tui.screens.tiers_rows import Beginning, Pages, Sought, begin, more, seek, unread
+from nanomem_tui.screens import tiers_detail
+from nanomem_tui.screens.base.list_screen import DOCTOR, Listing
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import RowsScreen
+from nanomem_tui.screens.tiers_rows import (
+    TITLES,
+    Beginning,
+    Pages,
+    Sought,
+    begin,
+    columns_of,
+    field_of,
+    filter_fields,
+    more,
+    seek,
+    sign_of,
+    unread,
+    words_of,
+)
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
 from nanomem_tui.widgets.bars import TitleBar
@@ -181,7 +193,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
             records = self.ws.records
             if not by:
                 beginning = begin(records, wanted, near, at)
-                now = 0 if beginning.total else tiers_live.count(self.ws, wanted.kind.name)
+                now = 0 if beginning.total else tiers_detail.count(self.ws, wanted.kind.name)
                 self.post_message(self.Began(turn, beginning, near, now))
                 return
             whole = records.count_within(wanted)

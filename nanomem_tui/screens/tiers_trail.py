@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.screens import tiers_form
+from nanomem_tui.screens import tiers_detail
+from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.screens.tiers_detail import Linked, Shown, parts_of
-from nanomem_tui.screens.tiers_kinds import TITLES, is_way_up, words_of
 from nanomem_tui.screens.tiers_list import RecordList
-from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.tiers_rows import TITLES, is_way_up, words_of
 from nanomem_tui.store.work.kinds import RECORD_KINDS
 from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.widgets.document import Body, Document
@@ -187,18 +187,18 @@ class TrailScreen(RecordList):
 
     def edit_form(self, row: TierRecord) -> str:
         """All its fields as one text."""
-        return tiers_form.text_of(row.kind, tiers_form.texts_of(row.kind, row.fields))
+        return tiers_detail.text_of(row.kind, tiers_detail.texts_of(row.kind, row.fields))
 
     def save_form(self, row: TierRecord, text: str) -> Operation:
         """Save those fields that were edited."""
-        edited = tiers_form.form_of(row.kind).edited(self.edit_form(row), text)
-        return self.ws.records.edit(row.kind, row.id, tiers_form.read(row.kind, edited), expected=row)
+        edited = tiers_detail.form_of(row.kind).edited(self.edit_form(row), text)
+        return self.ws.records.edit(row.kind, row.id, tiers_detail.read(row.kind, edited), expected=row)
 
     def again(self, row: TierRecord, now: TierRecord, text: str) -> str:
         """The fields that were edited as they were typed, the others as they are now."""
-        form = tiers_form.form_of(row.kind)
+        form = tiers_detail.form_of(row.kind)
         edited = form.edited(self.edit_form(row), text)
-        return tiers_form.text_of(row.kind, {**tiers_form.texts_of(row.kind, now.fields), **edited})
+        return tiers_detail.text_of(row.kind, {**tiers_detail.texts_of(row.kind, now.fields), **edited})
 
     async def do_edit(self) -> None:  # type: ignore[override]  # the whole record is read first
         """Edit the fields of the record here."""
@@ -221,13 +221,15 @@ class TrailScreen(RecordList):
     def do_add(self) -> None:
         """Write a new record of the kind."""
         kind = self.kind
-        form = tiers_form.form_of(kind)
+        form = tiers_detail.form_of(kind)
 
         async def add(text: str) -> None:
-            fields = tiers_form.read(kind, form.read(text), new=True)
+            fields = tiers_detail.read(kind, form.read(text), new=True)
             await self.done(await self.change(lambda ws: ws.records.add(kind, fields)[0]))
 
-        self.ask_text(f"A new {kind.replace('-', ' ')}", tiers_form.text_of(kind, tiers_form.defaults_of(kind)), add)
+        self.ask_text(
+            f"A new {kind.replace('-', ' ')}", tiers_detail.text_of(kind, tiers_detail.defaults_of(kind)), add
+        )
 
     async def do_delete(self) -> None:
         """Delete one record at once, several after a look at them."""

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.screens.rows import LISTED, SAID
+from nanomem_tui.screens.base.rows import LISTED, SAID
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say, say_error
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.transfer.markdown import Backfill
     from nanomem_tui.memory.transfer.values import Exported, ImportPlan, Tell
-    from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+    from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.workspace import Workspace
 
 Result = TypeVar("Result")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.text import counted
+from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.recovering import plan, recovery_blocks, taken
-from nanomem_tui.screens.sessions import size_text
-from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.sessions import Preface, size_text
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
@@ -23,7 +22,65 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
-    from nanomem_tui.memory.turn_log import WalInfo
+    from nanomem_tui.core.operations import Perform
+    from nanomem_tui.memory.turn_log import OpenTurn, WalInfo
+    from nanomem_tui.memory.turns.keeping import Recovery
+    from nanomem_tui.store.values import Item
+    from nanomem_tui.workspace import Workspace
+
+
+# Recovering unfinished turns from the WAL screen: what it would take, as values and as a preview, and the taking.
+
+SHOWN = 50  # turns, or memories
+LONGEST = 200  # characters of one
+
+
+class Planned(NamedTuple):
+    """The turns that would be taken, the memories that they ask for, and those that would wait in the inbox."""
+
+    turns: tuple[OpenTurn, ...] = ()
+    captured: tuple[Item, ...] = ()
+    held: tuple[Item, ...] = ()
+
+
+def taken(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
+    """Recover the unfinished turns of these sessions by `perform`. Raises NothingToDo, and the store's errors."""
+    from nanomem_tui.memory.turns import keeping
+
+    turns = [turn for turn in ws.wal.check() if turn.session_key in keys]
+    return keeping.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
+
+
+def plan(ws: Workspace, keys: Collection[str]) -> Planned:
+    """What `taken` would do; nothing is changed."""
+    turns = tuple(turn for turn in ws.wal.check() if turn.session_key in keys)
+    try:
+        found = taken(ws, keys, lambda operation: operation)
+    except NothingToDo:
+        return Planned()
+    return Planned(turns, found.captured, found.held)
+
+
+def recovery_blocks(planned: Planned, *, agent_running: bool) -> list[Block]:
+    """What recovering would do."""
+    blocks: list[Block] = []
+    if planned.turns:
+        blocks.append(Body("Pending, as the agent is told in its next turn there; the logs stay as they are:"))
+    for turn in planned.turns[:SHOWN]:
+        moment = clock.parse(turn.at)
+        began = f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else turn.at[:16]
+        where = f"{turn.session_key} #{turn.number} {began} "
+        blocks.append(Spans(((where, "dim"), (one_line(turn.user, LONGEST) or "(nothing)", "")), 2))
+    if len(planned.turns) > SHOWN:
+        blocks.append(Body(f"… and {counted(len(planned.turns) - SHOWN, 'more turn')}", "dim"))
+    for title, items in (("Remembered", planned.captured), ("Into the inbox", planned.held)):
+        if items:
+            blocks.append(Heading(f"{title} ({len(items)})"))
+        blocks += [Spans(((one_line(item.text, LONGEST), ""),), 2) for item in items[:SHOWN]]
+    if agent_running and planned.turns:
+        blocks.append(Body("An agent is running: a turn that it is still in may yet end by itself.", "warn"))
+    return blocks
+
 
 SHOWN_PROBLEMS = 20
 

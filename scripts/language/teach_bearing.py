@@ -3,8 +3,9 @@
     PYTHONPATH=. python scripts/language/teach_bearing.py [--check]
 
 The memories of each set are remembered whole and in parts (so that a small memory is judged as well as a large one),
-each message is asked, and a logistic regression over what the judge looks at (`memory/recall/bearing.py`) learns which of
-the memories that were found a reader calls needed or useful: once by words, once by words and meaning (the extra `vector`).
+each message is asked, and a logistic regression over what the judge looks at (`memory/recall/bearing.py`) learns
+which of the memories that were found a reader calls needed or useful: once by words, once by words and meaning (the
+extra `vector`).
 Needs scikit-learn. `--check`: only say whether the pack is what the data give.
 """
 

@@ -84,7 +84,7 @@ def test_printed_lines_are_made_safe(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_is_one_line_whatever_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Stream()
     monkeypatch.setattr(sys, "stderr", stream)
-    output.output_error("first\nsecond\x1b[2J")
+    output.error_line("first\nsecond\x1b[2J")
     assert stream.text().count("\n") == 1
     assert obeyed(stream.text()) == []
 

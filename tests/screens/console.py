@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from nanomem_tui import app as app_module
 from nanomem_tui.app import NanomemApp, Opening
 from nanomem_tui.core import config, paths
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets import notices, toast
 
 PATIENCE = 60.0  # seconds that anything is waited for, however busy the machine

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import CorruptDatabase
-from nanomem_tui.screens.base import ListDetailScreen
+from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.widgets.bars import ActionFooter, TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Body, Document, Field

@@ -12,8 +12,7 @@ import pytest
 from textual import events
 
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.screens.jumping import JumpScreen
-from nanomem_tui.screens.searching import Shown
+from nanomem_tui.screens.base.jumping import JumpScreen, Shown
 from nanomem_tui.widgets.form import FormScreen
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.screens.console import NAMES, Console, console

@@ -17,8 +17,9 @@ from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.model.client import Usage
-from nanomem_tui.screens.dream_hunks import (
+from nanomem_tui.screens.dream_review import (
     Proposed,
+    ReviewScreen,
     applied_shown,
     evidence_blocks,
     hunk_shown,
@@ -26,7 +27,6 @@ from nanomem_tui.screens.dream_hunks import (
     rows_of,
     run_blocks,
 )
-from nanomem_tui.screens.dream_review import ReviewScreen
 from nanomem_tui.widgets.document import Body, Heading, Spans
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.workspace import open_workspace

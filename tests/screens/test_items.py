@@ -20,9 +20,9 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
 from nanomem_tui.looking import looked_at
 from nanomem_tui.review.origin import origin
+from nanomem_tui.screens.base.forms import read_fields
+from nanomem_tui.screens.base.rows import RowsScreen
 from nanomem_tui.screens.item_columns import scope_of
-from nanomem_tui.screens.item_fields import read_fields
-from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.screens.sessions import SessionsScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.prompt import EditScreen

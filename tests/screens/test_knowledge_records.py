@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.screens.text_form import TextForm
+from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.widgets.prompt import EditScreen

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.screens.listing import AT_ONCE, FIRST_ROWS, Listing, View
+from nanomem_tui.screens.base.list_screen import AT_ONCE, FIRST_ROWS, Listing, View
 
 WORDS = st.sampled_from(["amber", "Amber river", "river", "茶", "ค่ำ", "x"])
 

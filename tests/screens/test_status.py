@@ -65,7 +65,7 @@ async def test_a_line_that_the_doctor_takes_away_was_not_deleted(
     async with console(workspace, "status", (120, 40)) as on:
         await on.at("Problems")
         told: list[str] = []
-        monkeypatch.setattr("nanomem_tui.screens.list_screen.say", lambda _, text: told.append(text))
+        monkeypatch.setattr("nanomem_tui.screens.base.list_screen.say", lambda _, text: told.append(text))
         await on.press("D")
         await on.shows("The doctor found")
         await on.until(lambda: any(row.name == "items" for row in on.screen.table.rows))

@@ -492,8 +492,6 @@ def completion(shell: str) -> None:
       eval "$(nanomem completion bash)"
       nanomem completion fish | source
     """
-    from nanomem_tui.cli.main import root
-
     made = get_completion_class(shell)
     assert made is not None  # the choices are those that click knows
     output.lines([f"# {_HOW[shell]}", *made(root, {}, "nanomem", COMPLETING).source().splitlines()])

@@ -103,7 +103,7 @@ def _done(
 ) -> Crystallized:
     """The plan as it was decided: by options, by a person at the terminal, or for the inbox."""
     from nanomem_tui.cli.commands import dream
-    from nanomem_tui.memory.facts.crystallize import Crystallized, Decision
+    from nanomem_tui.memory.facts.crystallize import Crystallized
 
     if dry_run:
         return Crystallized(plan)

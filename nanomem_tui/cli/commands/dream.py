@@ -570,7 +570,6 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
 
 
 def _words(edit: LineEdit) -> str:
-    from nanomem_tui.core.text import one_line
     from nanomem_tui.dreams.review import masked
 
     shown = masked(edit)

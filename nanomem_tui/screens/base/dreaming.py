@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.text import counted
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:

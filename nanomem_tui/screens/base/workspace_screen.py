@@ -6,28 +6,72 @@ A main screen is a subclass that the registry of screens names. It reads in ``lo
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from textual import on
 from textual.app import App
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 
 from nanomem_tui.actions import BY_NAME, Context
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.core.text import one_line
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.keymap import keys_of
-from nanomem_tui.screens import drafting
-from nanomem_tui.screens.base import ListDetailScreen
-from nanomem_tui.screens.listing import View
+from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
+from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp, Opening
-    from nanomem_tui.screens.recording import Recorder
+    from nanomem_tui.app import NanomemApp, Opening, Switching
+    from nanomem_tui.screens.base.habits import Recorder
     from nanomem_tui.widgets.document import Block
     from nanomem_tui.workspace import Workspace
+
+
+# What is being written when the console is ended from outside, or a merge is put away, is kept, and offered where the
+# same is edited again.
+
+
+def keep_drafts(console: Switching) -> None:
+    """Keep what every open editor holds and nobody saved; where nothing can be written that is lost."""
+    from nanomem_tui.screens.merge_dialog import MergeScreen
+    from nanomem_tui.widgets.prompt import EditScreen  # dialogs are no part of the start
+
+    for shown in console.screen_stack:
+        if isinstance(shown, EditScreen | MergeScreen) and (text := shown.draft) is not None:
+            with contextlib.suppress(OSError, NanomemError):
+                Drafts(console.opening.paths).keep(*shown.draft_of, text)
+
+
+def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
+    """Begin an editor with the draft that belongs to it."""
+    from nanomem_tui.widgets.prompt import EditScreen
+
+    if isinstance(dialog, EditScreen) and (text := Drafts(console.opening.paths).of(*dialog.draft_of)) is not None:
+        dialog.take_draft(text)
+
+
+def drafting_answered(console: Switching, dialog: Screen[Any], answer: object) -> None:
+    """An editor was saved or left by who saw its draft: it goes. A merge that was put away is kept as one."""
+    from nanomem_tui.screens.merge_dialog import MergeScreen
+    from nanomem_tui.widgets.prompt import EditScreen
+
+    if isinstance(dialog, EditScreen):
+        Drafts(console.opening.paths).drop(*dialog.draft_of)
+    elif isinstance(dialog, MergeScreen) and answer is None:
+        Drafts(console.opening.paths).keep(*dialog.draft_of, dialog.draft)
+        say(console.main_screen, "Not saved, and kept: edit the file again to go on with both sides of it", "warning")
+
+
+def tell_drafts(console: Switching) -> None:
+    """Say that there are some."""
+    if number := Drafts(console.opening.paths).count():
+        text = f"{counted(number, 'text')} not saved yet: edit the same again, it is kept there"
+        say(console.main_screen, text, "warning")
+
 
 NAME = 20  # cells of the name of a workspace in the title
 
@@ -174,7 +218,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         async def answered(answer: Answer | None) -> None:
             try:
-                drafting.answered(self.console, dialog, answer)
+                drafting_answered(self.console, dialog, answer)
                 if answer is None or answer is False:
                     return
                 await then(answer)
@@ -183,7 +227,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
                 say_error(self, error)
 
         self.app.clear_notifications()  # they would lie over its keys
-        drafting.offer_draft(self.console, dialog)
+        offer_draft(self.console, dialog)
         self.app.push_screen(dialog, answered)
 
     def edit_outside(self, text: str) -> str:
@@ -210,15 +254,15 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     async def do_copy(self) -> None:
         """Copy to the clipboard of the person, by the surest way there is."""
-        from nanomem_tui.screens import copying
+        from nanomem_tui.screens.base import rows
 
-        await copying.copy(self)
+        await rows.copy(self)
 
     async def do_copy_to_file(self) -> None:
         """Copy to a file."""
-        from nanomem_tui.screens import copying
+        from nanomem_tui.screens.base import rows
 
-        await copying.to_file(self)
+        await rows.to_file(self)
 
     def do_last_turn(self) -> None:
         """To the turn that ran last."""
@@ -236,43 +280,43 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def do_export_view(self) -> None:
         """Write the rows that are shown to a file."""
-        from nanomem_tui.screens.view_export import export_view
+        from nanomem_tui.screens.base.rows import export_view
 
         export_view(self)
 
     def do_jump(self) -> None:
         """Go to anything by typing."""
-        from nanomem_tui.screens.jumping import jump
+        from nanomem_tui.screens.base.jumping import jump
 
         jump(self)
 
     async def do_bookmark(self) -> None:
         """Set or remove a bookmark."""
-        from nanomem_tui.screens import habits
+        from nanomem_tui.screens.base import habits
 
         await habits.bookmark(self)
 
     async def do_bookmarks(self) -> None:
         """Go to a bookmark."""
-        from nanomem_tui.screens import habits
+        from nanomem_tui.screens.base import habits
 
         await habits.bookmarks(self)
 
     async def do_filters(self) -> None:
         """Choose or keep a named filter."""
-        from nanomem_tui.screens import habits
+        from nanomem_tui.screens.base import habits
 
         await habits.filters(self)
 
     async def do_record_macro(self) -> None:
         """Begin or end a recording."""
-        from nanomem_tui.screens import habits
+        from nanomem_tui.screens.base import habits
 
         await habits.record(self)
 
     async def do_replay_macro(self) -> None:
         """Do a macro again."""
-        from nanomem_tui.screens import habits
+        from nanomem_tui.screens.base import habits
 
         await habits.replay(self)
 
@@ -288,7 +332,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     async def do_workspaces(self) -> None:
         """Go to another agent's memory."""
-        from nanomem_tui.screens.workspaces import choose
+        from nanomem_tui.screens.base.jumping import choose
 
         await choose(self)
 

@@ -1,14 +1,16 @@
-"""Several workspaces in one console: the dialog that goes to another one, and the search that looks in all of them.
+"""Jump to anything: one field in which typing finds any screen, item, session, file, Dream or record; enter goes there.
 
-Owns what is listed and typed there. How the console leaves one workspace for another is `switching`'s.
+Owns the dialog and the way to a place. What there is to find, and what comes first, is not its matter.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from textual import events, on, work
 from textual.binding import Binding, BindingType
@@ -17,11 +19,12 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
+from nanomem_tui.actions import SCREENS
+from nanomem_tui.core.errors import in_words
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
-from nanomem_tui.screens.jumping import jump, show_place
-from nanomem_tui.screens.rows import when
-from nanomem_tui.screens.searching import SearchingDialog, Shown
+from nanomem_tui.review.find import Found, Place, Places
+from nanomem_tui.screens.base.rows import when
 from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Body, Document, Field
@@ -33,6 +36,214 @@ from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Opened, Su
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.screens.tiers_trail import TrailScreen
+    from nanomem_tui.workspace import Workspace
+
+
+# -- A dialog of one field and what it finds, in a thread, the best first; enter chooses ------------------------------
+
+BETWEEN = 0.1  # seconds between two paintings of what was found so far
+PAUSE = 0.001  # seconds in which keys are answered while rows are looked through
+
+Row = TypeVar("Row")
+Spans = list[tuple[str, str]]
+
+
+class Shown(NamedTuple, Generic[Row]):
+    """What was found so far: the rows, what is said of them below the list, and whether that is all."""
+
+    rows: Sequence[Row]
+    said: Spans
+    done: bool
+
+
+class SearchingDialog(ChoosingDialog[Row]):
+    """The result is the row chosen, or None. `^o` looks for the same elsewhere."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *PAGE_KEYS,
+        Binding("ctrl+o", "elsewhere", "look elsewhere", show=False, priority=True),
+    ]
+
+    class Results(Message):
+        """From the searching thread: what was found so far for `query`; `error` says why not all of it."""
+
+        def __init__(self, query: str, found: Shown[Any], error: str = "") -> None:
+            super().__init__()
+            self.query = query
+            self.found = found
+            self.error = error
+
+    def __init__(self, title: str, elsewhere: tuple[str, Callable[[str], None]], asked: str) -> None:
+        """`elsewhere`: what `^o` is called, and who looks there for what was typed; `asked` is typed already."""
+        super().__init__(title, tall=True)
+        self._name, self._elsewhere = elsewhere
+        self._asked = asked
+        self._all_of: str | None = None  # the words of which all that there is is shown
+        self._chose = False  # whether the cursor was moved since the words were typed
+
+    @abstractmethod
+    def columns(self) -> list[Column[Row]]:
+        """The columns of the list."""
+
+    @abstractmethod
+    def id_of(self, row: Row) -> str:
+        """What tells a row from the others."""
+
+    @abstractmethod
+    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[Shown[Row]]:
+        """What there is, more and more of it, until `stop`. Called in a thread."""
+
+    def is_asked(self, query: str) -> bool:
+        """Whether these words are looked for."""
+        return True
+
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether something better may be found, and the cursor would go there."""
+        return self._all_of != self._asked and not self._chose
+
+    def inside(self) -> list[Widget]:
+        """The field and the list."""
+        table = LineTable(self.columns(), self.id_of)
+        table.can_focus = False
+        return [LineInput(self._asked, 'a part of it   kind:session   "exact"'), table]
+
+    def keys(self) -> Spans:
+        """How to choose."""
+        keys = [(" enter", "key"), (" go there ", ""), (" ^o", "key"), (f" {self._name} ", "")]
+        return [*keys, (" esc", "key"), (" back", "")]
+
+    def on_mount(self) -> None:
+        """What was typed already."""
+        self._ask()
+
+    def action_elsewhere(self) -> None:
+        """Look for the same there."""
+        self.dismiss(None)
+        self._elsewhere(self._asked)
+
+    def action_move(self, rows: int) -> None:
+        """From now on the cursor stays on its row, whatever else is found."""
+        self._chose = True
+        super().action_move(rows)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value.strip() != self._asked:
+            self._asked = event.value.strip()
+            self._chose = False
+            self._ask()
+
+    def _ask(self) -> None:
+        if self.is_asked(self._asked):
+            self._search(self._asked)
+        else:
+            self.workers.cancel_group(self, "view")
+            self.table.set_rows([], empty="Type what to look for.")
+            self._all_of = self._asked
+
+    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
+    def _search(self, query: str) -> None:
+        worker = get_current_worker()
+
+        def stop() -> bool:
+            time.sleep(PAUSE)
+            return worker.is_cancelled
+
+        shown = 0.0
+        try:
+            for found in self.find(query, stop):
+                if worker.is_cancelled:
+                    return
+                if found.done or time.monotonic() - shown > BETWEEN:
+                    shown = time.monotonic()
+                    self.post_message(self.Results(query, found))
+        except Exception as error:  # noqa: BLE001 - said below the list; the dialog stays usable
+            if not worker.is_cancelled:
+                self.post_message(self.Results(query, Shown[Row]((), [], done=True), in_words(error).line()))
+
+    @on(Results)
+    def _results(self, event: Results) -> None:
+        event.stop()
+        if event.query != self._asked:
+            return
+        if event.found.done:
+            self._all_of = event.query
+        if event.error:
+            self.say_keys([(f" {event.error}", "bad")])
+            return
+        found = event.found
+        self.table.set_rows(found.rows, empty="Nothing found." if found.done else "Searching …")
+        if not self._chose:
+            self.table.move_cursor(0)
+        self.say_keys([*self.keys(), *found.said])
+
+
+def show_place(console: NanomemApp, screen: str, row: str, part: str = "") -> None:
+    """Go to a screen, with the cursor on a row when one is named; a screen behind another opens as by its keys."""
+    if not row:
+        console.go(screen)
+    elif screen == "trail" and part:
+        console.go("trail")
+        trail = cast("TrailScreen", console.get_screen("trail"))
+        trail.call_later(trail.show_record, part, row)
+    else:
+        console.go(screen, row)
+
+
+class JumpScreen(SearchingDialog[Place]):
+    """A field and what it finds, the best first; the result is the place chosen, or None."""
+
+    def __init__(self, workspace: Callable[[], Workspace], everywhere: Callable[[str], None], asked: str = "") -> None:
+        """`everywhere` looks for what was typed in all workspaces; `asked` is typed already."""
+        super().__init__("Jump to anything", ("everywhere", everywhere), asked)
+        self._places = Places(workspace, SCREENS)
+
+    def columns(self) -> list[Column[Place]]:
+        """What a place is, and its words."""
+        return [
+            Column("kind", "What", lambda place: place.part or place.kind, width=12, tone="accent"),
+            Column("title", "Words", lambda place: place.title, min_width=24),
+            Column("at", "When", lambda place: place.at[:10], width=10, priority=1, tone="dim"),
+        ]
+
+    def id_of(self, row: Place) -> str:
+        """Kind and row."""
+        return f"{row.kind} {row.part} {row.row or row.screen}"
+
+    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[Shown[Place]]:
+        """The screens, until something is typed."""
+        for found in self._places.find(query or "kind:screen", stop=stop):
+            yield Shown(found.places, [(f"  {_counted(found)}", "dim")], found.done)
+
+
+def _counted(found: Found) -> str:
+    count = f"{found.total:,} found" if found.total <= len(found.places) else f"the best of {found.total:,}"
+    if found.fuzzy and found.places:
+        count = f"none found, {len(found.places):,} similar"
+    if not found.done:
+        count += ", searching …"
+    return f"{count}; not in {found.left_out}" if found.left_out else count
+
+
+def jump(screen: Any, asked: str = "") -> None:
+    """Ask where to go, and go there."""
+    console = cast("NanomemApp", screen.console)
+
+    async def chosen(place: Place | None) -> None:
+        if place is not None:  # None is never handed on
+            show_place(console, place.screen, place.row, place.part)
+
+    def everywhere(typed: str) -> None:
+
+        look_everywhere(screen, typed)
+
+    screen.ask(JumpScreen(console.opening.workspace, everywhere, asked), chosen)
+
+
+# Several workspaces in one console: the dialog that goes to another one, and the search that looks in all of them.
 
 ROWS_FOR_CONTEXT = 22  # lines of the terminal from which there is room for it
 SHORTEST = 2  # letters of a question to every workspace
@@ -257,7 +468,7 @@ class EverywhereScreen(SearchingDialog[Hit]):
         for found in self._together.find(query, stop=stop):
             names = ", ".join(found.left_out)
             left_out = [(f", not in {one_line(names, 40)}", "warn")] if names else []
-            yield Shown(found.hits, [(f"  {_counted(found)}", "dim"), *left_out], found.done)
+            yield Shown(found.hits, [(f"  {_workspaces_counted(found)}", "dim"), *left_out], found.done)
 
     def on_unmount(self) -> None:
         """Let go of the workspaces that were read."""
@@ -265,7 +476,7 @@ class EverywhereScreen(SearchingDialog[Hit]):
         self._together.close()
 
 
-def _counted(found: FoundTogether) -> str:
+def _workspaces_counted(found: FoundTogether) -> str:
     count = f"{found.total:,} found"
     if found.fuzzy and found.hits:
         count = f"none found, {len(found.hits):,} similar"
