@@ -52,13 +52,12 @@ from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.store.operations import OwnChanges
 from nanomem_tui.terminal.frames import Display, wants_thin
-from nanomem_tui.widgets.bindings import as_keymap, key_names
-from nanomem_tui.widgets.choosing import ROW_KEYS, ChoosingDialog
-from nanomem_tui.widgets.key_order import KeysInOrder, caught_up
+from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog
+from nanomem_tui.widgets.keys import KeysInOrder, as_keymap, caught_up, key_names
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.real_cursor import RealCursor
-from nanomem_tui.widgets.toast import say, say_error
-from nanomem_tui.widgets.touring import Touring
+from nanomem_tui.widgets.tour import Touring
 
 if TYPE_CHECKING:
     from textual.driver import Driver

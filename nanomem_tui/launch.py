@@ -100,9 +100,9 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
     ending.show(lambda columns, lines: rows_frame(columns, lines, opening.wait(FIRST_ROWS_SECONDS)))
     import asyncio
 
-    from nanomem_tui import tour as tours
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.terminal.driver import console_driver
+    from nanomem_tui.widgets import tour as tours
 
     driver = console_driver(ending.state) if ending.state is not None else None
     app = NanomemApp(opening, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
@@ -258,7 +258,7 @@ async def _snapshot(
     from nanomem_tui.core.errors import BadInput, NanomemError
     from nanomem_tui.screens.base.rows import written
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-    from nanomem_tui.widgets.line_table import LineTable
+    from nanomem_tui.widgets.table import LineTable
 
     app = NanomemApp(opening, first_screen=screen, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:

@@ -15,8 +15,7 @@ from nanomem_tui.actions import Context
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, Refused, in_words
 from nanomem_tui.core.text import counted
-from nanomem_tui.widgets.bars import Status
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import Status, say
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import tour
 from nanomem_tui.core.text import cell_width
+from nanomem_tui.widgets import tour
 
 
 def test_the_first_lines_are_five_and_fit_a_small_screen() -> None:

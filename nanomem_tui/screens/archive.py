@@ -17,10 +17,10 @@ from nanomem_tui.memory.sessions.archive_changes import KEEP
 from nanomem_tui.screens.base.parts_screen import FoundScreen
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.sessions import size_text
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
-from nanomem_tui.widgets.prompt import AskScreen, typed_number
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.dialogs import AskScreen, typed_number
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry

@@ -22,13 +22,11 @@ from nanomem_tui.screens.recall_rows import audience_named, audience_words
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers.context import Context
 from nanomem_tui.tiers.context_fitting import TIERS, ContextChunk
-from nanomem_tui.widgets.bars import LineBar, TitleBar
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
-from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.bars import LineBar, TitleBar, say
+from nanomem_tui.widgets.look import UNICODE, Glyphs, glyphs
 from nanomem_tui.widgets.plots import bars, meter
-from nanomem_tui.widgets.signs import UNICODE, Glyphs
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.screens.recall_rows import Asker

@@ -31,11 +31,11 @@ from nanomem_tui.screens.base.diffs import (
 from nanomem_tui.screens.base.dreaming import Running, result_words, usage_words
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import when
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.confirm import ConfirmScreen
-from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk
-from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.dialogs import ConfirmScreen
+from nanomem_tui.widgets.diff_view import DiffLine, FileDiff, Hunk
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry

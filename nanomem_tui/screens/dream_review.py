@@ -27,13 +27,11 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.diffs import DiffDialog, DiffScreen, Shown, ShownDiff
 from nanomem_tui.screens.base.dreaming import Running, in_words, result_words, usage_words
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.confirm import ConfirmScreen
-from nanomem_tui.widgets.diff import FileDiff, diff_texts
-from nanomem_tui.widgets.document import Block, Body, Field, Heading, Span, Spans
-from nanomem_tui.widgets.prompt import EditScreen
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen
+from nanomem_tui.widgets.diff_view import FileDiff, diff_texts
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Span, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry

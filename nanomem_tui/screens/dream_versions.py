@@ -23,13 +23,11 @@ from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.files import merge
 from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.curve import curve, small_curve
-from nanomem_tui.widgets.diff import DiffLine, diff_texts
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.preview import Preview
-from nanomem_tui.widgets.version_view import MARKS, VersionLine, VersionView
+from nanomem_tui.widgets.plots import curve, small_curve
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Preview, Spans, lay_out
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp

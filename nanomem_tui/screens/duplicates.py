@@ -22,12 +22,11 @@ from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.store.values import Item, Row
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.document import Block, Body, Field, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.side_by_side import side_by_side
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Field, Line, Span, Spans, lay_out, side_by_side
 
 if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
@@ -506,8 +505,6 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def field(self, row: Contradiction, name: str) -> Any:
         """The fields of the filter language; of the two either may be meant."""
-        from nanomem_tui.review.conflicts import scope_words
-
         both = (row.older, row.newer)
         values: Mapping[str, Callable[[], Any]] = {
             "why": lambda: row.why, "sure": lambda: row.weight, "across": lambda: row.across,
@@ -599,7 +596,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
     def do_split(self) -> None:
         """Move one of the two, at the cursor of the detail or the older, to the scope where it holds."""
         from nanomem_tui.review.queue import SCOPE_HINT, scope_fields
-        from nanomem_tui.widgets.prompt import AskScreen
+        from nanomem_tui.widgets.dialogs import AskScreen
 
         row = self.table.cursor_row
         if row is None:
@@ -638,7 +635,6 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
         """To the message that the one at the cursor came from, or to its session."""
         from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
-        from nanomem_tui.store.values import Item
 
         row = self.table.cursor_row
         one = self._meant(row).row if row is not None else None
@@ -661,6 +657,5 @@ def _goes(after: Mapping[str, Any] | None) -> bool:
 
 
 def _conflicts_scope(row: Contradiction) -> str:
-    from nanomem_tui.review.conflicts import scope_words
 
     return "two scopes" if row.across else scope_words(row.older)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.prompt import EditScreen
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.dialogs import EditScreen
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 SAYS: Mapping[str, str] = {
     "SOUL.md": "who the agent is",

@@ -22,12 +22,10 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import Matcher, Neighbour, Range, matcher
 from nanomem_tui.memory.recall.conversations import Told, nearest_wanted
-from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document
+from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.line_table import LineTable
-from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp

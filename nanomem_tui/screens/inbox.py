@@ -37,13 +37,11 @@ from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall_rows import PickScreen
-from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.dialog import Dialog
-from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.preview import Preview
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.dialogs import Dialog
+from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Preview, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.inbox import Waiting
@@ -241,7 +239,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     async def do_edit(self) -> None:
         """Give the one at the cursor other words; several selected ones those that are proposed for each."""
-        from nanomem_tui.widgets.prompt import EditScreen
+        from nanomem_tui.widgets.dialogs import EditScreen
 
         row = self.table.cursor_row
         if row is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
 from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.columns import Column, aged
+from nanomem_tui.widgets.table import Column, aged
 
 __all__ = ["is_foreign", "item_columns", "scope_of", "sign_of", "source_of"]
 

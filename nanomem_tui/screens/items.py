@@ -19,9 +19,9 @@ from nanomem_tui.review.origin import message_of
 from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 # What an item was made of: the sources that were merged into it, and the other words by which it is known.
 
@@ -236,7 +236,7 @@ class ItemsScreen(RowsScreen[Item]):
         """Set kind, importance and scope of the row or of the selected ones, as one change."""
         from nanomem_tui.memory.items import edit_items
         from nanomem_tui.screens.base.forms import fields_of, read_fields
-        from nanomem_tui.widgets.form import FormScreen
+        from nanomem_tui.widgets.dialogs import FormScreen
 
         rows = self.own_targets()
         ids = [row.id for row in rows]

@@ -14,9 +14,9 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.store.values import Record
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 # -- What the Journal and the Reflections screen share: rows that happened at a time, edited as one text --------------
 

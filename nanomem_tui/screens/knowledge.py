@@ -35,13 +35,12 @@ from nanomem_tui.screens.knowledge_list import (
     where_of,
 )
 from nanomem_tui.store.values import Fact, checked_name
-from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Spans
+from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.dialogs import FormField
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
-from nanomem_tui.widgets.form import FormField
-from nanomem_tui.widgets.toast import say
-from nanomem_tui.widgets.tree_table import Node
+from nanomem_tui.widgets.paged_table import Node
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Spans
 
 # Search by meaning on the Knowledge screen: ``~`` before the words of a filter brings the nearest facts first.
 

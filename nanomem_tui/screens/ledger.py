@@ -14,9 +14,9 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.rows import SAID, in_pairs, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.operations import BOOKKEEPING, LogEntry
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

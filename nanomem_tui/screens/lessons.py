@@ -13,9 +13,9 @@ from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.store.values import Lesson
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading
 
 FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}, "the edited lesson")
 """The parts of a lesson as a person edits them."""

@@ -15,12 +15,10 @@ from textual.widget import Widget
 
 from nanomem_tui.core.text import counted
 from nanomem_tui.store.files import merge
-from nanomem_tui.widgets.dialog import Dialog
-from nanomem_tui.widgets.diff import DiffLine, Hunk, diff_texts, spans_of
-from nanomem_tui.widgets.diff_view import DiffView
-from nanomem_tui.widgets.document import Block, Body, Line, Spans, lay_out
+from nanomem_tui.widgets.dialogs import Dialog
+from nanomem_tui.widgets.diff_view import DiffLine, DiffView, Hunk, diff_texts, spans_of
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.side_by_side import side_by_side
+from nanomem_tui.widgets.text_view import Block, Body, Line, Spans, lay_out, side_by_side
 
 if TYPE_CHECKING:
     from nanomem_tui.store.files.merge import ConflictHunk, Taken

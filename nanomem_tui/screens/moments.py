@@ -20,10 +20,10 @@ from nanomem_tui.screens.base.rows import SAID, in_pairs
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall_rows import PickScreen
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.diff import DiffLine, Hunk, Sign, spans_of
-from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.diff_view import DiffLine, Hunk, Sign, spans_of
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
@@ -298,7 +298,7 @@ def ask_what(screen: WorkspaceScreen[Any], mark: Mark) -> None:
 def ways(screen: WorkspaceScreen[Any], moment: Moment) -> list[Way]:
     """All of it, each layer, kind and scope with how many rows these are, each file, then row by row. Raises
     NothingToDo when nothing differs."""
-    from nanomem_tui.core.errors import NotFound, NothingToDo
+    from nanomem_tui.core.errors import NothingToDo
 
     moments = screen.ws.moments
     files = moments.files(moment)

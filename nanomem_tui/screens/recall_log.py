@@ -16,11 +16,11 @@ from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.recall_rows import audience_words
 from nanomem_tui.screens.sessions import Preface
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp

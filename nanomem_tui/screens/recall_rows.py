@@ -27,15 +27,12 @@ from nanomem_tui.memory.turns.values import message
 from nanomem_tui.screens.base.list_screen import Listing, View
 from nanomem_tui.screens.base.rows import age_of
 from nanomem_tui.store.values import Hit, Item
-from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.dialog import Dialog
-from nanomem_tui.widgets.document import Block, Body, Document, Spans
+from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog, Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.line_table import LineTable
+from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.plots import meter
-from nanomem_tui.widgets.preview import Preview
-from nanomem_tui.widgets.signs import UNICODE, Glyphs
+from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.text_view import Block, Body, Document, Preview, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked

@@ -18,9 +18,9 @@ from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall_rows import PickScreen
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.screens.recall import RecallScreen

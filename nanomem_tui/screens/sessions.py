@@ -21,12 +21,11 @@ from nanomem_tui.memory.sessions import sessions as sessions_sessions
 from nanomem_tui.screens.base.dreaming import Dreaming, Running
 from nanomem_tui.screens.base.parts_screen import FoundScreen, PartsScreen
 from nanomem_tui.screens.base.rows import when
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.confirm import ConfirmScreen
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.dialogs import AskScreen, ConfirmScreen, typed_number
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.prompt import AskScreen, typed_number
-from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry

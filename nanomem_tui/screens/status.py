@@ -20,14 +20,11 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.review.charts import Picture, pictures
 from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans
-from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.picture import drawn, in_one_line
-from nanomem_tui.widgets.plots import bars, sparkline
-from nanomem_tui.widgets.preview import Preview
-from nanomem_tui.widgets.signs import ASCII, UNICODE, Glyphs
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.look import ASCII, UNICODE, Glyphs, glyphs
+from nanomem_tui.widgets.plots import bars, drawn, in_one_line, sparkline
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Preview, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths

@@ -29,12 +29,11 @@ from nanomem_tui.screens.tiers_list import origin_of
 from nanomem_tui.screens.tiers_rows import TITLES
 from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.store.work.kinds import ABOUT
-from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.bars import TitleBar, say, say_error
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation

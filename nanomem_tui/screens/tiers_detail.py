@@ -25,11 +25,10 @@ from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
 from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.operational import said
-from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.plots import meter, sparkline
-from nanomem_tui.widgets.signs import UNICODE, Glyphs
-from nanomem_tui.widgets.stacked import fitting, stacked
+from nanomem_tui.widgets.plots import fitting, meter, sparkline, stacked
+from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.operational import ActiveTask, AgentState, OperationalEntry

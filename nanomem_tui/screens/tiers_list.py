@@ -33,12 +33,10 @@ from nanomem_tui.screens.tiers_rows import (
 )
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
-from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.bars import TitleBar, say
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
-from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.paged_table import PAGE, PagedRows, PagedTable
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.table import Column, LineTable
 
 _RECORDED = (
     "Agents store them over gRPC (nanomem serve grpc) or with the Python library; `nanomem memory import` takes over "

@@ -16,9 +16,9 @@ from nanomem_tui.screens.tiers_list import RecordList
 from nanomem_tui.screens.tiers_rows import TITLES, is_way_up, words_of
 from nanomem_tui.store.work.kinds import RECORD_KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.widgets.document import Body, Document
+from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.text_view import Body, Document
 
 UP = {"tool-call": "task", "decision": "task", "task": "goal", "pattern": "made from"}
 """The link of a kind that leads to what a record belongs to."""

@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.base.rows import LISTED, SAID
-from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
@@ -138,7 +138,7 @@ def import_file(screen: WorkspaceScreen[Any]) -> None:
 
 
 def _ask_for_file(screen: WorkspaceScreen[Any], path: str) -> None:
-    from nanomem_tui.widgets.prompt import AskScreen
+    from nanomem_tui.widgets.dialogs import AskScreen
 
     async def look(answer: str | None) -> None:
         start(screen, lambda: _preview(screen, answer or ""))
@@ -262,7 +262,7 @@ def backfill_blocks(plan: Backfill) -> list[Block]:
 def export_file(screen: WorkspaceScreen[Any], typed: Mapping[str, str] | None = None) -> None:
     """Ask where to and in which format, and write it; a file that is there is replaced after a typed word only."""
     from nanomem_tui.memory.transfer.service import FORMATS
-    from nanomem_tui.widgets.form import FormField, FormScreen
+    from nanomem_tui.widgets.dialogs import FormField, FormScreen
 
     known = {"file": "", "format": "jsonl", "scope": "global", **(typed or {})}
 

@@ -13,12 +13,22 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.sessions import Preface, size_text
-from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.side_by_side import side_by_side
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.text_view import (
+    Block,
+    Body,
+    Document,
+    Field,
+    Heading,
+    Line,
+    Span,
+    Spans,
+    lay_out,
+    side_by_side,
+)
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState

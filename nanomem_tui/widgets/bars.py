@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.style import Style
+from textual.app import App
+from textual.notifications import SeverityLevel
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from nanomem_tui.actions import SCREENS, Context, actions_on
+from nanomem_tui.core.errors import in_words
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.keymap import key_text, keys_of
-from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.cells import joined
-from nanomem_tui.widgets.document import Span
-from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.signs import ASCII
+from nanomem_tui.widgets.keys import moved_keys
+from nanomem_tui.widgets.look import ASCII, glyphs
+from nanomem_tui.widgets.text_view import Span
 
 SHORT = 6  # cells of the name of a screen with its key, where there is no room for all of it
 TONES = ("here", "dim", "key", "good", "warn", "bad")
@@ -229,3 +232,68 @@ class ActionFooter(LineBar):
             key, label = texts[name]
             parts += [(f" {key}", "key"), (f" {label} ", "")]
         self.set_parts(parts)
+
+
+# Where an app says things: what went well in the status bar for a while, trouble as one notice over the screen.
+
+NOTICE_SECONDS = 3.0  # at least
+READ_A_SECOND = 8  # characters
+
+
+class Notices(App[int]):
+    """An app whose status bar has a place for words: `notice`, "" when there are none."""
+
+    notice = ""
+    _notice_timer: Timer | None = None
+
+    def notice_changed(self) -> None:
+        """There are other words, or none: show that. For the app to say how."""
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something, for as long as it takes to read."""
+        if severity == "information" and not title:
+            self.say_busy(message)
+            self._notice_timer = self.set_timer(max(NOTICE_SECONDS, len(message) / READ_A_SECOND), self._end_notice)
+        else:
+            self.clear_notifications()
+            super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def say_busy(self, words: str) -> None:
+        """Say in the status bar what is under way, until other words or none come."""
+        if self._notice_timer is not None:
+            self._notice_timer.stop()
+        self.notice = words
+        self.notice_changed()
+
+    def _end_notice(self) -> None:
+        self.notice = ""
+        self.notice_changed()
+
+
+# -- Short notices over the screen. The one place that calls `App.notify`: always safe text, never markup -------------
+
+Severity = Literal["information", "warning", "error"]
+SECONDS: dict[Severity, float] = {"information": 3.0, "warning": 3.0, "error": 6.0}
+
+
+def say(at: Widget | App[object], text: str, severity: Severity = "information", title: str = "") -> None:
+    """Show `text` (at most three lines of it) for some seconds; errors stay longer. esc and another screen end it."""
+    app = at if isinstance(at, App) else at.app
+    app.notify(
+        one_line(text, 160), title=one_line(title, 50), severity=severity, timeout=SECONDS[severity], markup=False
+    )
+
+
+def say_error(at: Widget | App[object], error: BaseException) -> None:
+    """Show an error: what, where and what to do."""
+    said = in_words(error)
+    text = " ".join(part for part in (said.where, f"({said.fix})" if said.fix else "") if part)
+    say(at, text or said.what, "error", said.what if text else "")

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
+from textual.widget import Widget
 
-from nanomem_tui.core.text import cell_width, pad, safe_text
+from nanomem_tui.core.text import cell_width, one_line, pad, safe_text
 
 
 def content(text: str, style: str = "") -> Content:
@@ -45,3 +47,32 @@ def _append(segments: list[Segment], text: str, style: Style) -> None:
         segments[-1] = Segment(segments[-1].text + text, style)
     elif text:
         segments.append(Segment(text, style))
+
+
+# -- One line beneath a list that says of the row at the cursor what its columns have no room for ---------------------
+
+
+class RowLine(Widget):
+    """The line; not there until `give` gives it room."""
+
+    DEFAULT_CSS = "RowLine { height: 1; display: none; color: $warning; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = ""
+
+    def give(self, room: bool) -> None:
+        """Be there, or not."""
+        self.display = room
+
+    def show(self, words: str) -> None:
+        """Say `words`, untrusted text; paints only when they differ."""
+        if words != self._words:
+            self._words = words
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The line, cut at the width."""
+        width = self.size.width
+        parts: list[tuple[str, Style]] = [(f" {one_line(self._words, max(width - 2, 1))}", self.rich_style)]
+        return Strip(joined(parts, width, self.rich_style), width)

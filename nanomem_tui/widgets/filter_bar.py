@@ -13,8 +13,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from nanomem_tui.core.text import cell_width, one_line
-from nanomem_tui.widgets.bars import LineBar
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import LineBar, say
 
 LONGEST = 8_000  # characters of a line: more was pasted by mistake, and would be drawn with each key
 

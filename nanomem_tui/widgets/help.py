@@ -21,14 +21,11 @@ from nanomem_tui.actions import (
 )
 from nanomem_tui.keymap import Moved, key_text, keys_of, keys_text, way_to
 from nanomem_tui.memory.filters import fold, parse, ranked, search
-from nanomem_tui.widgets.bindings import moved_keys
-from nanomem_tui.widgets.choosing import ChoosingDialog
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.dialog import Dialog
-from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
+from nanomem_tui.widgets.dialogs import ChoosingDialog, Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.line_table import LineTable
-from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.keys import moved_keys
+from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Preview, Spans
 
 KEY_WIDTH = 13
 WAITING = (

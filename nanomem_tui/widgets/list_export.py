@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from nanomem_tui.core.text import one_line, safe_text
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.table import Column
 
 Row = TypeVar("Row")
 

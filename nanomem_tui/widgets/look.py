@@ -6,13 +6,35 @@ No widget here and no state: the app chooses once at its start and holds ``ascii
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.scrollbar import ScrollBarRender
 from textual.theme import Theme
 from textual.widget import Widget
 
-from nanomem_tui.widgets.signs import ASCII, UNICODE, Glyphs
+# -- The signs that the console and the command line draw with, in Unicode and in ASCII. Knows no widget --------------
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The signs that carry meaning, each one cell wide."""
+
+    cursor: str
+    selected: str
+    ellipsis: str
+    ascending: str
+    descending: str
+    bullet: str
+    rule: str
+    separator: str
+    steps: str
+    eighths: str
+    track: str
+
+
+UNICODE = Glyphs("▸", "●", "…", "▴", "▾", "•", "─", "│", "▁▂▃▄▅▆▇█", "▏▎▍▌▋▊▉", "·")
+ASCII = Glyphs(">", "*", "~", "^", "v", "-", "-", "|", ".:-=+*#@", "", ".")
 
 
 def glyphs(widget: Widget) -> Glyphs:

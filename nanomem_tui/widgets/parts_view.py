@@ -17,11 +17,10 @@ from textual.message import Message
 from textual.strip import Strip
 
 from nanomem_tui.core.text import one_line
-from nanomem_tui.widgets.bindings import widget_bindings
 from nanomem_tui.widgets.cells import joined
-from nanomem_tui.widgets.document import Line, Span
+from nanomem_tui.widgets.keys import widget_bindings
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.text_view import TextView
+from nanomem_tui.widgets.text_view import Line, Span, TextView
 
 Place = tuple[int, int]  # part, line of it
 

@@ -12,8 +12,8 @@ from textual.geometry import Offset
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from nanomem_tui.widgets.line_table import HEADER, LineTable
 from nanomem_tui.widgets.parts_view import PartsView
+from nanomem_tui.widgets.table import HEADER, LineTable
 from nanomem_tui.widgets.text_view import TextView
 
 SHOW = "\x1b[?25h"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.dreams.versions import Fate, Lasting, Version, survival
-from nanomem_tui.widgets.curve import small_curve
+from nanomem_tui.widgets.plots import small_curve
 
 FILES = ("USER.md", "memory/MEMORY.md")
 texts = st.one_of(

@@ -18,7 +18,7 @@ from tests.hygiene.repository import PACKAGE, modules, name
 SHOWN = {"Static", "Label", "Button", "Option", "Checkbox", "RadioButton", "Tab", "TabPane", "Collapsible", "Markdown"}
 REPLACED = {"update", "add_option"}
 # The one door for messages: it cuts, cleans and switches markup off.
-NOTIFIES = "nanomem_tui/widgets/toast.py"
+NOTIFIES = "nanomem_tui/widgets/bars.py"
 ASSIGNED = {"border_title", "border_subtitle", "tooltip", "placeholder", "label"}
 MARKUP = {"from_markup", "render_markup"}
 

@@ -16,7 +16,7 @@ from nanomem_tui import app as app_module
 from nanomem_tui.app import NanomemApp, Opening
 from nanomem_tui.core import config, paths
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets import notices, toast
+from nanomem_tui.widgets import bars
 
 PATIENCE = 60.0  # seconds that anything is waited for, however busy the machine
 
@@ -99,8 +99,8 @@ async def console(
     opening = Opening(found, config.load(found))
     app = kind(opening, first_screen=screen)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notices, "NOTICE_SECONDS", PATIENCE)  # what is said stays until it was looked for
-        patch.setattr(toast, "SECONDS", dict.fromkeys(toast.SECONDS, PATIENCE))
+        patch.setattr(bars, "NOTICE_SECONDS", PATIENCE)  # what is said stays until it was looked for
+        patch.setattr(bars, "SECONDS", dict.fromkeys(bars.SECONDS, PATIENCE))
         patch.setattr(app_module, "ROWS_PATIENCE", PATIENCE)
         async with app.run_test(size=size, notifications=True) as pilot:
             await app.settled(PATIENCE)

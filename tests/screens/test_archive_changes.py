@@ -12,7 +12,7 @@ from nanomem_tui.core import files
 from nanomem_tui.memory.sessions import archive as sessions_archive
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
-from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.dialogs import ConfirmScreen
 from tests.dream.test_consolidator import KEY, Home, session, talk
 from tests.screens.console import Console, console
 

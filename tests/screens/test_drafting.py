@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
-from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.dialogs import EditScreen
 from tests.screens.console import console
 from tests.store.homes import make_home
 

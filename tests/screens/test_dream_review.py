@@ -27,8 +27,8 @@ from nanomem_tui.screens.dream_review import (
     rows_of,
     run_blocks,
 )
-from nanomem_tui.widgets.document import Body, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.text_view import Body, Heading, Spans
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 

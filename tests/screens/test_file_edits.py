@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.screens.merge_dialog import MergeScreen
-from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.dialogs import EditScreen
 from tests.screens.console import Console, console
 
 

@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.memory.recall.conversations import Conversations, Recalled
 from nanomem_tui.screens.find import FindScreen
-from nanomem_tui.widgets.line_table import LineTable
+from nanomem_tui.widgets.table import LineTable
 from tests.screens.console import console
 
 LINES = (

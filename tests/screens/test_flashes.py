@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns.values import TurnInput
-from nanomem_tui.widgets.line_table import LineTable
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import Workspace
 from tests.screens.console import Console, console
 

@@ -25,7 +25,7 @@ from nanomem_tui.screens.base.rows import RowsScreen
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.sessions import SessionsScreen
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.dialogs import EditScreen
 from tests.screens.console import Console, console
 
 Sample = Callable[[str], Path]

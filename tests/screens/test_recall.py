@@ -26,8 +26,8 @@ from nanomem_tui.screens.status import GROUPS
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.help import HelpScreen
-from nanomem_tui.widgets.line_table import LineTable
-from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.table import LineTable
+from nanomem_tui.widgets.text_view import Preview
 from tests.memory.turns import settle
 from tests.screens.console import Console, console
 

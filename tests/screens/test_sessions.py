@@ -13,8 +13,8 @@ from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.memory.sessions import files, sessions
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.filter_bar import FilterBar
-from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.parts_view import PartsView
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 

@@ -18,8 +18,8 @@ from nanomem_tui.screens.tiers_detail import Linked
 from nanomem_tui.screens.tiers_rows import TITLES
 from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.tiers.records import Stored
+from nanomem_tui.widgets.dialogs import EditScreen
 from nanomem_tui.widgets.paged_table import KEPT, PAGE, PagedRows
-from nanomem_tui.widgets.prompt import EditScreen
 from nanomem_tui.workspace import Workspace
 from tests.screens.console import Console, console
 from tests.snapshots import hostile

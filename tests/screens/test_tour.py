@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanomem_tui import tour
+from nanomem_tui.widgets import tour
 from tests.screens.console import console
 
 

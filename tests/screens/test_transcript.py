@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui.agents.transcripts import Session, parse_session
 from nanomem_tui.screens.sessions import Rule, Said, parts_of
-from nanomem_tui.widgets.document import Body
+from nanomem_tui.widgets.text_view import Body
 
 
 def session(*messages: dict[str, Any], archived: int = 0) -> Session:

@@ -9,7 +9,7 @@ from typing import cast
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import turn_log
 from nanomem_tui.screens.wal import WalScreen
-from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.dialogs import ConfirmScreen
 from nanomem_tui.widgets.parts_view import PartsView
 from tests.screens.console import Console, console
 

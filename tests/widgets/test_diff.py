@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
-from nanomem_tui.widgets.diff import diff_texts, spans_of
-from nanomem_tui.widgets.diff_view import DiffView
-from nanomem_tui.widgets.document import Body
+from nanomem_tui.widgets.diff_view import DiffView, diff_texts, spans_of
+from nanomem_tui.widgets.text_view import Body
 
 BEFORE = "# User\n- likes tea at nine\n- lives in Paris\n" + "keep\n" * 8 + "## Work\n- old job in a bank\n"
 AFTER = (

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from nanomem_tui.widgets.document import SHOWN_CHARACTERS, Body, Document, Field, Heading, Spans, lay_out
-from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.text_view import SHOWN_CHARACTERS, Body, Document, Field, Heading, Preview, Spans, lay_out
 
 
 def plain(lines: list[tuple[tuple[str, str], ...]]) -> list[str]:

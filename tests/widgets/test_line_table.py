@@ -8,8 +8,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from nanomem_tui.widgets.columns import Column, fit
-from nanomem_tui.widgets.line_table import LineTable
+from nanomem_tui.widgets.table import Column, LineTable, fit
 
 
 class Thing(NamedTuple):

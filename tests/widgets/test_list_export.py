@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.core.text import safe_text
-from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.list_export import exported
+from nanomem_tui.widgets.table import Column
 
 COLUMNS = [
     Column[str]("text", "Text", lambda row: row, width=5),

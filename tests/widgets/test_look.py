@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
+from nanomem_tui.widgets.look import ASCII, THEME_NAMES, THEMES, UNICODE, choose_theme
 from nanomem_tui.widgets.plots import bars, meter, sparkline
-from nanomem_tui.widgets.signs import ASCII, UNICODE
 
 FULL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 

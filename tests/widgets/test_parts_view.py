@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from textual.app import App, ComposeResult
 
-from nanomem_tui.widgets.document import Line
 from nanomem_tui.widgets.parts_view import PartsView
+from nanomem_tui.widgets.text_view import Line
 
 TITLE = [("A title", "heading")]
 

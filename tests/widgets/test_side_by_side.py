@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.widgets.document import Body, Line
-from nanomem_tui.widgets.side_by_side import side_by_side
+from nanomem_tui.widgets.text_view import Body, Line, side_by_side
 
 
 def text(line: Line) -> str:

@@ -609,8 +609,8 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     from nanomem_tui.dreams.review import Hunk, masked
     from nanomem_tui.language import secrets
     from nanomem_tui.review.waiting import WaitingEdit
-    from nanomem_tui.widgets.diff import DiffLine, spans_of
-    from nanomem_tui.widgets.diff import Hunk as Lines
+    from nanomem_tui.widgets.diff_view import DiffLine, spans_of
+    from nanomem_tui.widgets.diff_view import Hunk as Lines
 
     edit = masked(asked.edit)
     one = WaitingEdit(Hunk("", edit, asked.why, "", ""))

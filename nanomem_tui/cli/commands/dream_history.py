@@ -138,7 +138,7 @@ def _lasting(one: Lasting, subjects: dict[str, str], *, lines: bool) -> dict[str
 
 
 def _survival_lines(shown: Sequence[Lasting], subjects: dict[str, str]) -> list[str]:
-    from nanomem_tui.widgets.curve import small_curve
+    from nanomem_tui.widgets.plots import small_curve
 
     columns = [
         Column("Commit"),
@@ -158,7 +158,7 @@ def _survival_lines(shown: Sequence[Lasting], subjects: dict[str, str]) -> list[
 
 
 def _one_lines(one: Lasting, subjects: dict[str, str]) -> list[str]:
-    from nanomem_tui.widgets.curve import curve
+    from nanomem_tui.widgets.plots import curve
 
     width = output.terminal_width()
     lines = output.fields(

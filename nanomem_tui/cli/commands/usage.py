@@ -151,8 +151,8 @@ def _ending(whole: Sum, shown: int, found: int, fix: str) -> list[str]:
 
 def _plot(sums: Sequence[Sum], by: str, *, ascii_only: bool) -> list[str]:
     """A bar for each; days in order, also those of nothing."""
+    from nanomem_tui.widgets.look import ASCII, UNICODE
     from nanomem_tui.widgets.plots import bars
-    from nanomem_tui.widgets.signs import ASCII, UNICODE
 
     found = {one.name: float(one.total_tokens) for one in sums}
     rows = [(day, found.get(day, 0.0)) for day in _days(sorted(found))] if by == "day" else list(found.items())
@@ -196,8 +196,8 @@ def pictures(state: State, name: str | None, *, ascii_only: bool) -> None:
 
 
 def _drawn(found: Sequence[Picture], *, ascii_only: bool) -> list[str]:
-    from nanomem_tui.widgets.picture import drawn
-    from nanomem_tui.widgets.signs import ASCII, UNICODE
+    from nanomem_tui.widgets.look import ASCII, UNICODE
+    from nanomem_tui.widgets.plots import drawn
 
     lines: list[str] = []
     for one in found:

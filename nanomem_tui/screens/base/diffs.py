@@ -19,13 +19,11 @@ from nanomem_tui.core.errors import NanomemError, in_words
 from nanomem_tui.core.text import one_line
 from nanomem_tui.dreams import restore as dreams_restore
 from nanomem_tui.screens.base.dreaming import Dreaming
-from nanomem_tui.widgets.dialog import Dialog
-from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, Sign, spans_of
-from nanomem_tui.widgets.diff_view import DiffView
-from nanomem_tui.widgets.document import Block, Body, Document, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.dialogs import Dialog
+from nanomem_tui.widgets.diff_view import DiffLine, DiffView, FileDiff, Hunk, Sign, spans_of
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.side_by_side import side_by_side
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Line, Spans, lay_out, side_by_side
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.text import counted
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
 
 if TYPE_CHECKING:
     from nanomem_tui.dreams.run import DreamResult

@@ -9,8 +9,8 @@ from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
 from nanomem_tui.memory.scopes import Audience, key_for, scope_of
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.widgets.form import FormField, FormScreen
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.dialogs import FormField, FormScreen
 
 Typed = Mapping[str, str]
 

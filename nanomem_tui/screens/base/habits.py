@@ -24,13 +24,12 @@ from nanomem_tui.review.macros import told
 from nanomem_tui.screens.base.jumping import show_place
 from nanomem_tui.screens.base.rows import in_pairs
 from nanomem_tui.store.files.user import LONGEST_NAME, Bookmark, Kept, Macro, NamedFilter, Step
-from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Block, Body, Spans
+from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.line_table import LineTable
-from nanomem_tui.widgets.toast import say, say_error
-from nanomem_tui.widgets.tree_table import TreeTable
+from nanomem_tui.widgets.paged_table import TreeTable
+from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.text_view import Block, Body, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -385,7 +384,7 @@ async def record(screen: WorkspaceScreen[Any]) -> None:
 
 
 def _ask_name(screen: WorkspaceScreen[Any], steps: tuple[Step, ...]) -> None:
-    from nanomem_tui.widgets.prompt import AskScreen
+    from nanomem_tui.widgets.dialogs import AskScreen
 
     def wrong(answer: str) -> str:
         return f"at most {LONGEST_NAME} characters" if len(answer.strip()) > LONGEST_NAME else ""

@@ -25,13 +25,11 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.screens.base.rows import when
-from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.document import Body, Document, Field
+from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.line_table import LineTable
-from nanomem_tui.widgets.preview import Preview
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.text_view import Body, Document, Field, Preview
 from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Opened, Summary, Together, known, summary
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from nanomem_tui.core.text import counted, one_line, safe_text
 from nanomem_tui.screens.base.list_screen import ListScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets import clipboard
-from nanomem_tui.widgets.document import Block, Body, Heading, Spans
+from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.list_export import FORMATS, exported
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.text_view import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -176,7 +176,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         why: str = "",
     ) -> None:
         """Let a person edit `before` and do `then` with it; what can't be saved is offered again, as it was typed."""
-        from nanomem_tui.widgets.prompt import EditScreen
+        from nanomem_tui.widgets.dialogs import EditScreen
 
         async def answered(text: str | None) -> None:
             if not text:
@@ -234,7 +234,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     def do_compact(self) -> None:
         """Ask how many rows stay at most, show what would go, then do it."""
-        from nanomem_tui.widgets.prompt import AskScreen, typed_number
+        from nanomem_tui.widgets.dialogs import AskScreen, typed_number
 
         async def preview(answer: str | None) -> None:
             await self._preview_compaction(typed_number(answer) or 0)
@@ -497,7 +497,7 @@ def checked(name: str) -> Path:
 
 def export_view(screen: WorkspaceScreen[Any]) -> None:
     """Ask for a file and write the rows into it, for this person alone."""
-    from nanomem_tui.widgets.prompt import AskScreen
+    from nanomem_tui.widgets.dialogs import AskScreen
 
     count = len(screen.export_rows())
 

@@ -22,12 +22,12 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.keymap import keys_of
 from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
 from nanomem_tui.store.files.user import Drafts
-from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.bars import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp, Opening, Switching
     from nanomem_tui.screens.base.habits import Recorder
-    from nanomem_tui.widgets.document import Block
+    from nanomem_tui.widgets.text_view import Block
     from nanomem_tui.workspace import Workspace
 
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def keep_drafts(console: Switching) -> None:
     """Keep what every open editor holds and nobody saved; where nothing can be written that is lost."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
-    from nanomem_tui.widgets.prompt import EditScreen  # dialogs are no part of the start
+    from nanomem_tui.widgets.dialogs import EditScreen  # dialogs are no part of the start
 
     for shown in console.screen_stack:
         if isinstance(shown, EditScreen | MergeScreen) and (text := shown.draft) is not None:
@@ -48,7 +48,7 @@ def keep_drafts(console: Switching) -> None:
 
 def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
     """Begin an editor with the draft that belongs to it."""
-    from nanomem_tui.widgets.prompt import EditScreen
+    from nanomem_tui.widgets.dialogs import EditScreen
 
     if isinstance(dialog, EditScreen) and (text := Drafts(console.opening.paths).of(*dialog.draft_of)) is not None:
         dialog.take_draft(text)
@@ -57,7 +57,7 @@ def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
 def drafting_answered(console: Switching, dialog: Screen[Any], answer: object) -> None:
     """An editor was saved or left by who saw its draft: it goes. A merge that was put away is kept as one."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
-    from nanomem_tui.widgets.prompt import EditScreen
+    from nanomem_tui.widgets.dialogs import EditScreen
 
     if isinstance(dialog, EditScreen):
         Drafts(console.opening.paths).drop(*dialog.draft_of)
@@ -248,7 +248,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         self, title: str, blocks: Sequence[Block], then: Callable[[bool], Awaitable[None]], **options: str
     ) -> None:
         """Show what will change and do `then` after a yes; `options` are those of `ConfirmScreen`."""
-        from nanomem_tui.widgets.confirm import ConfirmScreen  # dialogs are no part of the start
+        from nanomem_tui.widgets.dialogs import ConfirmScreen  # dialogs are no part of the start
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
 
@@ -272,7 +272,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def do_tour(self) -> None:
         """The lines for who is here for the first time, or a walk where it was left."""
-        from nanomem_tui.tour import FIRST, Tour
+        from nanomem_tui.widgets.tour import FIRST, Tour
 
         left = self.console.tour
         again = left is not None and left.go_on()

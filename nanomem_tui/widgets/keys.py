@@ -7,10 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.message_pump import MessagePump
+
+from nanomem_tui.actions import ACTIONS, Action, actions_on
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from nanomem_tui.keymap import Moved
+
 
 PAINT_SECONDS = 0.03  # by then what a key did is on the screen
 PATIENCE = 2.0  # seconds that are waited for one widget at most: no key is held for good
@@ -149,3 +160,96 @@ async def caught_up(pump: MessagePump) -> bool:
 
 def _has_gone(pump: MessagePump) -> bool:
     return not pump.is_running or not pump.is_attached
+
+
+# -- Key bindings made from the registry of actions, so that no key is written down twice -----------------------------
+
+
+def screen_bindings(screen: str) -> list[Binding]:
+    """The bindings of a screen: each calls ``action_do(name)``. Moving and selecting belong to the widget in focus."""
+    return [_binding(action, f"do('{action.name}')") for action in actions_on(screen, "screen", "global", "go")]
+
+
+def widget_bindings(*names: str) -> list[Binding]:
+    """The bindings of a widget for the named actions: each calls the widget's own ``action_<name>``."""
+    by_name = {action.name: action for action in ACTIONS}
+    return [_binding(by_name[name], name) for name in names]
+
+
+def moved_keys(widget: Widget) -> Moved:
+    """The keys that the settings give to actions, as the app of `widget` took them."""
+    return cast("Moved", getattr(widget.app, "moved_keys", {}))
+
+
+def as_keymap(moved: Moved) -> dict[str, str]:
+    """What ``App.set_keymap`` takes: keys by the names that Textual has for them."""
+    return {name: ",".join(map(_key_name, keys)) for name, keys in moved.items()}
+
+
+def key_names(keys: Iterable[str]) -> frozenset[str]:
+    """Keys by the names that Textual has for them."""
+    return frozenset(map(_key_name, keys))
+
+
+def _key_name(key: str) -> str:
+    return "comma" if key == "," else next(iter(Binding.make_bindings([Binding(key, "")]))).key
+
+
+def _binding(action: Action, target: str) -> Binding:
+    keys = ",".join(action.keys) or f"no-key-{action.name}"  # the palette's only; the settings may give it one
+    return Binding(keys, target, action.label, show=False, id=action.name)
+
+
+# -- Moving up and down by keys, the same in every list and text: one set of bindings, one meaning each ---------------
+
+
+class Moves:
+    """Mix-in for a widget with a cursor or a view that moves by lines; it implements the first three methods."""
+
+    MOVE_BINDINGS: ClassVar[list[BindingType]] = list(
+        widget_bindings("cursor_down", "cursor_up", "half_down", "half_up", "page_down", "page_up", "first", "last")
+    )
+
+    def move_by(self, lines: int) -> None:
+        """Move down by `lines`, up when negative."""
+        raise NotImplementedError
+
+    def move_to_edge(self, last: bool) -> None:
+        """Move to the first or the last line."""
+        raise NotImplementedError
+
+    def page_lines(self) -> int:
+        """How many lines a page is."""
+        raise NotImplementedError
+
+    def action_cursor_down(self) -> None:
+        """One line down."""
+        self.move_by(1)
+
+    def action_cursor_up(self) -> None:
+        """One line up."""
+        self.move_by(-1)
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self.move_by(max(self.page_lines() // 2, 1))
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self.move_by(-max(self.page_lines() // 2, 1))
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.move_by(self.page_lines())
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.move_by(-self.page_lines())
+
+    def action_first(self) -> None:
+        """To the first line."""
+        self.move_to_edge(last=False)
+
+    def action_last(self) -> None:
+        """To the last line."""
+        self.move_to_edge(last=True)

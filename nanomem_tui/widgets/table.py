@@ -8,23 +8,313 @@ calls `set_rows`. Cursor and selection are kept by row id, so they survive a ref
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from nanomem_tui.widgets import table_messages
-from nanomem_tui.widgets.bindings import widget_bindings
-from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.moving import Moves
-from nanomem_tui.widgets.selecting import Selects
-from nanomem_tui.widgets.table_paint import Marks, Painter
+from nanomem_tui.core import clock
+from nanomem_tui.core.text import one_line, pad, safe_text, wrap
+from nanomem_tui.widgets.cells import joined
+from nanomem_tui.widgets.keys import Moves, widget_bindings
+from nanomem_tui.widgets.look import Glyphs, glyphs
+
+# -- What a line table tells its screen. Handle these with ``@on(LineTable.RowHighlighted)`` and the like -------------
+
+
+class TableMessage(Message):
+    """Something happened in `table`."""
+
+    def __init__(self, table: LineTable[Any]) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def control(self) -> LineTable[Any]:
+        """The table."""
+        return self.table
+
+
+class TableMessagesRowHighlighted(TableMessage):
+    """The cursor is on another row; several in a row become one. `index` is None when there is no row."""
+
+    def __init__(self, table: LineTable[Any], row_id: str | None, index: int | None) -> None:
+        super().__init__(table)
+        self.row_id = row_id
+        self.index = index
+
+    def can_replace(self, message: Message) -> bool:
+        """A later highlight of the same table makes this one moot."""
+        return isinstance(message, TableMessagesRowHighlighted) and message.table is self.table
+
+
+class TableMessagesRowActivated(TableMessage):
+    """Enter, or a second click, on a row."""
+
+    def __init__(self, table: LineTable[Any], row_id: str, index: int) -> None:
+        super().__init__(table)
+        self.row_id = row_id
+        self.index = index
+
+
+class TableMessagesSelectionChanged(TableMessage):
+    """Rows were selected or not; `count` are selected now, shown or not."""
+
+    def __init__(self, table: LineTable[Any], count: int) -> None:
+        super().__init__(table)
+        self.count = count
+
+
+class TableMessagesRowGone(TableMessage):
+    """The row under the cursor is no longer among the rows; the cursor stands where it was."""
+
+    def __init__(self, table: LineTable[Any], row_id: str) -> None:
+        super().__init__(table)
+        self.row_id = row_id
+
+
+class TooMany(TableMessage):
+    """More rows were to be selected than can be at once: `most`."""
+
+    def __init__(self, table: LineTable[Any], most: int) -> None:
+        super().__init__(table)
+        self.most = most
+
+
+# -- Columns of a list and how they share the width of a screen; pure values, no widget -------------------------------
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """One column. `render` gives plain, untrusted text for a row; the table makes it safe and cuts it.
+
+    `width` is fixed in cells, or 0 for a column that takes a share (`flex`) of what is left, at least `min_width`
+    cells and the part `least` (0 to 1) of the list. On narrow screens the column with the highest `priority` goes
+    first; 0 never goes. `tone` is one of the table's tones ("dim", "accent", "good", "warn", "bad"), or empty. `sort`
+    gives the sort key of a row; None: not sortable. `written` gives what stands in an export, where that is another
+    text than the one on the screen.
+    """
+
+    key: str
+    title: str
+    render: Callable[[Row], str]
+    width: int = 0
+    flex: int = 1
+    min_width: int = 12
+    least: float = 0
+    priority: int = 0
+    align: Literal["left", "right"] = "left"
+    tone: str = ""
+    sort: Callable[[Row], object] | None = None
+    written: Callable[[Row], str] | None = None
+
+
+def aged(title: str, at: Callable[[Row], str | None], **options: Any) -> Column[Row]:
+    """The column "age": how long ago the ISO time `at` of a row was, and in an export that time. A text that is no time
+    is shown as it is. `options` are those of `Column`."""
+
+    def age(row: Row) -> str:
+        text = at(row)
+        moment = clock.parse(text)
+        return text if text is not None and moment is None else clock.age_text(moment)
+
+    return Column("age", title, age, **{"width": 6, **options}, written=lambda row: at(row) or "")
+
+
+def fit(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], int]]:
+    """The columns that fit into `width` cells with one cell between them, each with its width, in their order."""
+    shown = list(columns)
+    while len(shown) > 1 and _needed(shown, width) > width:
+        goes = max(shown, key=lambda column: column.priority)
+        if not goes.priority:
+            break
+        shown.remove(goes)
+    spare = width - _needed(shown, width)
+    flexible = [column for column in shown if not column.width]
+    weight = sum(column.flex for column in flexible)
+    sizes: dict[str, int] = {}
+    for column in shown:
+        size = _least(column, width)
+        if flexible and not column.width:
+            size += spare * column.flex // weight
+        sizes[column.key] = max(size, 1)
+    if flexible and spare > 0:  # what integer division left over
+        sizes[flexible[0].key] += width - sum(sizes.values()) - len(shown) + 1
+    return [(column, sizes[column.key]) for column in shown]
+
+
+def _needed(columns: Sequence[Column[Row]], width: int) -> int:
+    return sum(_least(column, width) for column in columns) + len(columns) - 1
+
+
+def _least(column: Column[Row], width: int) -> int:
+    return column.width or max(column.min_width, int(column.least * width))
+
+
+# How a line table draws its lines: header, rows and what is said instead of rows. No widget, no state of the table.
+
+Styles = Callable[[str], Style]  # a tone or part of the table, "" for plain → its style
+
+GUTTER = 4  # cells: cursor, selection, sign of the row, space
+
+
+class Marks(NamedTuple):
+    """What is true of a row now, beside its cells."""
+
+    cursor: bool
+    selected: bool
+    sign: str
+    style: str
+
+
+class Painter(Generic[Row]):
+    """Draws lines of exactly `width` cells from columns; remembers only how they fitted the last width."""
+
+    def __init__(self, columns: Sequence[Column[Row]]) -> None:
+        self.columns = tuple(columns)
+        self._fitted: tuple[int, list[tuple[Column[Row], int]]] = (-1, [])
+
+    def layout(self, width: int) -> list[tuple[Column[Row], int]]:
+        """The columns that fit, with their widths."""
+        if self._fitted[0] != width:
+            self._fitted = (width, fit(self.columns, width - GUTTER))
+        return self._fitted[1]
+
+    def header(self, width: int, sorted_by: tuple[str, bool], styles: Styles, signs: Glyphs) -> list[Segment]:
+        """The line of titles; `sorted_by` is a column's key and whether it descends."""
+        cells: list[str] = []
+        for column, size in self.layout(width):
+            mark = (signs.descending if sorted_by[1] else signs.ascending) if column.key == sorted_by[0] else ""
+            cells.append(pad(pad(column.title, max(size - len(mark), 0)).rstrip() + mark, size, column.align))
+        return [Segment(pad(" " * GUTTER + " ".join(cells), width), styles("header"))]
+
+    def row(self, row: Row, marks: Marks, width: int, styles: Styles, signs: Glyphs) -> list[Segment]:
+        """One row; a style of the whole row (cursor, selected, …) goes before the tones of its columns."""
+        gutter = (signs.cursor if marks.cursor else " ") + (signs.selected if marks.selected else " ")
+        base = styles(marks.style)
+        parts: list[tuple[str, Style]] = [(gutter + pad(one_line(marks.sign, 1), 2), base)]
+        for column, size in self.layout(width):
+            cell = pad(one_line(column.render(row), size, signs.ellipsis), size, column.align)
+            parts.append((cell + " ", base if marks.style or not column.tone else styles(column.tone)))
+        return joined(parts, width, base)
+
+    def message(self, said: Sequence[str], state: str, y: int, width: int, styles: Styles) -> list[Segment]:
+        """Line `y` of a message: an error, that rows load, or that there are none."""
+        first = "bad" if state == "error" else "dim"
+        lines = [
+            (part, "" if place else first)
+            for place, text in enumerate(said)
+            for part in wrap(safe_text(text), max(width - 4, 10))
+        ]
+        text, tone = lines[y - 1] if 0 < y <= len(lines) else ("", "")
+        return [Segment(pad("  " + text, width), styles(tone))]
+
+
+# Selecting rows of a table by keys: one by one, a range, or all shown. The selection is kept by row id.
+
+
+class Selects(Generic[Row]):
+    """Mix-in of `LineTable`: owns which rows are selected; the table owns rows, cursor and painting."""
+
+    _rows: Sequence[Row]
+    _row_id: Callable[[Row], str]
+    _cursor: int
+    _cursor_id: str | None
+
+    def init_selection(self) -> None:
+        """Start with nothing selected."""
+        self._selected: set[str] = set()
+        self._anchor: str | None = None
+        self._before_range: set[str] = set()
+
+    @property
+    def cursor_id(self) -> str | None:
+        """The id of the row under the cursor."""
+        raise NotImplementedError
+
+    def move_cursor(self, index: int) -> None:
+        """Put the cursor on the row at `index`."""
+        raise NotImplementedError
+
+    def _find(self, row_id: str, near: int) -> int | None:
+        raise NotImplementedError
+
+    def _refresh_what_differs(self) -> None:
+        raise NotImplementedError
+
+    def _tell_selection(self, count: int) -> None:
+        raise NotImplementedError
+
+    @property
+    def selected(self) -> frozenset[str]:
+        """The ids of the selected rows, also of those that a filter hides."""
+        return frozenset(self._selected)
+
+    @property
+    def target_ids(self) -> list[str]:
+        """What an action means: the selected rows, else the row under the cursor."""
+        if self._selected:
+            return sorted(self._selected)
+        return [self._cursor_id] if self.cursor_id is not None and self._cursor_id is not None else []
+
+    def select_ids(self, ids: Iterable[str]) -> None:
+        """Select exactly these rows."""
+        self._anchor = None
+        self._set_selected(set(ids))
+
+    def clear_selection(self) -> bool:
+        """Select nothing; False when nothing was selected."""
+        had = bool(self._selected) or self._anchor is not None
+        self.select_ids(())
+        return had
+
+    def keep_selected(self, existing: Callable[[str], bool]) -> None:
+        """Drop ids from the selection that no longer exist at all (a filter only hides rows)."""
+        self._set_selected({row_id for row_id in self._selected if existing(row_id)})
+
+    def _set_selected(self, ids: set[str]) -> None:
+        if ids != self._selected:
+            self._selected = ids
+            self._refresh_what_differs()
+            self._tell_selection(len(ids))
+
+    def _stretch_range(self, old: int) -> None:
+        assert self._anchor is not None
+        anchor = self._find(self._anchor, old)
+        if anchor is None:
+            self._anchor = None
+            return
+        low, high = sorted((anchor, self._cursor))
+        self._set_selected(self._before_range | {self._row_id(row) for row in self._rows[low : high + 1]})
+
+    def action_select(self) -> None:
+        """Select the row or not, and move on."""
+        if self.cursor_id is not None and self._cursor_id is not None:
+            self._anchor = None
+            self._set_selected(self._selected ^ {self._cursor_id})
+            self.move_cursor(self._cursor + 1)
+
+    def action_select_range(self) -> None:
+        """Start a range at the cursor, or end it."""
+        if self._anchor is not None:
+            self._anchor = None
+        elif self.cursor_id is not None and self._cursor_id is not None:
+            self._anchor, self._before_range = self._cursor_id, set(self._selected)
+            self._stretch_range(self._cursor)
+
+    def action_select_all(self) -> None:
+        """Select every row shown; when they all are, none of them."""
+        shown = {self._row_id(row) for row in self._rows}
+        self._anchor = None
+        self._set_selected(self._selected - shown if shown <= self._selected else self._selected | shown)
+
 
 Row = TypeVar("Row")
 State = Literal["rows", "empty", "loading", "error"]
@@ -75,10 +365,10 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
     LineTable:nocolor > .line-table--selected { text-style: bold; }
     """
 
-    RowHighlighted: TypeAlias = table_messages.RowHighlighted
-    RowActivated: TypeAlias = table_messages.RowActivated
-    SelectionChanged: TypeAlias = table_messages.SelectionChanged
-    RowGone: TypeAlias = table_messages.RowGone
+    RowHighlighted: TypeAlias = TableMessagesRowHighlighted
+    RowActivated: TypeAlias = TableMessagesRowActivated
+    SelectionChanged: TypeAlias = TableMessagesSelectionChanged
+    RowGone: TypeAlias = TableMessagesRowGone
 
     def __init__(
         self,
