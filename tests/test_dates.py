@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.language import relative_dates
+from nanomem_tui.language import dates
 from nanomem_tui.language.dates import absolute, annotated, is_over
 
 SAID = "2026-04-03 00:02"  # a Friday
@@ -195,4 +195,4 @@ def test_a_dream_keeps_the_words_of_another_language_beside_their_date() -> None
     ],
 )
 def test_a_relative_date_reads_right_until_a_day(text: str, until: date, ahead: bool) -> None:
-    assert [(one.until, one.ahead) for one in relative_dates.told(text, date(2026, 4, 3))] == [(until, ahead)]
+    assert [(one.until, one.ahead) for one in dates.told(text, date(2026, 4, 3))] == [(until, ahead)]

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.language.stemming import stem
-from nanomem_tui.language.tokens import fold, query_tokens, query_words, shown, tokens
+from nanomem_tui.language.tokens import fold, query_tokens, query_words, shown, stem, tokens
 
 
 @pytest.mark.parametrize(

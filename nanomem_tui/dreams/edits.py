@@ -18,8 +18,8 @@ from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.core.operations import Change
 from nanomem_tui.core.text import indent
 from nanomem_tui.language import dates, topics
+from nanomem_tui.language.pair_features import is_said
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.language.vetoes import is_said
 from nanomem_tui.store.files import layer, merge
 
 Op = Literal["add", "replace", "remove", "move"]

@@ -17,7 +17,8 @@ from nanomem_tui.core.text import indent
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Refusal
-from nanomem_tui.language import dates, injection, lines, reader, secrets, spoken
+from nanomem_tui.language import dates, injection, reader, secrets, spoken
+from nanomem_tui.language import sentences as language_sentences
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.sentences import split
 from nanomem_tui.model.client import Usage
@@ -263,7 +264,7 @@ def _person(text: str, language: str) -> str:
     """The name of the person that a text begins with, "" where it begins with no name of a person."""
     name = spoken.subject_of(text)
     is_known = name.lower() in reader.pack(language).names
-    return name if is_known and lines.read(text).label in ("person", "event", "moment") else ""
+    return name if is_known and language_sentences.read(text).label in ("person", "event", "moment") else ""
 
 
 def _checked(fact: Fact) -> list[Fact]:
@@ -301,7 +302,7 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
         return
     if named := _FILE_MARK.match(text):
         file, text = _FILES[named[1]], text[named.end() :]
-    parts = lines.parted(text)
+    parts = language_sentences.parted(text)
     mark = (
         mark
         or next((_FOREIGN[one] for one in parts.marks if one in _FOREIGN), None)
@@ -328,10 +329,10 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
 def _judged(text: str, shown: str, fact: Fact) -> Fact | Skipped:
     """What is made of a text: a fact, one that is held for a person, or why it is left out. `shown` is what is read."""
     mark = fact.mark
-    reading = lines.read(f"[{mark}] {shown}" if mark and not shown.startswith("- ") else shown)
-    plain = _NUMBER.sub("", spoken.without_speaker(lines.parted(text).text)).strip()
-    lasting, label = reading.lasting, max(lines.LASTING, key=reading.shares.__getitem__)
-    kinds = {one: reading.shares[one] / lasting for one in lines.LASTING}
+    reading = language_sentences.read(f"[{mark}] {shown}" if mark and not shown.startswith("- ") else shown)
+    plain = _NUMBER.sub("", spoken.without_speaker(language_sentences.parted(text).text)).strip()
+    lasting, label = reading.lasting, max(language_sentences.LASTING, key=reading.shares.__getitem__)
+    kinds = {one: reading.shares[one] / lasting for one in language_sentences.LASTING}
     found = replace(fact, text=plain, label=label, kinds=kinds)
     if not any(letter.isalnum() for letter in plain) or len(plain) < 2:
         return Skipped(fact.cursor, text, "nothing said", mark)

@@ -20,7 +20,7 @@ from nanomem_tui.core.text import is_utf8, whole
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import LineEdit, apply_edits
-from nanomem_tui.language import compare, dates, injection, lines, secrets, vetoes
+from nanomem_tui.language import compare, dates, injection, pair_features, secrets, sentences
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.forgotten import WHY, Forgotten
 
@@ -356,7 +356,7 @@ def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = 
         return _moved(edit, said) or _unasked(edit, said)
     if edit.op == "remove" and not _support_may_go(edit, today, text):
         language = compare.language_of_both(said, edit.old)
-        why = vetoes.takes_back(said, plain(edit.old), language, around)
+        why = pair_features.takes_back(said, plain(edit.old), language, around)
         return OTHER_LANGUAGE if why and _is_foreign(edit.old, said) else why
     return ""
 
@@ -375,7 +375,7 @@ def _lost(edit: LineEdit, said: str) -> str:
     if not lost or not edits.missing(lost, edits.words(said)) or _of_one_field(old, new):
         return ""
     shares = compare.shares_of(old, new)
-    if vetoes.have_one_value(old, new) or 1 - shares["different"] - shares["unsure"] >= LEAST_RELATED:
+    if pair_features.have_one_value(old, new) or 1 - shares["different"] - shares["unsure"] >= LEAST_RELATED:
         return ""
     return f"the entries that it cites say nothing of {', '.join(as_written(old, lost)[:4])}"
 
@@ -388,7 +388,7 @@ def _of_one_field(old: str, new: str) -> bool:
 
 def _is_wish(text: str) -> bool:
     """Whether a line of an entry says how the agent has to behave, or what its user likes."""
-    shares = lines.read(text).shares
+    shares = sentences.read(text).shares
     return shares["rule"] + shares["preference"] >= _WISH and not injection.reason(text)
 
 
@@ -407,7 +407,7 @@ def _unasked(edit: LineEdit, said: str) -> str:
 def unsaid_heading(title: str, new: str, said: str) -> str:
     """Why no edit may make the heading `title` above the line `new`; "" when it is a general one, or `said`."""
     unsaid = edits.missing(edits.telling(unmasked(title)), edits.words(said) | edits.words(new))
-    if unsaid or vetoes.denies(title):
+    if unsaid or pair_features.denies(title):
         words = ", ".join(as_written(title, unsaid)[:4]) if unsaid else title
         return f"it would make a heading, and no entry that it cites says {words}"
     return ""

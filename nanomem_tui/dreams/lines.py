@@ -22,12 +22,12 @@ from nanomem_tui.language import reader
 from nanomem_tui.language.compare import pack, shares_of
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.features import is_wide
+from nanomem_tui.language.pair_features import difference, leaves_open, limits
 from nanomem_tui.language.spoken import denied_value, exchanged, is_of, subject_of, without_denied
 from nanomem_tui.language.statement import statement
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of, topics_of_heading, topics_of_line
 from nanomem_tui.language.values import Value, values
-from nanomem_tui.language.vetoes import difference, leaves_open, limits
 
 LONGEST = 2_000
 """Characters of a line beyond which it is no statement, and compared with nothing."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nanomem_tui.agents import markdown
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact
-from nanomem_tui.language import compare, lines, reader
+from nanomem_tui.language import compare, reader, sentences
 from nanomem_tui.language.detect import language_of
 from nanomem_tui.language.pair_features import LIGHT
 from nanomem_tui.language.spoken import is_of, subject_of
@@ -348,7 +348,7 @@ def _sections_of(name: str, text: str) -> tuple[Section, ...]:
                 topics_of_heading(part.title),
                 stems(part.title),
                 tuple(map(_subject_stems, filled)),
-                _shares([lines.read(line, part.title).label] for line in first),
+                _shares([sentences.read(line, part.title).label] for line in first),
                 _shares(map(topics_of_line, first)),
                 _shares(map(means_of, first)),
                 frozenset(value.kind for line in first for value in values(line)),

@@ -51,11 +51,11 @@ from nanomem_tui.dreams.places import Outline, Place, doubts, stems
 from nanomem_tui.dreams.review import LAYER, UNREAD, HunkLayer
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
+from nanomem_tui.language.pair_features import limits
 from nanomem_tui.language.spoken import denied_value, exchanged, name_told, owner_of, subject_of, without_denied
 from nanomem_tui.language.statement import statement
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
-from nanomem_tui.language.vetoes import limits
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths

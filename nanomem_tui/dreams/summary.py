@@ -25,10 +25,11 @@ from nanomem_tui.core.text import counted, whole
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams.entries import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.dreams.guards import hidden, hide
-from nanomem_tui.language import compare, corrections, injection, lines, reader, remembering, secrets, tables, vetoes
+from nanomem_tui.language import compare, corrections, injection, pair_features, reader, remembering, secrets, tables
+from nanomem_tui.language import sentences as language_sentences
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.lines import read as read_line
 from nanomem_tui.language.reader import Reading
+from nanomem_tui.language.sentences import read as read_line
 from nanomem_tui.language.spoken import ended, without_speaker
 from nanomem_tui.language.topics import cues_of, topics_of_line
 from nanomem_tui.language.unwanted import is_unwanted
@@ -67,7 +68,7 @@ def is_worth_a_note(sentence: str, reading: Reading) -> float:
 
 def signs(sentence: str, reading: Reading) -> Iterator[tuple[str, float]]:
     """Return what is weighed of a sentence, by name."""
-    line = lines.read(f"- {sentence}")
+    line = language_sentences.read(f"- {sentence}")
     others = [word for word in sentence.split()[1:] if len(word) > 1 and word[1] not in "'’"]
     yield "lasting", odds(reading.lasting)
     yield "noted", odds(line.lasting)
@@ -393,9 +394,9 @@ _COVERED = 0.6
 """The share of the words of what somebody said that a fact must hold to stand for it; one word may always miss."""
 _SPOKEN = frozenset({"user", "assistant"})
 _REASONS = {
-    vetoes.DENIED: "says the opposite",
-    vetoes.ANOTHER: "says it of another",
-    vetoes.SUPPOSED: "only supposes it",
+    pair_features.DENIED: "says the opposite",
+    pair_features.ANOTHER: "says it of another",
+    pair_features.SUPPOSED: "only supposes it",
 }
 
 
@@ -430,7 +431,7 @@ def _stands_for(one: Line, said: Line) -> bool:
     if one.message != said.message:
         return edits.says(said.text, one.text)
     wanted = edits.words(said.text)
-    if vetoes.denies(one.text) != vetoes.denies(said.text) or edits.unaccounted(said.text, one.text):
+    if pair_features.denies(one.text) != pair_features.denies(said.text) or edits.unaccounted(said.text, one.text):
         return False
     lost = len(edits.missing(wanted, edits.words(one.text)))
     return lost < len(wanted) and lost <= max(1, (1 - _COVERED) * len(wanted))

@@ -7,7 +7,7 @@ import re
 
 from nanomem_tui.language import attributes
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.simplified import simplified, straight
+from nanomem_tui.language.tokens import simplified, straight
 
 MAX_ANSWER = 40
 """Characters of an answer that says nothing but what was asked."""

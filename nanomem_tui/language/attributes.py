@@ -20,8 +20,8 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.features import is_wide
-from nanomem_tui.language.simplified import simplified
 from nanomem_tui.language.tables import expand, table
+from nanomem_tui.language.tokens import simplified
 
 DOMAINS = {
     "Work": "Work", "Education": "Work", "Schedule": "Work", "Projects": "Work", "Tools": "Technology",

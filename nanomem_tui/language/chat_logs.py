@@ -67,7 +67,7 @@ def _first(speakers: Sequence[tuple[int, str]], at: int) -> int:
 
 def _is_told_of(name: str) -> bool:
     """Whether words before a colon name a thing that is told, or an order, and nobody."""
-    from nanomem_tui.language.common_words import is_common
+    from nanomem_tui.language.tokens import is_common
 
     words = name.casefold().lstrip("@~+(").rstrip(")").split()
     if words[0] in {"my", "our"} or name.startswith(("我的", "我们的")):

@@ -18,11 +18,21 @@ from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language import tables
 from nanomem_tui.language.detect import LATIN, language_of
-from nanomem_tui.language.lines import parted
-from nanomem_tui.language.pair_features import LIGHT, Aligned, align, are_turned, of_evidence, of_pair, rivals
+from nanomem_tui.language.pair_features import (
+    LIGHT,
+    NAMED,
+    UNSAID,
+    Aligned,
+    align,
+    are_turned,
+    difference,
+    of_evidence,
+    of_pair,
+    rivals,
+)
+from nanomem_tui.language.sentences import parted
 from nanomem_tui.language.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
-from nanomem_tui.language.stemming import stem
-from nanomem_tui.language.vetoes import NAMED, UNSAID, difference
+from nanomem_tui.language.tokens import stem
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)

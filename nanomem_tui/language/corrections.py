@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import remembering, tables
-from nanomem_tui.language.simplified import simplified, straight
+from nanomem_tui.language.tokens import simplified, straight
 
 _pattern = tables.patterns("corrections")
 _ABOUT = {"response:length": "length", "response:language": "language_or_word", "response:accuracy": "accuracy"}

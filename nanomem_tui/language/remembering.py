@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from nanomem_tui.language import detect, features, quotations, reader, tables
 from nanomem_tui.language.sentences import split
-from nanomem_tui.language.simplified import simplified, straight
+from nanomem_tui.language.tokens import simplified, straight
 from nanomem_tui.language.unwanted import is_unwanted
 
 WEIGHTS = {

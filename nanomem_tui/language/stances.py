@@ -13,8 +13,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from nanomem_tui.language import tables
-from nanomem_tui.language.simplified import simplified
-from nanomem_tui.language.tokens import fold
+from nanomem_tui.language.tokens import fold, simplified
 
 
 class Stance(NamedTuple):

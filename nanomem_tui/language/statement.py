@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nanomem_tui.language import tables
 from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.simplified import without_accents
+from nanomem_tui.language.tokens import without_accents
 from nanomem_tui.language.topics import cues_of
 from nanomem_tui.language.values import Value, values
 
@@ -244,7 +244,7 @@ def _spaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tupl
 def _stem(word: str, language: str) -> str:
     """A word without the endings that a language bends it with; roughly, as words of two texts are held together."""
     if language == "en" and word.isascii():
-        from nanomem_tui.language.stemming import stem
+        from nanomem_tui.language.tokens import stem
 
         return stem(word)
     if language == "ko":

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from nanomem_tui.language import tables
-from nanomem_tui.language.simplified import simplified
+from nanomem_tui.language.tokens import simplified
 
 _pattern = tables.patterns("unwanted")
 

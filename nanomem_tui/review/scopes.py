@@ -315,7 +315,7 @@ def _is_name(written: str, name: str) -> bool:
     common English word with an @."""
     if not name.isalpha() or written.startswith("@"):
         return True
-    from nanomem_tui.language.common_words import is_common
+    from nanomem_tui.language.tokens import is_common
 
     return not is_common(name.casefold()) and not written.islower()
 

@@ -19,8 +19,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from nanomem_tui.language.common_words import is_common
-from nanomem_tui.language.tokens import LONG_STOP_WORDS, alike, index_tokens, is_part
+from nanomem_tui.language.tokens import LONG_STOP_WORDS, alike, index_tokens, is_common, is_part
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 

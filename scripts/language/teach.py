@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.language import detect, features, reader  # noqa: E402
-from nanomem_tui.language import lines as line_reader  # noqa: E402
+from nanomem_tui.language import sentences as line_reader  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"

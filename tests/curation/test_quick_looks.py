@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.language import injection, relative_dates, secrets
+from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.met_words import MetWords
 from nanomem_tui.language.secrets.shapes import Shape, shapes
 from nanomem_tui.review.finders.rows import _secrets
@@ -39,12 +39,12 @@ def orders(text: str) -> str:
 
 def unfiltered(text: str) -> object:
     """All that is judged of a text, by the patterns alone."""
-    by_date = tuple(relative_dates._of_text(text, DAY, of_rule=False))
+    by_date = tuple(dates._of_text(text, DAY, of_rule=False))
     return injection.reason(text), secrets.find(text), by_date
 
 
 def looked(text: str) -> object:
-    return orders(text), list(_secrets(text)), relative_dates.told(text, DAY)
+    return orders(text), list(_secrets(text)), dates.told(text, DAY)
 
 
 def test_of_the_labelled_texts_the_same_is_found_as_by_the_patterns_alone() -> None:

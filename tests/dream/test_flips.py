@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import OTHER_LANGUAGE, UNASKED, check, unsupported
-from nanomem_tui.language import dates, vetoes
+from nanomem_tui.language import dates, pair_features
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git
 
@@ -59,15 +59,15 @@ def test_most_honest_edits_are_written_without_a_look() -> None:
 @pytest.mark.parametrize(
     ("entry", "new", "why"),
     [
-        ("- The dose is 50 mg", "- The dose is 50 g", vetoes.COUNTED),
-        ("- The balance is -50 euros", "- The balance is 50 euros", vetoes.COUNTED),
-        ("- User does not eat meat", "- User eats meat", vetoes.DENIED),
-        ("- My sister lives in Omsk", "- User lives in Omsk", vetoes.ANOTHER),
-        ("- Ana asked whether the office moved to Lisbon", "- The office moved to Lisbon", vetoes.SUPPOSED),
-        ("- If I moved to Paris, I would learn French", "- Moved to Paris", vetoes.SUPPOSED),
-        ("- Open every day except Monday", "- Open every day", vetoes.CONDITION),
-        ("- Ana worked at Acme in 2019", "- Ana works at Acme", vetoes.OVER),
-        ("- User likes mango", "- Sails every summer", vetoes.UNSAID),
+        ("- The dose is 50 mg", "- The dose is 50 g", pair_features.COUNTED),
+        ("- The balance is -50 euros", "- The balance is 50 euros", pair_features.COUNTED),
+        ("- User does not eat meat", "- User eats meat", pair_features.DENIED),
+        ("- My sister lives in Omsk", "- User lives in Omsk", pair_features.ANOTHER),
+        ("- Ana asked whether the office moved to Lisbon", "- The office moved to Lisbon", pair_features.SUPPOSED),
+        ("- If I moved to Paris, I would learn French", "- Moved to Paris", pair_features.SUPPOSED),
+        ("- Open every day except Monday", "- Open every day", pair_features.CONDITION),
+        ("- Ana worked at Acme in 2019", "- Ana works at Acme", pair_features.OVER),
+        ("- User likes mango", "- Sails every summer", pair_features.UNSAID),
         ("- 用户喜欢喝茶", "- Drinks tea", OTHER_LANGUAGE),
     ],
 )
@@ -95,7 +95,13 @@ def test_the_heading_over_a_line_tells_what_it_is_about(around: str, passes: boo
 def test_how_the_agent_behaves_is_for_its_user_to_say(new: str, said: str, passes: bool) -> None:
     why = unsupported(LineEdit("add", "SOUL.md", new=new, evidence=(1,)), said, "2026-04-03", "")
     assert (why == "") == passes
-    assert passes or why in (UNASKED, vetoes.SUPPOSED, vetoes.ANOTHER, vetoes.UNSAID, vetoes.NAMED)
+    assert passes or why in (
+        UNASKED,
+        pair_features.SUPPOSED,
+        pair_features.ANOTHER,
+        pair_features.UNSAID,
+        pair_features.NAMED,
+    )
 
 
 USER = """# User
@@ -221,5 +227,5 @@ def test_what_is_only_supposed_waits_with_that_reason(tmp_path: Path) -> None:
     on = Dreaming(tmp_path, (said,), study(fact("all of it", 21)), step(*bad, *good))
     result = on.run(max_iterations=20)
     assert [one.new for one in result.edits] == [one["new"] for one in good]
-    assert [(one.edit.new, one.why) for one in result.refused] == [(one["new"], vetoes.SUPPOSED) for one in bad]
+    assert [(one.edit.new, one.why) for one in result.refused] == [(one["new"], pair_features.SUPPOSED) for one in bad]
     assert sorted(hunk.edit.new for hunk in on.bench.review.waiting()) == sorted(one["new"] for one in bad)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from nanomem_tui.language.common_words import is_common
+from nanomem_tui.language.tokens import is_common
 from tests.hygiene.repository import ROOT
 
 WORDS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.language import lines
+from nanomem_tui.language import sentences
 from nanomem_tui.language.spoken import (
     denied_value,
     names_given,
@@ -28,7 +28,7 @@ from nanomem_tui.language.topics import title_of, topics_of_heading
     ],
 )  # fmt: skip
 def test_a_line_is_read_as_a_person_would(line: str, label: str) -> None:
-    assert lines.read(line).label == label
+    assert sentences.read(line).label == label
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_line_is_read_as_a_person_would(line: str, label: str) -> None:
     ],
 )
 def test_what_stands_before_a_line_is_no_part_of_its_text(line: str, text: str) -> None:
-    assert lines.parted(line).text == text
+    assert sentences.parted(line).text == text
 
 
 def test_a_statement_is_kept_without_who_said_it_and_with_whom_it_is_of() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.language import notes
-from nanomem_tui.language.outline import readable
+from nanomem_tui.language import sentences
+from nanomem_tui.language.sentences import readable
 from nanomem_tui.memory.transfer import markdown
 
 
 def texts(page: str, **how: bool) -> list[str]:
-    return [note.text for note in notes.read(readable(page), **how).found]
+    return [note.text for note in sentences.notes_read(readable(page), **how).found]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_nothing_is_a_memory_where_nothing_is_settled(title: str) -> None:
     ],
 )
 def test_tasks_questions_labels_and_what_a_page_says_of_itself_are_left_out(line: str) -> None:
-    found = notes.read(f"- Ana lives in Porto\n\n{line}\n")
+    found = sentences.notes_read(f"- Ana lives in Porto\n\n{line}\n")
     assert [note.text for note in found.found] == ["Ana lives in Porto"]
     assert len(found.left) <= 1
 
@@ -102,7 +102,7 @@ def test_tasks_questions_labels_and_what_a_page_says_of_itself_are_left_out(line
     ],
 )
 def test_the_words_or_the_heading_give_the_kind(page: str, kind: str) -> None:
-    assert [note.kind for note in notes.read(page).found] == [kind]
+    assert [note.kind for note in sentences.notes_read(page).found] == [kind]
 
 
 def test_a_heading_that_is_a_day_dates_what_is_under_it() -> None:
@@ -117,4 +117,4 @@ def test_a_ticked_answer_has_its_question() -> None:
 def test_a_page_of_any_depth_and_length_is_read() -> None:
     deep = "\n".join(f"{' ' * depth}- Ana lives in Porto" for depth in range(60))
     assert texts(deep)
-    assert max(map(len, texts("Ana lives in Porto and " * 200))) <= notes.LONGEST
+    assert max(map(len, texts("Ana lives in Porto and " * 200))) <= sentences.LONGEST

@@ -8,13 +8,13 @@ from datetime import date
 
 import pytest
 
-from nanomem_tui.language import cues, dates, relative_dates, sentences, tables, tokens, values
+from nanomem_tui.language import cues, dates, sentences, tables, tokens, values
 
 LONG = [part * (20_000 // len(part)) for part in ("x", " ", "x ", "1", ".", "一", "“", "1x")]
 READERS: dict[str, Callable[[str], object]] = {
     "absolute": lambda text: dates.absolute(text, "2026-03-02"),
     "annotated": lambda text: dates.annotated(text, "2026-03-02"),
-    "told": lambda text: relative_dates.told(text, date(2026, 3, 2)),
+    "told": lambda text: dates.told(text, date(2026, 3, 2)),
     "is_over": lambda text: dates.is_over(text, "2026-03-02"),
     "values": values.values,
     "split": sentences.split,

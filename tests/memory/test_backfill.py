@@ -12,7 +12,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.language import notes
+from nanomem_tui.language import sentences
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.store.memory_store import MemoryStore
@@ -103,7 +103,7 @@ def test_a_kind_of_a_heading_holds_for_what_is_under_it() -> None:
 def test_a_long_paragraph_is_cut_between_sentences() -> None:
     text = " ".join(f"Ana's house number {n} is rented to a carpenter." for n in range(100)) + " " + "x" * 2_500
     found = [piece.text for piece in markdown.markdown_pieces(text, "x")[0]]
-    assert max(map(len, found)) <= notes.LONGEST
+    assert max(map(len, found)) <= sentences.LONGEST
     assert " ".join(found[:3]) in text
     assert "".join(found).replace(" ", "") == text.replace(" ", "")
     assert all(part.endswith(".") for part in found[:3])

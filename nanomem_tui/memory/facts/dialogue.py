@@ -22,7 +22,7 @@ from nanomem_tui.language import answers, attributes, detect, features, reader, 
 from nanomem_tui.language.attributes import Attribute
 from nanomem_tui.language.compare import language_of_both
 from nanomem_tui.language.secrets import signs as secret_signs
-from nanomem_tui.language.simplified import simplified, straight
+from nanomem_tui.language.tokens import simplified, straight
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.turns.capture import MAX_MESSAGE, UNWANTED
 

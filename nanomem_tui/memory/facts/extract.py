@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.core.errors import ModelTooLong
 from nanomem_tui.core.text import counted, whole
 from nanomem_tui.language import attributes, secrets, spoken
-from nanomem_tui.language.simplified import simplified
-from nanomem_tui.language.tokens import fold, tokens
+from nanomem_tui.language.tokens import fold, simplified, tokens
 from nanomem_tui.memory.facts import dialogue
 from nanomem_tui.memory.facts.proposals import MAX_KEY, MAX_LABEL, MAX_VALUE, Evidence, Proposal, refusal
 from nanomem_tui.model.client import Fence, Usage, estimate_tokens

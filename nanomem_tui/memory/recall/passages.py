@@ -18,8 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui.language import cues
-from nanomem_tui.language.common_words import is_common
-from nanomem_tui.language.tokens import is_of_talk, is_part, query_words, search_weights, tokens
+from nanomem_tui.language.tokens import is_common, is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.questions import halves
 from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, nearest, without_common

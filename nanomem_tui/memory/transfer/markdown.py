@@ -1,4 +1,4 @@
-"""Markdown as memories: what notes say that lasts (`language/notes.py`) and lines of mirrors become items; items become
+"""Markdown as memories: what notes say that lasts (`language/sentences.py`) and lines of mirrors become items; items become
 a page that is read back.
 
 Pure. What was said in a conversation that a note holds is no memory.
@@ -22,7 +22,7 @@ from nanomem_tui.core.operations import Actor, Operation, Perform, new_key, new_
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.language import chat_logs, dates, injection, notes, outline
+from nanomem_tui.language import chat_logs, dates, injection, sentences
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.recall import times
@@ -70,11 +70,11 @@ class Piece(NamedTuple):
 def markdown_pieces(text: str, where: str, *, by_line: bool = False) -> tuple[list[Piece], list[Problem]]:
     """The memories of a text, and what was left out. `by_line`: no line goes on in the next one, as in plain text."""
     problems: list[Problem] = []
-    readable = _without_talk(mask_columns(outline.readable(_HERMES.sub("", text))), where, problems)
+    readable = _without_talk(mask_columns(sentences.readable(_HERMES.sub("", text))), where, problems)
     found, rest = _mirrored(readable)
     stem = PurePosixPath(where).stem
     titled = not (stem.isupper() or parts.daily_note_name(PurePosixPath(where).name))
-    page = notes.read(rest, titled=titled, by_line=by_line)
+    page = sentences.notes_read(rest, titled=titled, by_line=by_line)
     held = [one for one in page.left if injection.reason(one.text)]  # what gives orders waits for a person
     left = [one for one in page.left if one not in held]
     found += map(_piece, (*page.found, *held))
@@ -84,7 +84,7 @@ def markdown_pieces(text: str, where: str, *, by_line: bool = False) -> tuple[li
     return sorted(found, key=lambda piece: piece.line), problems
 
 
-def _piece(note: notes.Note) -> Piece:
+def _piece(note: sentences.Note) -> Piece:
     days = (parts.daily_note_name(f"{title.strip('[] ')}.md") for title in reversed(note.headings))
     day = next((day.isoformat() for day in days if day), "")
     section = note.headings[-1] if note.headings else ""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nanomem_tui.core import clock
-from nanomem_tui.language import dates, relative_dates
+from nanomem_tui.language import dates
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders.rows import Rows
 from nanomem_tui.review.finders.sources import said
@@ -41,7 +41,7 @@ class DateHasPassed:
         self._rows = rows
         self._looked = -1
         self._seen: dict[str, Item] = {}
-        self._told: dict[str, tuple[relative_dates.Told, ...]] = {}
+        self._told: dict[str, tuple[dates.Told, ...]] = {}
 
     def find(self) -> Iterable[Finding]:
         """All of them."""
@@ -66,20 +66,20 @@ class DateHasPassed:
                 weight = min(0.9, 0.6 + days / 100)
                 yield self._rows.finding("dated", row, why, GO if gone else STAY, weight, _said(row))
 
-    def _passed(self, row: Item, today: date) -> Sequence[relative_dates.Told]:
+    def _passed(self, row: Item, today: date) -> Sequence[dates.Told]:
         """The relative dates of an item, where the last of them is over."""
         found = self._of(row)
         if not found or max(one.until for one in found) + GRACE >= today:
             return ()
         return found
 
-    def _of(self, row: Item) -> tuple[relative_dates.Told, ...]:
+    def _of(self, row: Item) -> tuple[dates.Told, ...]:
         seen = self._seen.get(row.id)
         if seen is not row and (seen is None or _judged_on(seen) != _judged_on(row)):
             moment = max(row.created_at, row.updated_at)
             may_tell = row.kind != "preference" and dates.may_tell(row.text)
             day = _day(moment[:19]) if may_tell else None
-            found = relative_dates.told(row.text, day, of_rule=row.kind in RULES) if day else ()
+            found = dates.told(row.text, day, of_rule=row.kind in RULES) if day else ()
             if found:
                 self._told[row.id] = found
             else:
