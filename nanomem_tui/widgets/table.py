@@ -26,6 +26,8 @@ from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.keys import Moves, widget_bindings
 from nanomem_tui.widgets.look import Glyphs, glyphs
 
+Row = TypeVar("Row")
+
 # -- What a line table tells its screen. Handle these with ``@on(LineTable.RowHighlighted)`` and the like -------------
 
 
@@ -316,7 +318,6 @@ class Selects(Generic[Row]):
         self._set_selected(self._selected - shown if shown <= self._selected else self._selected | shown)
 
 
-Row = TypeVar("Row")
 State = Literal["rows", "empty", "loading", "error"]
 
 HEADER = 1  # lines

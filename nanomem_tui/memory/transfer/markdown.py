@@ -1,5 +1,5 @@
-"""Markdown as memories: what notes say that lasts (`language/sentences.py`) and lines of mirrors become items; items become
-a page that is read back.
+"""Markdown as memories: what notes say that lasts (`language/sentences.py`) and lines of mirrors become items; items
+become a page that is read back.
 
 Pure. What was said in a conversation that a note holds is no memory.
 """
