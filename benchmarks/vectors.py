@@ -35,7 +35,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.collection import PassageVectors, RamCollection
+from nanomem_tui.vectors.collection import PassageVectors, RamCollection, Row
 from nanomem_tui.vectors.embedders import Maker
 from nanomem_tui.vectors.embedding_models import mini_lm
 from nanomem_tui.vectors.meaning import Meaning
@@ -229,7 +229,7 @@ def searching(count: int, left_out: dict[str, str]) -> dict[str, float]:
     asked = [vectors[place] for place in chance.integers(count, size=100)]
     keys = [f"fact_{number}" for number in range(count)]
     index = RamCollection(384)
-    index.put([(key, "") for key in keys], vectors)
+    index.upsert([Row(key, "", vector) for key, vector in zip(keys, vectors, strict=True)])
 
     def bare(vector: Any) -> Any:
         similar = vectors @ vector
