@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dulwich.refs import DiskRefsContainer, Ref
 
     from nanomem_tui.agents.git_history import GitHistory
-    from nanomem_tui.store.files.merge import Hunk
+    from nanomem_tui.core.merge import Hunk
 
 
 # What the git history shows: a commit, its statistics, and the text of a file before and after. Values only.
@@ -74,7 +74,7 @@ class FileDiff(NamedTuple):
     @property
     def hunks(self) -> tuple[Hunk, ...]:
         """The differences, three lines of context."""
-        from nanomem_tui.store.files import merge
+        from nanomem_tui.core import merge
 
         return merge.hunks(self.before or "", self.after or "")
 
@@ -82,7 +82,7 @@ class FileDiff(NamedTuple):
         """The differences as a unified diff, or why there is none."""
         if self.damage:
             return f"{self.path} cannot be read: {self.damage}\n"
-        from nanomem_tui.store.files import merge
+        from nanomem_tui.core import merge
 
         return merge.unified(self.path, self.before, self.after)
 

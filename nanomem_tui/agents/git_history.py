@@ -41,7 +41,7 @@ from nanomem_tui.agents.git import (
     id_of_blob,
     read_head,
 )
-from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import atomic, clock, merge
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import (
     AccessDenied,
@@ -54,7 +54,6 @@ from nanomem_tui.core.errors import (
     in_words,
 )
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store.files import merge
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -385,3 +386,16 @@ def _same(left: Path, right: Path) -> bool:
         return os.path.samefile(left, right)
     except OSError:
         return False
+
+
+def zone_of(paths: Paths) -> tzinfo | None:
+    """The time zone of the agent's configuration, in which its cron lines are meant; None for that of this machine."""
+    name = agent_settings(paths)[0].get("defaults", {}).get("timezone")
+    if not isinstance(name, str) or not name:
+        return None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        return None

@@ -187,7 +187,7 @@ def _document(value: Mapping[str, Any] | None) -> str:
 
 def _lines_changed(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
     """The lines of a file that go and come, each with its sign; those of a file of one line were said."""
-    from nanomem_tui.store.files import merge
+    from nanomem_tui.core import merge
 
     old, new = (str((value or {}).get("text", "")) for value in (before, after))
     if max(old.count("\n"), new.count("\n")) < 1 or "raw" in {**(before or {}), **(after or {})}:

@@ -1,4 +1,4 @@
-"""When a cron line comes next, in the time zone that the agent's configuration means. Reads one file."""
+"""When work is done again: the next time of a cron line, and a thread that repeats something beside the program."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 
-from nanomem_tui.agents import layout
 from nanomem_tui.core import clock
-from nanomem_tui.core.paths import Paths
 
 
 def cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
@@ -18,21 +16,6 @@ def cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
     local = after.astimezone(zone)
     return next(CronSim(cron, local)).astimezone(clock.now().tzinfo)
 
-
-def zone_of(paths: Paths) -> tzinfo | None:
-    """The time zone of the agent's configuration, in which its cron lines are meant; None for that of this machine."""
-    name = layout.agent_settings(paths)[0].get("defaults", {}).get("timezone")
-    if not isinstance(name, str) or not name:
-        return None
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-# -- A thread that does something again and again beside the program, until it is stopped -----------------------------
 
 Step = Callable[[Callable[[], bool]], float]
 """Does it once, and returns the seconds to wait before the next time. Is given whether the thread was stopped; must

@@ -18,12 +18,11 @@ from nanomem_tui.agents import git_history
 from nanomem_tui.agents.archive import HistoryEntry, marks
 from nanomem_tui.agents.git import Commit, DamagedGit
 from nanomem_tui.agents.git_history import Written
-from nanomem_tui.core import clock
+from nanomem_tui.core import clock, merge
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.dreams.edits import details, words
 from nanomem_tui.dreams.log import BlamedLine, Writer, behind, brings_back, full_name, who_made
-from nanomem_tui.store.files import merge
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -14,13 +14,14 @@ from typing import Any, Literal, NamedTuple
 from nanomem_tui.agents import markdown
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.markdown import Section
+from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.core.operations import Change
 from nanomem_tui.core.text import indent
 from nanomem_tui.language import dates, topics
 from nanomem_tui.language.pair_features import is_said
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.store.files import layer, merge
+from nanomem_tui.store.files import layer
 
 Op = Literal["add", "replace", "remove", "move"]
 TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memory/MEMORY.md": "Long-term Memory"}

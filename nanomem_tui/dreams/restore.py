@@ -17,6 +17,7 @@ from nanomem_tui.agents.archive import clamp_cursor, parse_cursor
 from nanomem_tui.agents.git import Commit, DamagedGit, FileDiff
 from nanomem_tui.agents.git_history import GitHistory, covers
 from nanomem_tui.core import files as core_files
+from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
@@ -24,7 +25,6 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.log import full_name, required
 from nanomem_tui.dreams.service import DreamQueue
-from nanomem_tui.store.files import merge
 from nanomem_tui.store.files.history import HISTORY
 from nanomem_tui.store.files.layer import FileLayer
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.agents.archive import HistoryEntry, ReadTo
 from nanomem_tui.agents.git_history import VERSIONED, GitHistory, probe
-from nanomem_tui.core import atomic
+from nanomem_tui.core import atomic, merge
 from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
@@ -42,7 +42,6 @@ from nanomem_tui.memory.repairs import half_done
 from nanomem_tui.model.client import Usage
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.files import layer as files_layer
-from nanomem_tui.store.files import merge
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.store.operations import STUCK

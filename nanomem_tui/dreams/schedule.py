@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents.layout import zone_of
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import (
     ModelError,
@@ -26,7 +27,7 @@ from nanomem_tui.core.errors import (
     in_words,
 )
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.schedule import cron_next, zone_of
+from nanomem_tui.core.schedule import cron_next
 from nanomem_tui.core.settings import cron_trouble
 from nanomem_tui.core.text import counted, one_line
 

@@ -16,12 +16,11 @@ from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.agents.git import Commit, DamagedGit
 from nanomem_tui.agents.git_history import GitHistory, covers
-from nanomem_tui.core import clock
+from nanomem_tui.core import clock, merge
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.dreams.blame import is_statement
 from nanomem_tui.dreams.log import Who, required, who_made
-from nanomem_tui.store.files import merge
 from nanomem_tui.store.files.layer import FileLayer
 
 # How long what Dreams wrote lasts: of the lines that each Dream added, those that stand after every later version.

@@ -39,10 +39,10 @@ from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.restore import RestoreEdit, RestorePreview
     from nanomem_tui.dreams.run import DreamResult
-    from nanomem_tui.store.files import merge
     from nanomem_tui.workspace import Workspace
 
 

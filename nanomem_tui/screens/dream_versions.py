@@ -11,6 +11,7 @@ from textual import on, work
 from textual.message import Message
 from textual.widget import Widget
 
+from nanomem_tui.core import merge
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
@@ -21,7 +22,6 @@ from nanomem_tui.screens.base.diffs import Part, take_back
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.store.files import merge
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts
 from nanomem_tui.widgets.look import glyphs

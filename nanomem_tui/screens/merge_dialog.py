@@ -13,15 +13,15 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from nanomem_tui.core import merge
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.files import merge
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, DiffView, Hunk, diff_texts, spans_of
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Body, Line, Spans, lay_out, side_by_side
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.files.merge import ConflictHunk, Taken
+    from nanomem_tui.core.merge import ConflictHunk, Taken
 
 SIDES: tuple[tuple[Taken, str, str], ...] = (
     ("ours", "1", "the file's"), ("theirs", "2", "yours"), ("both", "3", "both"),

@@ -27,8 +27,8 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
+    from nanomem_tui.core import merge
     from nanomem_tui.review.moments import Mark, Moment
-    from nanomem_tui.store.files import merge
 
 
 # What differs between two moments as blocks of a detail or a dialog: a sign and the words of each row, the fields

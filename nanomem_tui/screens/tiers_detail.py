@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import clock
+from nanomem_tui.core import clock, merge
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.base.forms import TextForm
@@ -20,7 +20,6 @@ from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.screens.tiers_rows import number, rate_of, sign_of, took
-from nanomem_tui.store.files import merge
 from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
 from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.dreams.edits import LineEdit, apply_edits
-from nanomem_tui.store.files import merge
 
 USER = "# User Profile\n\n## Identity\n- Name: 周明\n\n## Preferences\n- Terse\n  and short\n- Calm\n\nEnd.\n"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry
+from nanomem_tui.core.merge import hunks
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Limits
 from nanomem_tui.dreams.run import DreamResult
-from nanomem_tui.store.files.merge import hunks
 from tests.conftest import LONG
 from tests.dream import year
 from tests.dream.pipeline import Bench

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.store.files import merge
+from nanomem_tui.core import merge
 from tests.store.git_samples import needs_git
 
 line = st.sampled_from(["alpha", "alphb", "c", "- x one", "- x two", "", "- z\r", "重庆", "u\u2028v", "# H"])

@@ -143,7 +143,7 @@ def _edit_line(edit: dict[str, Any]) -> str:
 
 def _changed_lines(before: str, after: str) -> list[str]:
     """All that changed, line by line: also the headings and blank lines that came with an edit."""
-    from nanomem_tui.store.files import merge
+    from nanomem_tui.core import merge
 
     signs = {"delete": "-", "insert": "+"}
     lines = [line for hunk in merge.hunks(before, after, 0) for line in hunk.lines]

@@ -17,9 +17,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from nanomem_tui.agents.layout import zone_of
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError, Refused, in_words
-from nanomem_tui.core.schedule import cron_next, zone_of
+from nanomem_tui.core.schedule import cron_next
 from nanomem_tui.core.settings import OFF
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.facts import dialogue as dialogues

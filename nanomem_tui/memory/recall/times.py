@@ -11,10 +11,10 @@ from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 
+from nanomem_tui.agents.layout import zone_of
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.schedule import zone_of
 from nanomem_tui.core.text import quoted
 from nanomem_tui.language import dates, times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked

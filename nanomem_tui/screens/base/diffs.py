@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from nanomem_tui.agents import git
     from nanomem_tui.agents.archive import HistoryEntry
+    from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-    from nanomem_tui.store.files import merge
 
 
 Evidence = Callable[["merge.Hunk"], tuple[str, ...]]

@@ -388,7 +388,7 @@ def bytes_of(key: str, value: Value | None, like: bytes | None = None) -> bytes 
 
 def merged_with(key: str, before: bytes | None, current: bytes | None, after: bytes | None) -> bytes | None:
     """What was changed between `before` and `after`, made in `current`. Raises Conflict, naming the lines."""
-    from nanomem_tui.store.files import merge
+    from nanomem_tui.core import merge
 
     fix = "look at the file and repeat the change"
     try:
