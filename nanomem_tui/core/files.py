@@ -1,7 +1,7 @@
 """Files read only where they are files, and no larger than such a file can be: a FIFO, a socket or a device in the
 place of one blocks nobody, and gigabytes fill no memory.
 
-Owns how a file that somebody else may have put there is opened (docs/decisions, 0063).
+Owns how a file that somebody else may have put there is opened (docs/decisions, 0073).
 """
 
 from __future__ import annotations

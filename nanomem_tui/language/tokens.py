@@ -4,7 +4,7 @@ Text is folded (NFKC, case, accents), cut into words, and scripts without spaces
 its item: Chinese and Japanese into single characters and pairs, Thai, Lao, Khmer and Burmese into syllables, pairs and
 triples of them. Borders between scripts are word borders. English words are reduced to their stem, and words that say
 nothing are left out. In languages that bend their words these are found by their beginnings too, in Arabic and Hebrew
-by what is in them (`parts`): better there than a stemmer for each language (docs/decisions/0110). A pictograph is a
+by what is in them (`parts`): better there than a stemmer for each language (docs/decisions/0018). A pictograph is a
 word: its token is written in letters (`u1f355`), since SQLite's own tokenizer, which cuts the index, knows no others.
 """
 

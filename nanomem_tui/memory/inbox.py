@@ -1,4 +1,4 @@
-"""The inbox: what was captured or imported and stays inactive until a person decides (docs/decisions, 0017).
+"""The inbox: what was captured or imported and stays inactive until a person decides (docs/decisions, 0048).
 
 Owns the decision, as one operation of a person for as many things as it names: accept makes them active, reject takes
 them away, and undo puts either back into the inbox. Must not judge a text; of a secret it has only what was stored.

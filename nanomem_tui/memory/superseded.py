@@ -1,7 +1,7 @@
 """What another memory took the place of: kept, never given to an agent, and marked with what stands now.
 
 Owns the mark. A superseded row is a disabled one, so that all that leaves out what is disabled leaves it out too
-(docs/decisions/0052), and its free fields say by whom, when and why. Pure functions over rows.
+(docs/decisions/0104), and its free fields say by whom, when and why. Pure functions over rows.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class MemoryEntry(_Row, table=True):
     """A memory. `number` is its place in the full-text index; `revision` the operation that wrote it last.
 
     The same words may stand twice: as facts of two domains, switched off and on, or in an agent's own file, where a
-    person is to see them and merge them (docs/decisions/0098).
+    person is to see them and merge them (docs/decisions/0094).
     """
 
     __tablename__ = "memory_entries"

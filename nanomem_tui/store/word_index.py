@@ -28,7 +28,7 @@ K1 = 0.9
 B_SHORT, B_LONG = 0.3, 0.9
 FEW_WORDS, MANY_WORDS = 20, 150
 """BM25: how much a long text is held back, among texts of so many words on average: a long turn of a dialogue tells
-more, a long answer of an assistant only says more. Between the two by the logarithm (docs/decisions/0110)."""
+more, a long answer of an assistant only says more. Between the two by the logarithm (docs/decisions/0018)."""
 LONGEST = 2000
 """Texts of more words count as texts of this many."""
 FEW = 32

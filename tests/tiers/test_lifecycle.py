@@ -122,7 +122,7 @@ def test_what_the_table_keeps_forever_stays_where_it_is(ws: Workspace) -> None:
     assert ws.log() == []
 
 
-@pytest.mark.parametrize("page", ["work.md", "decisions/0042-the-table-of-how-long.md"])
+@pytest.mark.parametrize("page", ["work.md", "decisions/0042-how-long-things-are-kept.md"])
 def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: str, ws: Workspace) -> None:
     rows = [line.strip("| ").split("|") for line in (ROOT / "docs" / page).read_text("utf-8").splitlines()]
     told = {noun: row[1].strip() for row in rows if len(row) > 1 for noun in re.split(r", | and ", row[0].strip())}

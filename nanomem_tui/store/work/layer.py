@@ -1,7 +1,7 @@
 """The layer `tier` of operations: records of an agent's work as a person, an import or a restore changes them.
 
 Keys are `<kind>/<id>`; a value is the whole record, None for none. The log has the operation before it is applied. What
-agents record themselves does not come this way (docs/decisions/0099).
+agents record themselves does not come this way (docs/decisions/0040).
 """
 
 from __future__ import annotations
