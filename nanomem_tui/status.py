@@ -14,7 +14,7 @@ from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.review.waiting import Waits, edits_waiting
-from nanomem_tui.store import purge_marker, reading
+from nanomem_tui.store import lookup, purge_marker
 from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
     lessons["strong"] = part.read(ws.lessons.strong, None) if lessons["total"] else lessons["total"]
     sessions = part.read(lambda: _sessions(ws), None)
-    chats = part.read(lambda: reading.record_subjects(ws.store, "message"), 0)  # imported
+    chats = part.read(lambda: lookup.record_subjects(ws.store, "message"), 0)  # imported
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
     if ahead := dream.get("ahead"):
@@ -141,7 +141,7 @@ def _backfill(ws: Workspace) -> dict[str, Any]:
 def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
     """How many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the tokens
     `by_origin` (nanomem, the agent's own log, an import)."""
-    groups = reading.record_groups(ws.store)
+    groups = lookup.record_groups(ws.store)
     origins: dict[str, int] = {}
     requests = 0
     for kind, source, _, asked, tokens in groups:

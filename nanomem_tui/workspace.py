@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.files.user import Habits
     from nanomem_tui.store.memory_store import Checkpointer
     from nanomem_tui.store.values import Item
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
     from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.agents.archive import parse_cursor
 from nanomem_tui.core import atomic
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dulwich.objects import ObjectID
     from dulwich.refs import DiskRefsContainer, Ref
 
-    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.merge import Hunk
 
 
@@ -87,6 +86,19 @@ class FileDiff(NamedTuple):
         return merge.unified(self.path, self.before, self.after)
 
 
+class History(Protocol):
+    """What a commit asks of the history that it was read from."""
+
+    def read(self, sha: str) -> Commit:
+        """Read a commit. Raises DamagedGit."""
+
+    def counted(self, sha: str) -> tuple[tuple[FileStat, ...], str]:
+        """Count the lines that a commit added to and removed from each file; also why some cannot be counted."""
+
+    def cursor_at(self, sha: str) -> int | None:
+        """Return the Dream cursor in the tree of a commit, None where it was not kept."""
+
+
 class Commit:
     """One commit: its ids are 40 hex digits, `at` is the committer's time in UTC ISO, `author` is `Name <mail>`.
 
@@ -94,7 +106,7 @@ class Commit:
     """
 
     def __init__(
-        self, git: GitHistory, sha: str, tree: str, parents: tuple[str, ...], author: str, at: str, message: str
+        self, git: History, sha: str, tree: str, parents: tuple[str, ...], author: str, at: str, message: str
     ) -> None:
         self._git = git
         self.sha = sha

@@ -86,7 +86,7 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         return
     if ws.store.shows_copy:
         return
-    from nanomem_tui.store import processes
+    from nanomem_tui.store import postgres
     from nanomem_tui.store import recovery as store_recovery
     from nanomem_tui.store.engine import SqliteDatabase
     from nanomem_tui.store.recovery import LOG
@@ -112,10 +112,10 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         if names := store_recovery.missing_indexes(database):
             how = "they are made anew from their tables"
             yield Repair(f"lacks index {names[0]}", where, how, partial(store_recovery.make_indexes, database, names))
-    if (server := ws.store.server) is not None and (tables := processes.strays(server)):
+    if (server := ws.store.server) is not None and (tables := postgres.strays(server)):
         what = f"tables of one role, which other members may not see: {', '.join(tables)}"
         how = "they are given to the owner of the schema"
-        yield Repair(what, where, how, partial(processes.give_strays_to_owner, server))
+        yield Repair(what, where, how, partial(postgres.give_strays_to_owner, server))
     for entry in ws.store.unfinished():
         if entry.state == operations.STUCK:
             close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)

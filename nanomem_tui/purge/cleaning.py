@@ -18,7 +18,7 @@ from nanomem_tui.purge.texts import has_taken, in_value, unmarked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought
 from nanomem_tui.store.operations import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
-from nanomem_tui.store.work import aging, knowledge, models, records, search
+from nanomem_tui.store.work import aging, indexes, knowledge, models, records
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import TierRecord
 
@@ -218,7 +218,7 @@ def clean_work(
     count("knowledge", _documents(connection, sought, write=write))
     count("lifecycle", _batches(connection, sought, write=write))
     if write and every:
-        search.drop_removed(connection)
+        indexes.drop_removed(connection)
     return held
 
 

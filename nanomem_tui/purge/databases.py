@@ -17,7 +17,7 @@ from nanomem_tui.core import atomic, config
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.purge import any_database, cleaning, stored_files
 from nanomem_tui.purge.wanted_words import Found, Sought
-from nanomem_tui.store import engine, first_edition
+from nanomem_tui.store import driver_errors, first_edition
 from nanomem_tui.store import place as store_place
 from nanomem_tui.store.place import Place
 from nanomem_tui.store.reading import SqliteReading
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.recovery import Recovery
     from nanomem_tui.store.values import AnyRow
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 
 UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
@@ -278,7 +278,7 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[...,
                 if not _write_old(connection, workspace_id, sought):
                     tell(Counter({"bytes": 1}), UNMOVED)
         except sqlite3.Error as error:
-            raise engine.in_our_words(error, path) from error
+            raise driver_errors.in_our_words(error, path) from error
     tell(found)
 
 

@@ -41,21 +41,21 @@ from nanomem_tui.core.paths import Paths, user_settings, workspace_id
 from nanomem_tui.core.settings import without_password
 from nanomem_tui.store import (
     copying,
-    engine,
+    driver_errors,
     first_edition,
+    markers,
     models,
-    operations,
+    operation_rows,
     processes,
-    rows,
     search,
     store,
     takeover,
 )
 from nanomem_tui.store.engine import SqliteDatabase, fold_wal
 from nanomem_tui.store.first_edition import Ledgers
-from nanomem_tui.store.place import ServerPlace
+from nanomem_tui.store.server_place import ServerPlace
 from nanomem_tui.store.work import models as work_models
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.work_store import WorkStore
 
 # The file of a backup: a zip that holds each file as it was, and a manifest that names it with its SHA-256.
 
@@ -797,7 +797,7 @@ def as_of_now(path: Path) -> Iterator[Taken]:
                 source.backup(target)
         except (NanomemError, sqlite3.Error) as error:
             cause = error if isinstance(error, sqlite3.Error) else error.__cause__
-            if isinstance(cause, sqlite3.Error) and engine.code_of(cause) == engine.FULL:
+            if isinstance(cause, sqlite3.Error) and driver_errors.code_of(cause) == driver_errors.FULL:
                 raise DiskFull("no space left while copying a database", folder, "free some space there") from error
             copy = path
         yield copy, found, True
@@ -870,7 +870,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 # -- a memory on a server, as files of a backup, and back from there --------------------------------------------------
 
-META = operations.META
+META = operation_rows.META
 
 
 def url_now(paths: Paths) -> str:
@@ -958,9 +958,9 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
         with contextlib.closing(SqliteDatabase(file)) as database:
             store.make(database, found)
             with place.server.reading() as old, database.writing(durable=True) as new:
-                meta = operations.meta_of(old)
+                meta = operation_rows.meta_of(old)
                 copying.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-                rows.name_for(new, processes.made_home(paths), on_server=False)
+                markers.name_for(new, processes.made_home(paths), on_server=False)
                 new.execute(update(META).values(revision=meta.revision))
                 search.make_anew(new)
         fold_wal(file)
@@ -999,11 +999,11 @@ def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
             place.take_over(())
         store.make(server, workspace_id(paths))
         with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
-            operations.wait_for_writers(new)
+            operation_rows.wait_for_writers(new)
             new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
             copying.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-            rows.name_for(new, processes.made_home(paths), on_server=True)
-            revision = operations.meta_of(old).revision
+            markers.name_for(new, processes.made_home(paths), on_server=True)
+            revision = operation_rows.meta_of(old).revision
             new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
             search.make_anew(new)
 

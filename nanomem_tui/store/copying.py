@@ -18,15 +18,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, delete, func, insert, inspect, select, update
 
 from nanomem_tui.core.errors import Moved, Refused, StoreError
-from nanomem_tui.store import models, operations, search, store
+from nanomem_tui.store import models, operation_rows, search, store
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.recovery import LOG
 from nanomem_tui.store.work import models as work_models
-from nanomem_tui.store.work import records
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work import records, work_store
+from nanomem_tui.store.work.work_store import WorkStore
 
 MARKERS = models.table(models.Marker)
-META = operations.META
+META = operation_rows.META
 ARRIVED = "arrived"
 """The marker at the target: of which epoch of which source it is a copy, and which commit was its last."""
 _OF_A_PLACE = {"meta", "leases", "work_meta"}
@@ -175,7 +175,7 @@ def move_work(source: WorkStore, target: WorkStore, *, replace: bool = False) ->
         with source.database.writing(durable=True) as old:
             old.execute(update(_WORK_META).values(moved_to=target.where))
         return {}
-    records.make(target.database, source.workspace_id)
+    work_store.make(target.database, source.workspace_id)
     target.bring_up_to_date()
     with source.database.writing(durable=True) as old, target.database.writing(durable=True) as new:
         next_number = (
@@ -196,7 +196,7 @@ def move_work(source: WorkStore, target: WorkStore, *, replace: bool = False) ->
 
 def copy_work(source: WorkStore, target: WorkStore) -> None:
     """Make the work of `target` that of `source`, in one transaction of the target. Raises the store's errors."""
-    records.make(target.database, source.workspace_id)
+    work_store.make(target.database, source.workspace_id)
     target.bring_up_to_date()
     with target.database.writing(durable=True) as new:
         source.read_whole(lambda old: _copy_work_tables(old, new, target.where))
@@ -212,7 +212,7 @@ def _copy_work_tables(old: Connection, new: Connection, where: str) -> dict[str,
         if (key := table.autoincrement_column) is not None:
             sequence = func.pg_get_serial_sequence(table.name, key.name)
             new.execute(select(func.setval(sequence, func.max(key))))
-    records.index_anew(new)
+    work_store.index_anew(new)
     new.execute(update(_WORK_META).values(moved_to="", revision=_WORK_META.c.revision + 1))
     return copied
 

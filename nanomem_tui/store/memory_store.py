@@ -42,7 +42,7 @@ from nanomem_tui.store import forgotten, place, search, snapshot
 from nanomem_tui.store import reading as read
 from nanomem_tui.store.files.agent import AgentFiles, Memo, row_tables
 from nanomem_tui.store.operations import Journal, LogEntry
-from nanomem_tui.store.place import place_of
+from nanomem_tui.store.place import Place
 from nanomem_tui.store.processes import Deciding
 from nanomem_tui.store.reading import COUNTERS, OlderSchema, Reading, SqliteReading
 from nanomem_tui.store.search import IndexState
@@ -495,13 +495,13 @@ class MemoryStore:
             memos = self.files.memo()
 
             def fill(connection: Connection, revision: int) -> None:
-                from nanomem_tui.store import rows
+                from nanomem_tui.store import markers, rows
 
                 for layer in ("item", "lesson"):
                     taken = self.files.initial_rows(layer)
                     rows.insert_rows(connection, layer, [row._replace(revision=revision) for row in taken])
                 _remember(connection, memos)
-                rows.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
+                markers.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
 
             if make(self.writer.database, self.workspace_id, fill):
                 self.files.remembered(memos)
@@ -521,9 +521,9 @@ class MemoryStore:
         memos = self.files.memo()
 
         def also(connection: Connection, revision: int) -> None:
-            from nanomem_tui.store import rows
+            from nanomem_tui.store import queries, rows
 
-            if self.files.is_behind(read.markers(read.within(connection))):
+            if self.files.is_behind(read.markers(queries.within(connection))):
                 raise Conflict("another process took that over", "", "look at it again")
             rows.add_counts(connection, revision, {(c.layer, c.key): (more, at) for c, more, at in counts})
             _remember(connection, memos)
@@ -681,10 +681,10 @@ class MemoryStore:
             return
 
         def write(connection: Connection) -> None:
-            from nanomem_tui.store import rows
+            from nanomem_tui.store import markers
 
             _remember(connection, memos)
-            rows.set_markers(connection, marks)
+            markers.set_markers(connection, marks)
 
         self.writer.remember(write)
         self.files.remembered(memos)
@@ -792,12 +792,12 @@ def _last_checkpoint(marks: Mapping[str, str]) -> tuple[str, float | None]:
 
 def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
     """Write what is known of the agent's files."""
-    from nanomem_tui.store import rows
+    from nanomem_tui.store import markers
 
     for memo in memos:
         for source, known in memo.rows().items():
-            rows.set_foreign_rows(connection, source, known)
-        rows.set_markers(connection, memo.marks())
+            markers.set_foreign_rows(connection, source, known)
+        markers.set_markers(connection, memo.marks())
 
 
 def _without_counts(changes: Sequence[Change]) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:
@@ -872,3 +872,12 @@ class Checkpointer(Repeating):
         except NanomemError:
             return PAUSE
         return LOOK
+
+
+def place_of(paths: Paths, workspace_id: str, settings: Settings) -> Place:
+    """Return where the settings say that the memory lies. Raises InvalidConfig for an address, and MissingExtra."""
+    if not settings.database_url:
+        return Place(paths, workspace_id)
+    from nanomem_tui.store.server_place import ServerPlace
+
+    return ServerPlace(paths, workspace_id, settings.database_url)

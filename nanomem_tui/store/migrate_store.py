@@ -18,13 +18,22 @@ from nanomem_tui.core import atomic, settings
 from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused
 from nanomem_tui.core.paths import Paths, sharing
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import copying, first_edition, operations, place, processes, rows, takeover
+from nanomem_tui.store import (
+    copying,
+    first_edition,
+    markers,
+    operation_rows,
+    place,
+    processes,
+    takeover,
+)
 from nanomem_tui.store.engine import SqliteDatabase
 from nanomem_tui.store.files.agent import AgentFiles
-from nanomem_tui.store.place import Place, ServerPlace
+from nanomem_tui.store.place import Place
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.reading import Meta, refuse_other_schema
 from nanomem_tui.store.recovery import Recovery
+from nanomem_tui.store.server_place import ServerPlace
 
 SQLITE = "sqlite"
 LOCK = "move.lock"
@@ -95,7 +104,7 @@ class Move:
     def _seen_here(self) -> tuple[Meta, Mapping[str, int]]:
         if self._source.is_made:
             with self._source.database.reading() as old:
-                meta, rows = operations.meta_of(old), copying.counts(old)
+                meta, rows = operation_rows.meta_of(old), copying.counts(old)
             if meta.revision:
                 return meta, rows
         fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
@@ -108,7 +117,7 @@ class Move:
         if not self._target.is_made:
             return 0, False, False
         with self._target.database.reading() as new:
-            if operations.meta_of(new).epoch == epoch:
+            if operation_rows.meta_of(new).epoch == epoch:
                 what = "that is the same place by two names"
                 raise BadInput(what, self._target.place.where, "name another one to move to")
             there = sum(copying.counts(new).values())
@@ -145,7 +154,7 @@ class Move:
             if (recovery := self._target.recovery) is not None:
                 recovery.copy_anew()
             with self._target.database.reading() as new:
-                epoch = operations.meta_of(new).epoch
+                epoch = operation_rows.meta_of(new).epoch
             return Done(epoch, moved, plan.state)
 
     def _named_as_there(self, new: Connection) -> None:
@@ -153,7 +162,7 @@ class Move:
         memory, a file for the one home that it lies in."""
         if (self._source.recovery is None) == (self._target.recovery is None):
             return
-        rows.name_for(new, processes.made_home(self._paths), on_server=self._target.recovery is None)
+        markers.name_for(new, processes.made_home(self._paths), on_server=self._target.recovery is None)
 
 
 def holds_in_file(paths: Paths, workspace_id: str) -> bool:
@@ -207,7 +216,7 @@ class _End:
         if not self.is_made:
             return False
         with self.database.reading() as connection:
-            meta = operations.meta_of(connection)
+            meta = operation_rows.meta_of(connection)
         return meta.workspace_id == workspace_id and bool(meta.revision) and not meta.moved_to
 
     def leave_first_edition(self, *, is_kept: bool) -> None:

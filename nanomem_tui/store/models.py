@@ -252,10 +252,15 @@ def table(model: type[_Row]) -> Table:
     return model.__table__
 
 
-# -- the tables of seed 003 by name, as views: for a person who asks the database himself -----------------------------
-
 ITEMS = table(MemoryEntry)
+LESSONS = table(LessonRow)
 RECORDS = table(RecordRow)
+USAGE = table(UsageRow)
+TABLES = {"item": ITEMS, "lesson": LESSONS, "record": RECORDS}
+"""The table of each layer of rows."""
+
+
+# -- the tables of seed 003 by name, as views: for a person who asks the database himself -----------------------------
 
 
 def make_views(connection: Connection) -> None:

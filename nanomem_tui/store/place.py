@@ -14,23 +14,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import atomic, files, settings
+from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, from_os_error
 from nanomem_tui.core.operations import Layer
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import engine, first_edition, migrations, postgres, processes, takeover
-from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store import driver_errors, first_edition
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading, has_older_schema
-from nanomem_tui.store.store import Store
-from nanomem_tui.store.takeover import TakenOver
+from nanomem_tui.store.reading import Reading, SqliteReading, has_older_schema
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work.kinds import KINDS, TIERS
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.snapshot import Snapshot
+    from nanomem_tui.store.store import Store
+    from nanomem_tui.store.takeover import TakenOver
 
 
 LayerOf = Callable[[str], Layer]
@@ -66,6 +65,7 @@ class Place:
         """What changes the database. Beside a file lie its copies and its log."""
         from nanomem_tui.store.engine import SqliteDatabase
         from nanomem_tui.store.recovery import Recovery
+        from nanomem_tui.store.store import Store
 
         database = SqliteDatabase(self._paths.database)
         recovery = Recovery(database, self._paths.copies, self._paths.quarantine)
@@ -120,6 +120,8 @@ class Place:
     def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
         """A private copy of either, taken over or migrated, for who only reads. `files`: the rows of the agent's own
         files."""
+        from nanomem_tui.store import migrations, takeover
+
         if self.has_older_schema():
             what = "the database has an older schema; what is shown comes from a copy"
             fix = "the next change, or `nanomem doctor --fix`, brings it up to date"
@@ -131,6 +133,7 @@ class Place:
 
     def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
         """Take the first edition over, and bring an older schema to the newest; what a file was is kept."""
+        from nanomem_tui.store import migrations, takeover
         from nanomem_tui.store.engine import SqliteDatabase
 
         is_first = self.is_first_edition()
@@ -154,7 +157,7 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
             found[tier] += number
     elif (old := paths.tiers_database).is_file() and old.stat().st_size:
         with (
-            engine.translated(old, "counting records"),
+            driver_errors.translated(old, "counting records"),
             contextlib.closing(first_edition.open_to_read(old)) as one,
         ):
             for kind in KINDS.values():
@@ -163,100 +166,6 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
                     query = f"SELECT count(*) FROM {table} WHERE workspace_id = ?"
                     found[tier] += one.execute(query, (workspace_id,)).fetchone()[0]
     return dict(found)
-
-
-def place_of(paths: Paths, workspace_id: str, settings: Settings) -> Place:
-    """Return where the settings say that the memory lies. Raises InvalidConfig for an address, and MissingExtra."""
-    if not settings.database_url:
-        return Place(paths, workspace_id)
-
-    return ServerPlace(paths, workspace_id, settings.database_url)
-
-
-# -- The memory of a workspace on a PostgreSQL server, as the product uses it: see `place.Place` ----------------------
-
-
-class ServerReading(CoreReading):
-    """A schema to read, of which it is asked until it is there whether it is."""
-
-    def __init__(self, database: PostgresDatabase) -> None:
-        super().__init__(database.reading, database.where)
-        self._database = database
-        self._is_made = False
-
-    @property
-    def exists(self) -> bool:
-        """See `SqliteReading.exists`. Raises AccessDenied where this role may not look into the schema."""
-        self._is_made = self._is_made or self._database.exists()
-        return self._is_made
-
-
-class ServerPlace(Place):
-    """The schema of a workspace, by the address that the settings name."""
-
-    def __init__(self, paths: Paths, workspace_id: str, url: str) -> None:
-        """Connects when it is first asked. Raises InvalidConfig for the address, or MissingExtra."""
-        settings.check_address("database_url", url, "the settings")
-        self.server: PostgresDatabase = PostgresDatabase(url, workspace_id)
-        self._paths = paths
-        self._id = workspace_id
-
-    @property
-    def where(self) -> str:
-        """See `Place.where`."""
-        return self.server.where
-
-    def reading(self) -> Reading:
-        """See `Place.reading`."""
-        return ServerReading(self.server)
-
-    def may_have_changed(self) -> bool:
-        """See `Place.may_have_changed`."""
-        return self.server.changed()
-
-    def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
-        """See `Place.writer`. What another home plans of its agent's files is that one's to finish."""
-        writers = Writers(self._paths.data / "writers", self._paths)
-        return Store(self.server, writers, None, layer_of, snapshot)
-
-    def described(self) -> Mapping[str, Any]:
-        """See `Place.described`."""
-        return {"database": self.where, "server": self.server.version()}
-
-    def damages(self, writer: Store) -> list[Problem]:
-        """See `Place.damages`. What its settings and our role lack; pages are the server's own."""
-        return postgres.problems(self.server)
-
-    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
-        """See `Place.leading`. Where nothing was written yet there is nothing to share."""
-        return processes.held(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
-
-    def is_first_edition(self) -> bool:
-        """See `Place.is_first_edition`."""
-        return takeover.is_due_on_server(self.server, self._id)
-
-    def has_older_schema(self) -> bool:
-        """See `Place.has_older_schema`."""
-        with contextlib.suppress(NanomemError):
-            return self.server.exists() and has_older_schema(self.reading())
-        return False
-
-    @contextlib.contextmanager
-    def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
-        """See `Place.read_copy`: of the first edition only. Who reads an older schema is told to migrate it."""
-        with takeover.read_copy_of_server(self.server, self._paths, self._id, files) as found:
-            yield found
-
-    def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
-        """See `Place.take_over`."""
-        if self.is_first_edition():
-            return takeover.take_over_from_server(self.server, self._paths, self._id, files)
-        migrations.migrate(self.server)
-        return TakenOver({}, None, ())
-
-    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
-        """See `Place.take_rest`."""
-        return takeover.take_rest(writer, self._paths, self._id)
 
 
 # -- Where a memory was before: the servers that it moved from, and workspaces whose folder was renamed ---------------

@@ -23,7 +23,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, StoreError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import engine, migrations, models, operations, rows
+from nanomem_tui.store import driver_errors, migrations, models, operation_rows, operations, rows
 from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
 from nanomem_tui.store.reading import is_anothers
 from nanomem_tui.store.snapshot import NOT_COMPARED, patched
@@ -126,7 +126,7 @@ class Recovery:
         """Make the commits again that a power cut took from the database and not from the log; return how many."""
         with self._locked() as file:
             with self._database.reading() as connection:
-                newest = operations.meta_of(connection).revision
+                newest = operation_rows.meta_of(connection).revision
             last = _last_line(file)
             if last is None or last.seq <= newest:
                 return 0
@@ -142,7 +142,7 @@ class Recovery:
         with open(self._log, "rb") as file:  # first: others commit meanwhile, and write the log after that
             in_log = [line.seq for line in _lines(file)]
         with self._database.reading() as connection:
-            newest = operations.meta_of(connection).revision
+            newest = operation_rows.meta_of(connection).revision
         return sum(seq > newest for seq in in_log)
 
     def unreadable_lines(self) -> list[int]:
@@ -161,14 +161,14 @@ class Recovery:
 
     def _since(self, seq: int) -> list[Line]:
         with self._database.reading() as connection:
-            asked = select(operations.OPERATIONS).where(operations.OPERATIONS.c.seq > seq)
+            asked = select(operation_rows.OPERATIONS).where(operation_rows.OPERATIONS.c.seq > seq)
             found = [operations.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
         return [Line(entry.position, entry.operation) for entry in found]
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        with engine.translated(self._log, "writing the log beside the database"):
+        with driver_errors.translated(self._log, "writing the log beside the database"):
             lock = atomic.open_owned(self._lock, flags)
             try:
                 atomic.wait_for_lock(lock, self._lock, LOG_SECONDS)
@@ -230,7 +230,7 @@ class Recovery:
             if old.name.partition("-schema-")[0][-10:] < oldest.stem[8:18]:  # of a day before
                 old.unlink()
         with contextlib.closing(_open_to_read(oldest)) as connection:
-            (seq,) = connection.execute(str(select(operations.META.c.revision))).fetchone()
+            (seq,) = connection.execute(str(select(operation_rows.META.c.revision))).fetchone()
         with self._locked() as file:
             lines = list(_lines(file))
             kept = [line for line in lines if line.seq > seq] or lines[-1:]  # the last one tells how far the log goes
@@ -273,10 +273,10 @@ class Recovery:
             try:
                 migrations.migrate(repaired, is_private=True)  # the copy may be of an earlier release
                 with repaired.writing(durable=True) as connection:
-                    since = operations.meta_of(connection).revision
+                    since = operation_rows.meta_of(connection).revision
                     wanted = [line for line in lines if line.seq > since]
                     _replay(connection, wanted)
-                    connection.execute(update(operations.META).values(epoch=os.urandom(8).hex()))
+                    connection.execute(update(operation_rows.META).values(epoch=os.urandom(8).hex()))
             finally:
                 repaired.close()
             fold_wal(fresh)
@@ -331,7 +331,7 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
     """Make commits again, in their order and under their numbers, without comparing: they were compared once."""
     for line in lines:
         operation = line.operation
-        for layer in rows.TABLES:
+        for layer in models.TABLES:
             part = [change for change in operation.changes if change.layer == layer]
             there = {row.id: row for row in rows.read(connection, layer, ids=[change.key for change in part])}
             for change in part:
@@ -344,14 +344,14 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
                 else:
                     rows.update_row(connection, layer, made, made._fields)
                 there[change.key] = made
-        operations.write(connection, line.seq, operation)
-        target = operations.find(connection, operation.undoes or operation.redoes or "")
+        operation_rows.write(connection, line.seq, operation)
+        target = operation_rows.find(connection, operation.undoes or operation.redoes or "")
         if target is not None and operation.kind == "void":
-            operations.mark_void(connection, target.operation)
+            operation_rows.mark_void(connection, target.operation)
         elif target is not None:
-            operations.mark_reversed(connection, operation)
-    newest = select(func.coalesce(func.max(operations.OPERATIONS.c.seq), 0)).scalar_subquery()
-    connection.execute(update(operations.META).values(revision=newest))
+            operation_rows.mark_reversed(connection, operation)
+    newest = select(func.coalesce(func.max(operation_rows.OPERATIONS.c.seq), 0)).scalar_subquery()
+    connection.execute(update(operation_rows.META).values(revision=newest))
 
 
 def _lines(file: BinaryIO) -> Iterator[Line]:
@@ -419,7 +419,9 @@ def problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
 def unreadable(database: SqliteDatabase) -> Iterator[str]:
     """Find the ids of operations whose changes cannot be read."""
     with database.reading() as connection:
-        for found in connection.execute(select(operations.OPERATIONS).where(operations.OPERATIONS.c.touched > 0)):
+        for found in connection.execute(
+            select(operation_rows.OPERATIONS).where(operation_rows.OPERATIONS.c.touched > 0)
+        ):
             entry = operations.entry_of(found)
             if not entry.operation.changes:
                 yield entry.operation.id
@@ -428,7 +430,7 @@ def unreadable(database: SqliteDatabase) -> Iterator[str]:
 def damage(database: SqliteDatabase) -> Iterator[str]:
     """Say in words what keeps the file from being used as it is. Raises DiskFull: that is no damage."""
     try:
-        if engine.is_closed_to_writers(database.file):
+        if driver_errors.is_closed_to_writers(database.file):
             yield "its header keeps everybody from writing to it"
         with database.reading() as connection:
             found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST})")]
@@ -438,8 +440,8 @@ def damage(database: SqliteDatabase) -> Iterator[str]:
             if not names:
                 yield "it is empty"
                 return
-            if engine.are_anothers(names):
-                yield engine.anothers(database.file, min(names)).what
+            if driver_errors.are_anothers(names):
+                yield driver_errors.anothers(database.file, min(names)).what
                 return
             for table in models.METADATA.sorted_tables:
                 if not there.has_table(table.name):
@@ -476,9 +478,9 @@ def make_indexes(database: SqliteDatabase, names: list[str]) -> None:
 def altered(database: SqliteDatabase, copies: list[Path]) -> Iterator[tuple[str, str, str]]:
     """Find (layer, id, field) of rows that are not what the newest operation on them, or the newest copy, says."""
     with database.reading() as connection:
-        here = {layer: {row.id: row for row in rows.read(connection, layer)} for layer in rows.TABLES}
+        here = {layer: {row.id: row for row in rows.read(connection, layer)} for layer in models.TABLES}
         told: dict[tuple[str, str], dict[str, Any]] = {}
-        every = select(operations.OPERATIONS).order_by(operations.OPERATIONS.c.seq)
+        every = select(operation_rows.OPERATIONS).order_by(operation_rows.OPERATIONS.c.seq)
         for found in connection.execute(every):
             entry = operations.entry_of(found)
             for change in entry.operation.changes:

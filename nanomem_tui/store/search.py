@@ -16,12 +16,11 @@ from nanomem_tui.language import tokens
 from nanomem_tui.store import reading
 from nanomem_tui.store.reading import Reading
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import LEAST, MOST_LONGER, nearest
+from nanomem_tui.store.word_index import LEAST, MOST_LONGER, Statistics, idf, nearest
 
-if TYPE_CHECKING:  # `status` asks for the state of the index alone
+if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.word_index import Statistics
 
 CANDIDATES = 200
 MARKER = "tokens"
@@ -103,8 +102,6 @@ class FullText:
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """Return what the scorer needs to know about these words."""
-        from nanomem_tui.store.word_index import Statistics
-
         asked = list(words)
         if new := [word for word in asked if word not in self._held]:
             self._held |= dict.fromkeys(new, 0) | dict(self._counts(new))
@@ -207,8 +204,6 @@ class ServerFullText(FullText):
         return self._reading.each(asked, **told, most=MOST_LONGER)
 
     def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
-        from nanomem_tui.store.word_index import idf
-
         total, _, held = self.statistics(words)
         found = [word for word in words if held[word]]
         if not found:
@@ -256,11 +251,11 @@ def _fits(word: str) -> bool:
 
 def make_index(connection: Connection) -> None:
     """Make the index of an empty database."""
-    from nanomem_tui.store import rows
+    from nanomem_tui.store import markers
 
     for sql in _MAKE[connection.dialect.name]:
         _execute(connection, sql)
-    rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
+    markers.set_markers(connection, {MARKER: str(tokens.VERSION)})
 
 
 def add(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
@@ -292,7 +287,9 @@ def renew(connection: Connection) -> bool:
 
     Each change takes some rows into it. Until it has all, nobody asks it (`full_text`); what a change writes or takes
     out is in step already, wherever the making has come to."""
-    made = reading.markers(reading.within(connection)).get(MARKER, "")
+    from nanomem_tui.store import queries
+
+    made = reading.markers(queries.within(connection)).get(MARKER, "")
     if made == str(tokens.VERSION):
         return True
     version, _, last = made.partition(_AFTER)
@@ -309,9 +306,9 @@ def make_anew(connection: Connection) -> None:
 
 
 def _empty(connection: Connection) -> None:
-    from nanomem_tui.store import processes
+    from nanomem_tui.store import postgres
 
-    processes.act_as_owner(connection)
+    postgres.act_as_owner(connection)
     if connection.dialect.name == "sqlite":
         _execute(connection, "DROP TABLE IF EXISTS memory_words")
     _execute(connection, "DROP TABLE IF EXISTS memory_entries_fts")
@@ -323,7 +320,7 @@ def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
     What a change wrote there meanwhile is written once more."""
     from sqlalchemy import select
 
-    from nanomem_tui.store import models, rows
+    from nanomem_tui.store import markers, models
 
     items = models.table(models.MemoryEntry)
     columns = select(items.c.number, items.c.id, items.c.content).where(items.c.is_deleted == 0)
@@ -335,10 +332,10 @@ def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
             _execute(connection, _DELETE[connection.dialect.name], [{"number": number} for number, *_ in part])
             add(connection, ((number, key, reading.unescaped(content)) for number, key, content in part))
         if len(part) < size:
-            rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
+            markers.set_markers(connection, {MARKER: str(tokens.VERSION)})
             return True
         at_once -= size
-    rows.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
+    markers.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
     return False
 
 

@@ -32,7 +32,19 @@ from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import Conflict, CorruptDatabase, NotFound, NothingToDo, Problem, Refused, StoreError
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import copying, engine, first_edition, models, operations, reading, rows, search, store
+from nanomem_tui.store import (
+    copying,
+    driver_errors,
+    first_edition,
+    models,
+    operation_rows,
+    operations,
+    queries,
+    reading,
+    rows,
+    search,
+    store,
+)
 from nanomem_tui.store.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
 from nanomem_tui.store.engine import LOCK as ENGINE_LOCK
 from nanomem_tui.store.files import exchange
@@ -46,10 +58,11 @@ from nanomem_tui.store.store import Store
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work import work_store
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.models import TABLES
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import TierRecord
+from nanomem_tui.store.work.work_store import WorkStore
 
 _DOING = "taking over the memory of the first edition"
 MARKER = "first_edition"
@@ -78,7 +91,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     first edition is at work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     target, shared = paths.database, paths.first_edition_database
-    with engine.translated(shared, _DOING), contextlib.ExitStack() as at_end:
+    with driver_errors.translated(shared, _DOING), contextlib.ExitStack() as at_end:
         atomic.make_folder(paths.data)
         atomic.make_folder(target.parent)
         at_end.enter_context(SqliteDatabase(shared).exclusive())
@@ -118,7 +131,7 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
         folder = Path(name)
         shared = paths.first_edition_database
-        with engine.translated(shared, _DOING):
+        with driver_errors.translated(shared, _DOING):
             ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
             copy_to_read(shared, ENGINE_LOCK, folder / "old.db")
             source, damage = _source(paths, workspace_id, folder / "old.db")
@@ -179,7 +192,7 @@ def _damage_of(file: Path) -> str:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
             return "" if verdict == "ok" else verdict
     except sqlite3.DatabaseError as error:
-        in_our_words = engine.in_our_words(error, file)
+        in_our_words = driver_errors.in_our_words(error, file)
         if not isinstance(in_our_words, CorruptDatabase):
             raise in_our_words from error
         return str(error)
@@ -256,7 +269,7 @@ def make(
             )
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
-            connection.execute(update(operations.META).values(revision=memory.last_seq))
+            connection.execute(update(operation_rows.META).values(revision=memory.last_seq))
         counts = {**_compare(database, memory), "operation": logged}
         _give_to_chats(database)
     fold_wal(fresh)
@@ -288,9 +301,9 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
             "touched": len(operation.changes), "changes_json": _json(list(operation.changes)),
             "undone": int(one.undone),
         }  # fmt: skip
-        connection.execute(insert(operations.OPERATIONS), row)
+        connection.execute(insert(operation_rows.OPERATIONS), row)
         keys = [(key, layer, one.seq, int(undone)) for (layer, key), undone in one.parts.items()]
-        _insert_many(connection, operations.KEYS, ("key", "layer", "seq", "undone"), keys)
+        _insert_many(connection, operation_rows.KEYS, ("key", "layer", "seq", "undone"), keys)
         counts["undone" if one.undone else "active"] += 1
         newest = Line(one.seq, operation)
     return dict(counts), newest
@@ -382,8 +395,8 @@ def take_over_from_server(
         taken = make(old, file, ledgers, workspace_id, files, kept)
         with contextlib.closing(SqliteDatabase(file)) as fresh, fresh.reading() as made:
             copying.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
-            revision = operations.meta_of(made).revision
-        connection.execute(update(operations.META).values(revision=revision))
+            revision = operation_rows.meta_of(made).revision
+        connection.execute(update(operation_rows.META).values(revision=revision))
         search.make_anew(connection)
         _mark_moved(database, connection, workspace_id)
     keep_ledger(paths, workspace_id, paths.backups / kept)
@@ -404,11 +417,11 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
         every = [operation for ledger in (ledgers.kept, *ledgers.processes) for operation in ledger]
         with writer.database.reading() as connection:
             asked = reading.listed(operation.id for operation in every)
-            known = {key for (key,) in reading.within(connection).all("operations_known", ids=asked)}
+            known = {key for (key,) in queries.within(connection).all("operations_known", ids=asked)}
         void = failed_in(every)
         problems = [*ledgers.problems]
         for operation in first_edition.done(first_edition.waiting(ledgers, known), void):
-            changes = tuple(change for change in operation.changes if change.layer in rows.TABLES)
+            changes = tuple(change for change in operation.changes if change.layer in models.TABLES)
             if operation.kind == "void" or not changes:
                 continue
             try:
@@ -553,7 +566,7 @@ class FirstEdition:
         """Take it over into a private folder, for a command that only reads. Nothing changes in the workspace. Raises
         StoreError and its kin."""
         folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-        with engine.translated(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
+        with driver_errors.translated(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
             copy_to_read(self._paths.tiers_database, LOCK, folder / "tiers.db")
             return _made(folder / "tiers.db", folder / "work.db", self._id)
 
@@ -564,7 +577,7 @@ class FirstEdition:
         old = self._paths.tiers_database
         if not old.is_file():
             return
-        with engine.translated(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
+        with driver_errors.translated(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
             if not old.is_file():
                 return
             if self.is_due():
@@ -623,7 +636,7 @@ class FirstEditionOnServer:
     def take_over(self) -> None:
         """Take it over where it is due, in one transaction. Raises StoreError and its kin."""
         if self.is_due():
-            work_records.make(self._database, self._id, self._fill)
+            work_store.make(self._database, self._id, self._fill)
         self._is_due = False
 
     def _fill(self, connection: Connection) -> None:
@@ -653,10 +666,10 @@ def _made(old: Path, fresh: Path, workspace_id: str) -> WorkStore:
     """Make the new file of what the old one says, and compare how many there are of each."""
     database = SqliteDatabase(fresh, WORK_LOCK)
     with contextlib.closing(database):
-        work_records.make(database, workspace_id)
+        work_store.make(database, workspace_id)
         with contextlib.closing(_opened(old)) as source, database.writing(durable=True) as connection:
             _copy(_Old(source, workspace_id), connection)
-            work_records.index_anew(connection)
+            work_store.index_anew(connection)
     fold_wal(fresh)
     atomic.sync_file(fresh)
     return WorkStore(database, fresh, workspace_id)
@@ -778,10 +791,10 @@ def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    engine.refuse_what_is_no_file(file)
+    driver_errors.refuse_what_is_no_file(file)
     connection = first_edition.open_to_read(file)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = engine.decoded
+    connection.text_factory = driver_errors.decoded
     return connection
 
 
@@ -794,7 +807,7 @@ def _fold(file: Path) -> None:
     try:
         fold_wal(file)
     except sqlite3.OperationalError as error:
-        if engine.code_of(error) not in engine.BUSY:
+        if driver_errors.code_of(error) not in driver_errors.BUSY:
             raise
         what = "a process of the first edition of nanomem has the records of work open"
         raise Refused(what, str(file), "end it, then try again") from None

@@ -24,7 +24,7 @@ from nanomem_tui.store.reading import OlderSchema
 from nanomem_tui.store.work import aging, records, year_archive
 from nanomem_tui.store.work.aging import Due, Run, What
 from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier, kind_of
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.store.work.year_archive import Manifest
 from nanomem_tui.tiers import lifecycle_runs
 from nanomem_tui.tiers.lifecycle_runs import WAIT, Archives, Runs, busy

@@ -24,8 +24,8 @@ from nanomem_tui.store.work import aging, records, year_archive
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work.aging import START, Due, Place, Run, State
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import TierHit, TierRecord, Where, words_of
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.store.work.year_archive import Manifest
 
 if TYPE_CHECKING:

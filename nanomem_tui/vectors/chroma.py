@@ -32,9 +32,8 @@ from nanomem_tui.core.errors import (
     from_os_error,
 )
 from nanomem_tui.store.values import Fact
-from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
+from nanomem_tui.vectors.collection import ITEMS, MOST, Near, Row, accepted, filed
 from nanomem_tui.vectors.embedders import said
-from nanomem_tui.vectors.meaning import MOST, filed
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths

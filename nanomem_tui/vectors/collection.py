@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.store import engine
+from nanomem_tui.store import driver_errors
 from nanomem_tui.store.statements import VECTOR_SCHEMA, VECTORS
+from nanomem_tui.store.values import Fact, Item, fact_of
 from nanomem_tui.vectors.embedders import share_read
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ class VectorFile:
         """The answer of the file; `otherwise` where there is none, or no whole one. Raises StoreError and its kin."""
         if not self.path.exists():
             return otherwise
-        with engine.translated(self.path, f"reading {self.path.name}"):
+        with driver_errors.translated(self.path, f"reading {self.path.name}"):
             try:
                 with self._opened() as connection:
                     return ask(connection)
@@ -224,7 +225,7 @@ class VectorFile:
         """Do something in one transaction; nothing where nothing may be written. Raises StoreError and its kin."""
         if not self.is_writable:
             return
-        with engine.translated(self.path, f"writing {self.path.name}"):
+        with driver_errors.translated(self.path, f"writing {self.path.name}"):
             try:
                 self._transact(do)
             except sqlite3.Error as error:
@@ -254,7 +255,7 @@ class VectorFile:
         """A connection for one question; what it did not commit is taken back when it closes."""
         address = f"{self.path.absolute().as_uri()}?mode=rw"
         with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None)) as connection:
-            connection.text_factory = engine.decoded  # a bit that flipped costs a vector, not the file
+            connection.text_factory = driver_errors.decoded  # a bit that flipped costs a vector, not the file
             yield connection
 
     def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
@@ -436,7 +437,7 @@ def forget(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
 
 def _is_lost(error: sqlite3.Error) -> bool:
     """Whether the file is damaged, or lacks its tables; waiting for another process, or for room, is another thing."""
-    code = engine.code_of(error)
+    code = driver_errors.code_of(error)
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
@@ -535,3 +536,12 @@ class PassageVectors:
                 self._collection = FileCollection(self._file, PASSAGES, maker.name, maker.dimension)
                 self._known = {key for key, of in self._collection.known().items() if of == str(LONGEST_PASSAGE)}
             return self._collection
+
+
+MOST = 8_000
+"""Characters of a text that are embedded; models read a few hundred words and leave out the rest."""
+
+
+def filed(item: Item) -> Fact | None:
+    """The fact that an item of kind fact is; None for any other."""
+    return fact_of(item) if item.kind == "fact" else None

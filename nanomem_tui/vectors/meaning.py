@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import MissingExtra, NanomemError, Problem, Refused, extra_command
-from nanomem_tui.store.values import Fact, Item, fact_of
-from nanomem_tui.vectors import embedders
-from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, usable
+from nanomem_tui.store.values import Item
+from nanomem_tui.vectors import embedding_models
+from nanomem_tui.vectors.collection import ITEMS, MOST, FileCollection, Row, VectorFile, filed, usable
 from nanomem_tui.vectors.embedders import PLAIN, Maker
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ Key = tuple[str, str]
 """Collection and key of a text."""
 HashesOf = Callable[[str, Sequence[str]], Mapping[str, str]]
 """Tells, of some keys of a collection, the hashes of the texts that it has vectors of."""
-MOST = 8_000
-"""Characters of a text that are embedded; models read a few hundred words and leave out the rest."""
 _FORM = 1
 """Counts the forms that `embedded` gave to texts: a vector of another form is none of this text."""
 BATCH, FEW = 32, 8
@@ -422,11 +420,6 @@ def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (I
 # -- items -------------------------------------------------------------------------------------------------------------
 
 
-def filed(item: Item) -> Fact | None:
-    """The fact that an item of kind fact is; None for any other."""
-    return fact_of(item) if item.kind == "fact" else None
-
-
 def embedded(item: Item) -> str:
     """The text that stands for an item: its own; for a fact with where it belongs."""
     fact = filed(item)
@@ -683,7 +676,9 @@ class Meaning(Search):
 
 def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
     """Search by meaning over the items of a store; nothing of it is loaded yet."""
-    return Meaning(store, settings, lambda: embedders.embedder_of(settings, store.paths), outside_of(store, settings))
+    return Meaning(
+        store, settings, lambda: embedding_models.embedder_of(settings, store.paths), outside_of(store, settings)
+    )
 
 
 # -- what the doctor says ----------------------------------------------------------------------------------------------
@@ -694,7 +689,7 @@ def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
     asks no endpoint for a vector."""
     if settings.embedding_enabled:
         try:
-            embedders.embedder_of(settings, store.paths)
+            embedding_models.embedder_of(settings, store.paths)
         except MissingExtra as error:
             usual = settings.embedding_backend in _BUNDLED
             yield Problem(error.what, "embedding_backend", None, error.fix, "note" if usual else "warning")

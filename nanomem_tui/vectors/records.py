@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.work.records import WorkStore
     from nanomem_tui.store.work.values import TierRecord
+    from nanomem_tui.store.work.work_store import WorkStore
     from nanomem_tui.vectors.collection import Collection
     from nanomem_tui.vectors.embedders import Maker
 

@@ -18,9 +18,9 @@ AS_TEXT = {
     "store/statements.py": COMPILED,
     "store/search.py": WORDS,
     "store/work/search.py": WORDS,
+    "store/work/indexes.py": WORDS,
     "vectors/pgvector.py": "pgvector has no words in the library",
     "store/postgres.py": CATALOG,
-    "store/processes.py": CATALOG,
     "store/first_edition.py": OTHERS,
     "store/takeover.py": OTHERS,
     "store/place.py": OTHERS,
@@ -31,7 +31,7 @@ AS_TEXT = {
     "purge/any_database.py": OTHERS,
     "store/backup.py": HEADER,
     "store/reading.py": HEADER,
-    "paths.py": HEADER,
+    "core/paths.py": HEADER,
     "store/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
 }
 

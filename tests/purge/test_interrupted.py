@@ -22,7 +22,7 @@ from tests.purge import planted
 Run = Callable[..., Result]
 KILLED = """
 import os, sys
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
 left, name = [int(sys.argv[1])], sys.argv[2]
 def once(real):
     def call(*args, **given):

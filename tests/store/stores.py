@@ -18,7 +18,7 @@ from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import CoreReading
+from nanomem_tui.store.queries import CoreReading
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.store import make

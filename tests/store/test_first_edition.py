@@ -533,7 +533,7 @@ def test_an_older_schema_lacks_tables_and_is_taken_over(home: Callable[[str], Ho
 KILL = """
 import os, signal, sys
 from pathlib import Path
-from nanomem_tui import paths
+from nanomem_tui.core import paths
 from nanomem_tui.store import takeover
 found = paths.locate(Path(sys.argv[1]))
 key = paths.workspace_id(found)

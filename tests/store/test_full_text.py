@@ -11,8 +11,9 @@ from sqlalchemy import text, update
 
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import index_tokens, tokens
-from nanomem_tui.store import models, reading, search
-from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
+from nanomem_tui.store import lookup, models, search
+from nanomem_tui.store.queries import CoreReading
+from nanomem_tui.store.reading import Reading, SqliteReading
 from nanomem_tui.store.search import FullText
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -69,7 +70,7 @@ def found(store: Store, folder: Path, words: str) -> list[str]:
         rated = rate(rows, dict.fromkeys(terms, 1.0), index.statistics(terms))
         return [one.item.id for one in sorted(rated, key=lambda one: (-one.score, one.item.id))]
 
-    answer = reading.full_text(Memory(store, reading_of(store, folder)), ask)
+    answer = lookup.full_text(Memory(store, reading_of(store, folder)), ask)
     assert answer is not None
     return answer
 
@@ -141,7 +142,7 @@ def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it
         connection.execute(update(marker).values(value="0"))
         connection.execute(text("DELETE FROM memory_entries_fts"))
     read = reading_of(store, folder)
-    assert reading.full_text(Memory(store, read), lambda *_: "found") is None
+    assert lookup.full_text(Memory(store, read), lambda *_: "found") is None
     assert search.state(read) == (1, 0, False)
     add(again(), "c", "drinks tea")
     assert sorted(found(store, folder, "tea")) == ["a", "c"]
@@ -159,7 +160,7 @@ def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_betwee
     read, writer = reading_of(store, folder), again()
     edit(writer, "a_4400", text="rum of the first change")
     assert search.state(read) == (many, search.AT_ONCE + 1, False)
-    assert reading.full_text(Memory(store, read), lambda *_: "found") is None
+    assert lookup.full_text(Memory(store, read), lambda *_: "found") is None
     edit(writer, "a_0001", text="rum of the second change")
     delete(writer, "a_4401")
     assert search.state(read) == (many - 1, many - 1, True)
@@ -171,14 +172,14 @@ def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_betwee
 def test_where_the_agents_files_changed_the_index_is_not_asked(store: Store, folder: Path) -> None:
     add(store, "a", "likes green tea")
     memory = Memory(store, reading_of(store, folder), database_is_all=False)
-    assert reading.full_text(memory, lambda *_: "found") is None
+    assert lookup.full_text(memory, lambda *_: "found") is None
 
 
 def test_rows_that_are_loaded_are_given_as_they_are_in_ram(store: Store, folder: Path) -> None:
     add(store, "a", "likes green tea")
     store.snapshot.count("item", "a", 5, "2026-03-02T10:00:00+00:00")
     memory = Memory(store, reading_of(store, folder), loaded=True)
-    rows = reading.full_text(memory, lambda index, pending: pending(index.candidates(["tea"], lambda item: True)))
+    rows = lookup.full_text(memory, lambda index, pending: pending(index.candidates(["tea"], lambda item: True)))
     assert [row.hits for row in rows or []] == [5]
 
 
@@ -190,7 +191,7 @@ def test_what_is_not_accepted_takes_no_place_from_what_is(store: Store, folder: 
         seen.append(item.id)
         return len(seen) > 690
 
-    rows = reading.full_text(
+    rows = lookup.full_text(
         Memory(store, reading_of(store, folder)), lambda index, _: index.candidates(["tea"], accept)
     )
     assert sorted(seen) == [item.id for item in items]

@@ -28,8 +28,8 @@ from nanomem_tui.store.takeover import open_work
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import records
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import TierRecord, checked
+from nanomem_tui.store.work.work_store import WorkStore
 from tests.store.stores import Store, add, database, open_store, texts
 
 Again = Callable[[], Store]

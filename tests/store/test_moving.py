@@ -31,7 +31,7 @@ import os, signal, sys
 from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from nanomem_tui.store import moving
+from nanomem_tui.store import copying
 from tests.store.test_moving import place
 count, at = 0, int(sys.argv[3])
 def step(*_):
@@ -41,7 +41,7 @@ def step(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 event.listen(Engine, "before_cursor_execute", step)
 event.listen(Engine, "commit", step)
-moving.move(place(sys.argv[1]), place(sys.argv[2]))
+copying.move(place(sys.argv[1]), place(sys.argv[2]))
 print(count)
 """
 

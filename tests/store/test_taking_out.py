@@ -11,7 +11,7 @@ from sqlalchemy import select
 from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
-from nanomem_tui.store import models, reading, rows, taking_out
+from nanomem_tui.store import markers, models, queries, reading, taking_out
 from nanomem_tui.store.operations import Journal
 from tests.store.stores import Store, add, delete, edit, texts
 
@@ -41,8 +41,8 @@ def told(store: Store) -> Store:
     edit(store, "b", text="tea is black")
     add(store, "c", f"{WORD} once more")
     delete(store, "c")
-    store.remember(lambda connection: rows.set_foreign_rows(connection, "f", {"a": {"text": WORD}, "b": {"n": 1}}))
-    store.remember(lambda connection: rows.set_markers(connection, {"said": f"a {WORD}", "other": "1"}))
+    store.remember(lambda connection: markers.set_foreign_rows(connection, "f", {"a": {"text": WORD}, "b": {"n": 1}}))
+    store.remember(lambda connection: markers.set_markers(connection, {"said": f"a {WORD}", "other": "1"}))
     return store
 
 
@@ -52,7 +52,7 @@ def test_a_text_goes_from_every_table_and_the_rest_stays(told: Store) -> None:
     assert WORD not in everything(told)
     assert texts(told) == {"b": "tea is black"}
     with told.database.reading() as connection:
-        within = reading.within(connection)
+        within = queries.within(connection)
         assert reading.foreign_rows(within, "f") == {"b": {"n": 1}}
         assert reading.markers(within)["other"] == "1"
         log = Journal(lambda: within).log(10)

@@ -430,10 +430,10 @@ def test_words_stand_in_and_it_is_said_why(ws: Workspace, meaning: RecordMeaning
 
 
 def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import embedders
+    from nanomem_tui.vectors import embedding_models
 
     words = Words()
-    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: words)
+    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: words)
     incident(ws, "i", "the cat is ill")
     words.before = lambda texts: setattr(words, "broken", None if texts == ["cat"] else unavailable())
     assert ids(ws.records.semantic_search("cat")) == ["i"]

@@ -17,7 +17,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.commands.memory import NONE_YET
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core.errors import AccessDenied, MissingExtra
-from nanomem_tui.vectors import chroma, embedders
+from nanomem_tui.vectors import chroma, embedding_models
 from nanomem_tui.vectors.chroma import MARKER, place_of
 from nanomem_tui.vectors.collection import VectorFile
 from nanomem_tui.vectors.meaning import Meaning, health
@@ -25,14 +25,14 @@ from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
 
-EMBEDDER_OF = embedders.embedder_of
+EMBEDDER_OF = embedding_models.embedder_of
 
 
 @pytest.fixture(autouse=True)
 def words(monkeypatch: pytest.MonkeyPatch) -> Words:
     """The embedder of every command."""
     found = Words()
-    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: found)
+    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: found)
     return found
 
 
@@ -155,7 +155,7 @@ def test_without_a_model_the_command_says_what_to_install(
     def missing(*_: object) -> None:
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
-    monkeypatch.setattr(embedders, "embedder_of", missing)
+    monkeypatch.setattr(embedding_models, "embedder_of", missing)
     assert "pip install '.[vector]'" in run(workspace, "memory", "reindex", "--vectors", code=2)
     assert "All is well" in run(workspace, "doctor") or "error" not in run(workspace, "doctor")
 
@@ -201,7 +201,7 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
 def test_the_doctor_names_settings_that_give_no_vector(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], severity: str, said: str
 ) -> None:
-    monkeypatch.setattr(embedders, "embedder_of", EMBEDDER_OF)
+    monkeypatch.setattr(embedding_models, "embedder_of", EMBEDDER_OF)
     known = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in ("httpx", "onnxruntime") else known(name))
     with open_workspace(workspace) as ws:

@@ -530,10 +530,10 @@ def list_members(state: State, limit: int, offset: int) -> None:
     Example:
       nanomem members list
     """
-    from nanomem_tui.store import processes
+    from nanomem_tui.store import postgres
 
     with _database(state) as database:
-        found = processes.members(database)[offset : offset + limit]
+        found = postgres.members(database)[offset : offset + limit]
         state.show({"members": found, "where": database.where}, found)
 
 
@@ -548,10 +548,10 @@ def add_member(state: State, role: str) -> None:
     Example:
       nanomem members add colleague
     """
-    from nanomem_tui.store import processes
+    from nanomem_tui.store import postgres
 
     with _database(state) as database:
-        processes.grant(database, role)
+        postgres.grant(database, role)
         state.show({"operation": None, "member": role}, [f"{role} sees this memory now, and may change it."])
 
 
@@ -565,10 +565,10 @@ def remove_member(state: State, role: str) -> None:
     Example:
       nanomem members remove colleague
     """
-    from nanomem_tui.store import processes
+    from nanomem_tui.store import postgres
 
     with _database(state) as database:
-        processes.revoke(database, role)
+        postgres.revoke(database, role)
         state.show({"operation": None, "member": role}, [f"{role} sees this memory no more."])
 
 

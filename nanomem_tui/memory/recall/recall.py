@@ -28,7 +28,7 @@ from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
-from nanomem_tui.store import reading, search, word_index
+from nanomem_tui.store import lookup, search, word_index
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
 from nanomem_tui.store.word_index import Candidate, ItemIndex, Statistics, without_common
@@ -389,7 +389,7 @@ class Recall:
 
         found = None
         if not self._store.loaded:
-            found = reading.full_text(self._store, lambda index, _: [*filter(is_wanted, index.every())])
+            found = lookup.full_text(self._store, lambda index, _: [*filter(is_wanted, index.every())])
         if found is None:
             found = [*filter(is_wanted, self._visible(question, layer_of))]
         found = sorted([*found, *filter(is_wanted, beside)], key=lambda row: (row.updated_at, row.id), reverse=True)[
@@ -540,7 +540,7 @@ class Recall:
         def accept(item: Item) -> bool:
             return (item.enabled or word_index.is_replaced(item)) and layer_of(item) is not None
 
-        def find(index: search.FullText, pending: reading.Pending) -> _Pool:
+        def find(index: search.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
             known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
             terms = without_common(known, asked.total, asked.rows_with.__getitem__)
@@ -561,7 +561,7 @@ class Recall:
             )
             return _Pool(rated, terms, corrected, "sqlite_fts", False, statistics, frozenset(terms.keys() - given))
 
-        return reading.full_text(self._store, find)
+        return lookup.full_text(self._store, find)
 
     # -- the seeds ----------------------------------------------------------------------------------------------
 

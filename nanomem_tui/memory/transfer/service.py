@@ -47,7 +47,7 @@ from nanomem_tui.store.work.values import TierRecord
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 
 # Which messages of an import stand in a transcript of the agent already: no second copy of a conversation is made.

@@ -19,7 +19,7 @@ from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import COUNTERS, TierRecord, checked, checked_id, differing
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 EMPTY = "(none)"
 """Stands for a text that a record needs and that is empty there."""
