@@ -29,8 +29,9 @@ from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory.recall import questions, scoring
 from nanomem_tui.memory.recall.conversations import ROLES
 from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
+from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import Candidate, Vocabulary, WordIndex, with_alike, without_common
+from nanomem_tui.store.word_index import Vocabulary, WordIndex, with_alike, without_common
 
 DocumentItem = tuple[str, str, dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[1]

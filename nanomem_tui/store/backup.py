@@ -40,15 +40,15 @@ from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, 
 from nanomem_tui.core.paths import Paths, user_settings, workspace_id
 from nanomem_tui.core.settings import without_password
 from nanomem_tui.store import (
+    bookkeeping,
     copying,
     driver_errors,
     first_edition,
-    markers,
     models,
-    operation_rows,
     processes,
     search,
     store,
+    table_copy,
     takeover,
 )
 from nanomem_tui.store.engine import SqliteDatabase, fold_wal
@@ -870,7 +870,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 # -- a memory on a server, as files of a backup, and back from there --------------------------------------------------
 
-META = operation_rows.META
+META = models.META
 
 
 def url_now(paths: Paths) -> str:
@@ -958,9 +958,9 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
         with contextlib.closing(SqliteDatabase(file)) as database:
             store.make(database, found)
             with place.server.reading() as old, database.writing(durable=True) as new:
-                meta = operation_rows.meta_of(old)
-                copying.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-                markers.name_for(new, processes.made_home(paths), on_server=False)
+                meta = bookkeeping.meta_of(old)
+                table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+                bookkeeping.name_for(new, processes.made_home(paths), on_server=False)
                 new.execute(update(META).values(revision=meta.revision))
                 search.make_anew(new)
         fold_wal(file)
@@ -999,11 +999,11 @@ def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
             place.take_over(())
         store.make(server, workspace_id(paths))
         with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
-            operation_rows.wait_for_writers(new)
+            bookkeeping.wait_for_writers(new)
             new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
-            copying.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-            markers.name_for(new, processes.made_home(paths), on_server=True)
-            revision = operation_rows.meta_of(old).revision
+            table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+            bookkeeping.name_for(new, processes.made_home(paths), on_server=True)
+            revision = bookkeeping.meta_of(old).revision
             new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
             search.make_anew(new)
 
@@ -1022,9 +1022,9 @@ def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
 
 def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
     with contextlib.closing(_work_in(paths, file)) as found:
-        return found.read(lambda connection: copying.sums(connection, work_models.METADATA.sorted_tables))
+        return found.read(lambda connection: table_copy.sums(connection, work_models.METADATA.sorted_tables))
 
 
 def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:
     with contextlib.closing(SqliteDatabase(file)) as database, database.reading() as connection:
-        return copying.sums(connection, tables)
+        return table_copy.sums(connection, tables)

@@ -28,8 +28,6 @@ from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 
 SCHEMAS = range(1, 4)
 """What `PRAGMA user_version` of its databases says."""
-SECOND_EDITION = 4
-"""What it says of every database that is taken over or made anew, whatever its schema."""
 TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
 LEDGER, KEPT = "*.ledger", "kept/*.kept"
 """What waits, one file a process; and what was committed since the oldest copy, should the database lose it."""

@@ -495,13 +495,13 @@ class MemoryStore:
             memos = self.files.memo()
 
             def fill(connection: Connection, revision: int) -> None:
-                from nanomem_tui.store import markers, rows
+                from nanomem_tui.store import bookkeeping, rows
 
                 for layer in ("item", "lesson"):
                     taken = self.files.initial_rows(layer)
                     rows.insert_rows(connection, layer, [row._replace(revision=revision) for row in taken])
                 _remember(connection, memos)
-                markers.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
+                bookkeeping.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
 
             if make(self.writer.database, self.workspace_id, fill):
                 self.files.remembered(memos)
@@ -681,10 +681,10 @@ class MemoryStore:
             return
 
         def write(connection: Connection) -> None:
-            from nanomem_tui.store import markers
+            from nanomem_tui.store import bookkeeping
 
             _remember(connection, memos)
-            markers.set_markers(connection, marks)
+            bookkeeping.set_markers(connection, marks)
 
         self.writer.remember(write)
         self.files.remembered(memos)
@@ -792,12 +792,12 @@ def _last_checkpoint(marks: Mapping[str, str]) -> tuple[str, float | None]:
 
 def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
     """Write what is known of the agent's files."""
-    from nanomem_tui.store import markers
+    from nanomem_tui.store import bookkeeping
 
     for memo in memos:
         for source, known in memo.rows().items():
-            markers.set_foreign_rows(connection, source, known)
-        markers.set_markers(connection, memo.marks())
+            bookkeeping.set_foreign_rows(connection, source, known)
+        bookkeeping.set_markers(connection, memo.marks())
 
 
 def _without_counts(changes: Sequence[Change]) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:

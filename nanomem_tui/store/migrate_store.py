@@ -19,12 +19,12 @@ from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused
 from nanomem_tui.core.paths import Paths, sharing
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.store import (
+    bookkeeping,
     copying,
     first_edition,
-    markers,
-    operation_rows,
     place,
     processes,
+    table_copy,
     takeover,
 )
 from nanomem_tui.store.engine import SqliteDatabase
@@ -104,7 +104,7 @@ class Move:
     def _seen_here(self) -> tuple[Meta, Mapping[str, int]]:
         if self._source.is_made:
             with self._source.database.reading() as old:
-                meta, rows = operation_rows.meta_of(old), copying.counts(old)
+                meta, rows = bookkeeping.meta_of(old), table_copy.counts(old)
             if meta.revision:
                 return meta, rows
         fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
@@ -117,10 +117,10 @@ class Move:
         if not self._target.is_made:
             return 0, False, False
         with self._target.database.reading() as new:
-            if operation_rows.meta_of(new).epoch == epoch:
+            if bookkeeping.meta_of(new).epoch == epoch:
                 what = "that is the same place by two names"
                 raise BadInput(what, self._target.place.where, "name another one to move to")
-            there = sum(copying.counts(new).values())
+            there = sum(table_copy.counts(new).values())
             return there, copying.is_in_use(new, epoch), copying.is_cut_off(new, epoch)
 
     def stays(self) -> list[str]:
@@ -154,7 +154,7 @@ class Move:
             if (recovery := self._target.recovery) is not None:
                 recovery.copy_anew()
             with self._target.database.reading() as new:
-                epoch = operation_rows.meta_of(new).epoch
+                epoch = bookkeeping.meta_of(new).epoch
             return Done(epoch, moved, plan.state)
 
     def _named_as_there(self, new: Connection) -> None:
@@ -162,7 +162,7 @@ class Move:
         memory, a file for the one home that it lies in."""
         if (self._source.recovery is None) == (self._target.recovery is None):
             return
-        markers.name_for(new, processes.made_home(self._paths), on_server=self._target.recovery is None)
+        bookkeeping.name_for(new, processes.made_home(self._paths), on_server=self._target.recovery is None)
 
 
 def holds_in_file(paths: Paths, workspace_id: str) -> bool:
@@ -206,7 +206,7 @@ class _End:
         with contextlib.ExitStack() as held, contextlib.suppress(Moved):
             file, _ = held.enter_context(self.place.read_copy(()))
             copy = held.enter_context(contextlib.closing(SqliteDatabase(file)))
-            return copying.counts(held.enter_context(copy.reading()))
+            return table_copy.counts(held.enter_context(copy.reading()))
         return None
 
     def holds(self, workspace_id: str) -> bool:
@@ -216,7 +216,7 @@ class _End:
         if not self.is_made:
             return False
         with self.database.reading() as connection:
-            meta = operation_rows.meta_of(connection)
+            meta = bookkeeping.meta_of(connection)
         return meta.workspace_id == workspace_id and bool(meta.revision) and not meta.moved_to
 
     def leave_first_edition(self, *, is_kept: bool) -> None:

@@ -256,6 +256,8 @@ ITEMS = table(MemoryEntry)
 LESSONS = table(LessonRow)
 RECORDS = table(RecordRow)
 USAGE = table(UsageRow)
+OPERATIONS, KEYS, META, BATCHES = map(table, (OperationRow, OperationKey, MetaRow, UsageBatch))
+MARKERS, FOREIGN, LEASES = map(table, (Marker, ForeignRow, Lease))
 TABLES = {"item": ITEMS, "lesson": LESSONS, "record": RECORDS}
 """The table of each layer of rows."""
 

@@ -48,7 +48,7 @@ from nanomem_tui.core.errors import (
     StoreError,
     extra_command,
 )
-from nanomem_tui.store import models, operation_rows
+from nanomem_tui.store import bookkeeping, models
 from nanomem_tui.store.engine import BUSY_SECONDS
 
 OLDEST = 13
@@ -139,7 +139,7 @@ class PostgresDatabase:
         """See `Database.alone`. Behind a pool others cannot be seen; who writes later is told where the memory is."""
         self.close()
         with self.transaction(_WRITING) as connection:
-            operation_rows.wait_for_writers(connection)
+            bookkeeping.wait_for_writers(connection)
             until = time.monotonic() + BUSY_SECONDS
             while connection.execute(_OTHERS, {"name": self._application}).scalar_one():
                 if time.monotonic() > until:
@@ -221,7 +221,7 @@ class PostgresDatabase:
     def _poll(self) -> bool:
         self._watching = self._watching or self._watch()
         self._polled = time.monotonic()
-        meta = operation_rows.META.to_metadata(MetaData(), schema=self.schema).c
+        meta = models.META.to_metadata(MetaData(), schema=self.schema).c
         found = self._watching.execute(select(meta.revision, meta.epoch, meta.channel))
         state, before = found.one(), self._state
         self._state = state
@@ -544,9 +544,9 @@ def revoke(database: PostgresDatabase, member: str) -> None:
         if member in _members_of(connection, owner):
             fix = f"let who let it in, or an administrator, run: {statement}"
             raise AccessDenied("somebody else made that role a member", member, fix)
-        operation_rows.next_revision(connection)  # tells it on the old channel too, so that others look
+        bookkeeping.next_revision(connection)  # tells it on the old channel too, so that others look
         channel = f"nanomem_{secrets.token_hex(12)}"
-        connection.execute(update(operation_rows.META).values(channel=channel))
+        connection.execute(update(models.META).values(channel=channel))
 
 
 def act_as_owner(connection: Connection) -> None:

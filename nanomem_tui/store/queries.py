@@ -23,23 +23,18 @@ from sqlalchemy import (
     inspect,
     select,
     text,
-    union_all,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanomem_tui.store import models
 from nanomem_tui.store.migrations import VERSION
-from nanomem_tui.store.models import ITEMS, RECORDS, TABLES, USAGE
-from nanomem_tui.store.operation_rows import KEYS, OPERATIONS, READ_META
+from nanomem_tui.store.models import FOREIGN, ITEMS, KEYS, MARKERS, META, OPERATIONS, RECORDS, TABLES, USAGE
 from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.store.values import ROW_TYPES
-from nanomem_tui.store.work import models as work_models
 
-MARKERS = models.table(models.Marker)
-FOREIGN = models.table(models.ForeignRow)
+READ_META = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
 
 
 class _Elements(FunctionElement[str]):
@@ -158,10 +153,6 @@ STATEMENTS: dict[str, Select[Any] | CompoundSelect[Any]] = {
     "operation_changes": select(OPERATIONS.c.changes_json).where(OPERATIONS.c.seq == bindparam("seq")),
     "operation_keys": select(KEYS.c.key).where(KEYS.c.seq == bindparam("seq")),
     "operation_standing": select(KEYS.c.key).where(KEYS.c.seq == bindparam("seq"), KEYS.c.undone == 0),
-    # the work of an agent
-    "work_counts": union_all(
-        *(select(one.c.tier, func.count()).group_by(one.c.tier) for one in work_models.TABLES.values())
-    ),
 }  # fmt: skip
 
 

@@ -319,3 +319,7 @@ def markers(reading: Reading) -> dict[str, str]:
 def foreign_rows(reading: Reading, source: str) -> dict[str, Any]:
     """Return the rows of an agent's file as they were last read or written, by id."""
     return {unescaped(key): json.loads(raw) for key, raw in reading.all("foreign_rows", source=escaped(source))}
+
+
+SECOND_EDITION = 4
+"""What it says of every database that is taken over or made anew, whatever its schema."""

@@ -23,7 +23,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, StoreError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import driver_errors, migrations, models, operation_rows, operations, rows
+from nanomem_tui.store import bookkeeping, driver_errors, migrations, models, operations, rows
 from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
 from nanomem_tui.store.reading import is_anothers
 from nanomem_tui.store.snapshot import NOT_COMPARED, patched
@@ -126,7 +126,7 @@ class Recovery:
         """Make the commits again that a power cut took from the database and not from the log; return how many."""
         with self._locked() as file:
             with self._database.reading() as connection:
-                newest = operation_rows.meta_of(connection).revision
+                newest = bookkeeping.meta_of(connection).revision
             last = _last_line(file)
             if last is None or last.seq <= newest:
                 return 0
@@ -142,7 +142,7 @@ class Recovery:
         with open(self._log, "rb") as file:  # first: others commit meanwhile, and write the log after that
             in_log = [line.seq for line in _lines(file)]
         with self._database.reading() as connection:
-            newest = operation_rows.meta_of(connection).revision
+            newest = bookkeeping.meta_of(connection).revision
         return sum(seq > newest for seq in in_log)
 
     def unreadable_lines(self) -> list[int]:
@@ -161,7 +161,7 @@ class Recovery:
 
     def _since(self, seq: int) -> list[Line]:
         with self._database.reading() as connection:
-            asked = select(operation_rows.OPERATIONS).where(operation_rows.OPERATIONS.c.seq > seq)
+            asked = select(models.OPERATIONS).where(models.OPERATIONS.c.seq > seq)
             found = [operations.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
         return [Line(entry.position, entry.operation) for entry in found]
 
@@ -230,7 +230,7 @@ class Recovery:
             if old.name.partition("-schema-")[0][-10:] < oldest.stem[8:18]:  # of a day before
                 old.unlink()
         with contextlib.closing(_open_to_read(oldest)) as connection:
-            (seq,) = connection.execute(str(select(operation_rows.META.c.revision))).fetchone()
+            (seq,) = connection.execute(str(select(models.META.c.revision))).fetchone()
         with self._locked() as file:
             lines = list(_lines(file))
             kept = [line for line in lines if line.seq > seq] or lines[-1:]  # the last one tells how far the log goes
@@ -273,10 +273,10 @@ class Recovery:
             try:
                 migrations.migrate(repaired, is_private=True)  # the copy may be of an earlier release
                 with repaired.writing(durable=True) as connection:
-                    since = operation_rows.meta_of(connection).revision
+                    since = bookkeeping.meta_of(connection).revision
                     wanted = [line for line in lines if line.seq > since]
                     _replay(connection, wanted)
-                    connection.execute(update(operation_rows.META).values(epoch=os.urandom(8).hex()))
+                    connection.execute(update(models.META).values(epoch=os.urandom(8).hex()))
             finally:
                 repaired.close()
             fold_wal(fresh)
@@ -344,14 +344,14 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
                 else:
                     rows.update_row(connection, layer, made, made._fields)
                 there[change.key] = made
-        operation_rows.write(connection, line.seq, operation)
-        target = operation_rows.find(connection, operation.undoes or operation.redoes or "")
+        bookkeeping.write(connection, line.seq, operation)
+        target = bookkeeping.find(connection, operation.undoes or operation.redoes or "")
         if target is not None and operation.kind == "void":
-            operation_rows.mark_void(connection, target.operation)
+            bookkeeping.mark_void(connection, target.operation)
         elif target is not None:
-            operation_rows.mark_reversed(connection, operation)
-    newest = select(func.coalesce(func.max(operation_rows.OPERATIONS.c.seq), 0)).scalar_subquery()
-    connection.execute(update(operation_rows.META).values(revision=newest))
+            bookkeeping.mark_reversed(connection, operation)
+    newest = select(func.coalesce(func.max(models.OPERATIONS.c.seq), 0)).scalar_subquery()
+    connection.execute(update(models.META).values(revision=newest))
 
 
 def _lines(file: BinaryIO) -> Iterator[Line]:
@@ -419,9 +419,7 @@ def problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
 def unreadable(database: SqliteDatabase) -> Iterator[str]:
     """Find the ids of operations whose changes cannot be read."""
     with database.reading() as connection:
-        for found in connection.execute(
-            select(operation_rows.OPERATIONS).where(operation_rows.OPERATIONS.c.touched > 0)
-        ):
+        for found in connection.execute(select(models.OPERATIONS).where(models.OPERATIONS.c.touched > 0)):
             entry = operations.entry_of(found)
             if not entry.operation.changes:
                 yield entry.operation.id
@@ -480,7 +478,7 @@ def altered(database: SqliteDatabase, copies: list[Path]) -> Iterator[tuple[str,
     with database.reading() as connection:
         here = {layer: {row.id: row for row in rows.read(connection, layer)} for layer in models.TABLES}
         told: dict[tuple[str, str], dict[str, Any]] = {}
-        every = select(operation_rows.OPERATIONS).order_by(operation_rows.OPERATIONS.c.seq)
+        every = select(models.OPERATIONS).order_by(models.OPERATIONS.c.seq)
         for found in connection.execute(every):
             entry = operations.entry_of(found)
             for change in entry.operation.changes:

@@ -27,7 +27,7 @@ from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, wor
 from nanomem_tui.store import backup, first_edition, forgotten, processes
 from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Archive, Entry, Mark, base_of, folder_of
 from nanomem_tui.store.files import user
-from nanomem_tui.store.operation_rows import META
+from nanomem_tui.store.models import META
 from nanomem_tui.store.place import FILE as OLD_STORES
 
 

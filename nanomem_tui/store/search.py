@@ -251,11 +251,11 @@ def _fits(word: str) -> bool:
 
 def make_index(connection: Connection) -> None:
     """Make the index of an empty database."""
-    from nanomem_tui.store import markers
+    from nanomem_tui.store import bookkeeping
 
     for sql in _MAKE[connection.dialect.name]:
         _execute(connection, sql)
-    markers.set_markers(connection, {MARKER: str(tokens.VERSION)})
+    bookkeeping.set_markers(connection, {MARKER: str(tokens.VERSION)})
 
 
 def add(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
@@ -320,7 +320,7 @@ def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
     What a change wrote there meanwhile is written once more."""
     from sqlalchemy import select
 
-    from nanomem_tui.store import markers, models
+    from nanomem_tui.store import bookkeeping, models
 
     items = models.table(models.MemoryEntry)
     columns = select(items.c.number, items.c.id, items.c.content).where(items.c.is_deleted == 0)
@@ -332,10 +332,10 @@ def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
             _execute(connection, _DELETE[connection.dialect.name], [{"number": number} for number, *_ in part])
             add(connection, ((number, key, reading.unescaped(content)) for number, key, content in part))
         if len(part) < size:
-            markers.set_markers(connection, {MARKER: str(tokens.VERSION)})
+            bookkeeping.set_markers(connection, {MARKER: str(tokens.VERSION)})
             return True
         at_once -= size
-    markers.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
+    bookkeeping.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
     return False
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.core import settings
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import leases, migrations, postgres, takeover
+from nanomem_tui.store import bookkeeping, migrations, postgres, takeover
 from nanomem_tui.store.place import LayerOf, Place
 from nanomem_tui.store.postgres import PostgresDatabase
 from nanomem_tui.store.processes import Writers
@@ -77,7 +77,7 @@ class ServerPlace(Place):
 
     def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
         """See `Place.leading`. Where nothing was written yet there is nothing to share."""
-        return leases.held(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
+        return bookkeeping.held(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
 
     def is_first_edition(self) -> bool:
         """See `Place.is_first_edition`."""

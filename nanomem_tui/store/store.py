@@ -22,7 +22,7 @@ from sqlalchemy import Connection, delete, insert, inspect
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway, StoreError
 from nanomem_tui.core.operations import Change, Layer, Operation, new_operation
-from nanomem_tui.store import leases, markers, migrations, models, operation_rows, rows, search
+from nanomem_tui.store import bookkeeping, migrations, models, rows, search
 from nanomem_tui.store.engine import Database, SqliteDatabase
 from nanomem_tui.store.operations import DONE, PLANNED, STUCK, LogEntry
 from nanomem_tui.store.processes import Writers
@@ -75,7 +75,7 @@ def make(database: Database, workspace_id: str, fill: Also | None = None) -> boo
             create(connection, workspace_id)
             is_made = True
             if fill is not None:
-                fill(connection, operation_rows.next_revision(connection).revision)
+                fill(connection, bookkeeping.next_revision(connection).revision)
     if is_old:
         migrations.migrate(database)
     return is_made
@@ -88,7 +88,7 @@ def create(connection: Connection, workspace_id: str) -> None:
     models.make_views(connection)
     migrations.stamp(connection)
     connection.execute(
-        insert(operation_rows.META).values(
+        insert(models.META).values(
             one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
             channel=f"nanomem_{secrets.token_hex(12)}",
         )
@@ -167,14 +167,14 @@ class Store:
         """Write, durably, what is no change of a row: what is known of an agent's files. Raises StoreError, and
         Conflict where the database was replaced since its rows were read."""
         with self.database.writing(durable=True) as connection:
-            operation_rows.wait_for_writers(connection)
-            if self.snapshot.revision >= 0 and operation_rows.meta_of(connection).epoch != self.snapshot.epoch:
+            bookkeeping.wait_for_writers(connection)
+            if self.snapshot.revision >= 0 and bookkeeping.meta_of(connection).epoch != self.snapshot.epoch:
                 raise Conflict("the database was replaced meanwhile", self.database.where, "do it again")
             write(connection)
 
     def set_markers(self, values: Mapping[str, str]) -> None:
         """Set named values, durably. Raises StoreError."""
-        self.remember(lambda connection: markers.set_markers(connection, values))
+        self.remember(lambda connection: bookkeeping.set_markers(connection, values))
 
     # -- files of others ----------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Store:
         """List the operations whose files are not all written: those that a process which ended left planned, and those
         that are stuck. Of a process of another home its lease says whether it ended; that home finishes its files."""
         with self.database.reading() as connection:
-            left = operation_rows.planned(connection)
+            left = bookkeeping.planned(connection)
             return [entry for entry in left if entry.state == STUCK or not self._is_at_work(connection, entry.writer)]
 
     def is_of_here(self, entry: LogEntry) -> bool:
@@ -206,12 +206,12 @@ class Store:
     def _is_at_work(self, connection: Connection, writer: str) -> bool:
         if self._writers.is_of_here(writer):
             return self._writers.is_alive(writer)
-        return leases.is_held(connection, _FILES_OF + writer)
+        return bookkeeping.is_held(connection, _FILES_OF + writer)
 
     def leave_as_it_is(self, op_id: str) -> None:
         """Close a stuck operation: what it did stays, and so does what somebody else wrote into its other files."""
         with self.database.writing(durable=True) as connection:
-            operation_rows.set_state(connection, op_id, DONE, of=STUCK)
+            bookkeeping.set_state(connection, op_id, DONE, of=STUCK)
 
     def _finish(self, operation: Operation) -> str:
         """Write what is left of the files of an operation; return its state."""
@@ -274,10 +274,10 @@ class Store:
             on_rows = [one for one in operation.inverse() if one.layer in models.TABLES and self._fits(connection, one)]
             void = new_operation("void", f"not done: {operation.label} ({why})", on_rows, undoes=operation.id)
             self._write_rows(connection, on_rows, meta.revision)
-            operation_rows.write(connection, meta.revision, void)
-            operation_rows.set_state(connection, operation.id, DONE, of=PLANNED)
-            leases.drop(connection, _FILES_OF + self._writers.name)
-            operation_rows.mark_void(connection, operation)
+            bookkeeping.write(connection, meta.revision, void)
+            bookkeeping.set_state(connection, operation.id, DONE, of=PLANNED)
+            bookkeeping.drop(connection, _FILES_OF + self._writers.name)
+            bookkeeping.mark_void(connection, operation)
             return void
 
         self._commit(write, durable=True)
@@ -285,8 +285,8 @@ class Store:
     def _set_state(self, op_id: str, state: str, writer: str) -> None:
         """Note what became of a planned operation; another process may have been quicker."""
         with self.database.writing(durable=True) as connection:
-            operation_rows.set_state(connection, op_id, state, of=PLANNED)
-            leases.drop(connection, _FILES_OF + writer)
+            bookkeeping.set_state(connection, op_id, state, of=PLANNED)
+            bookkeeping.drop(connection, _FILES_OF + writer)
 
     # -- counters and checkpoints -------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class Store:
 
     def _add_counts(self, batch: str, counts: Counts) -> int:
         with self._transaction(durable=True, notify=False) as (connection, meta):
-            if operation_rows.is_new_batch(connection, batch):
+            if bookkeeping.is_new_batch(connection, batch):
                 rows.add_counts(connection, meta.revision, counts)
             connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
         return meta.revision
@@ -352,7 +352,7 @@ class Store:
             self.recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
-            meta = operation_rows.next_revision(connection, notify=notify)
+            meta = bookkeeping.next_revision(connection, notify=notify)
             if meta.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
             refuse_moved(meta, on_server=connection.dialect.name == "postgresql")
@@ -400,8 +400,8 @@ class Store:
         while True:
             try:
                 with self.database.writing(durable=True) as connection:
-                    operation_rows.wait_for_writers(connection)  # the server may still be at that commit
-                    return operation_rows.find(connection, op_id) is not None
+                    bookkeeping.wait_for_writers(connection)  # the server may still be at that commit
+                    return bookkeeping.find(connection, op_id) is not None
             except ServerAway as error:
                 if time.monotonic() > until:
                     what = "the server went away while it saved the change; whether it did is not known yet"
@@ -419,14 +419,14 @@ class Store:
         self._write_rows(connection, operation.changes, meta.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         if not self._writers.is_alone and files:  # others do not see the lock of this process
-            leases.take(connection, _FILES_OF + writer, writer)
-        operation_rows.write(connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer)
-        operation_rows.mark_reversed(connection, operation)
+            bookkeeping.take(connection, _FILES_OF + writer, writer)
+        bookkeeping.write(connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer)
+        bookkeeping.mark_reversed(connection, operation)
 
     def _refuse_undo(self, connection: Connection, undo: Operation) -> None:
         """Raise NothingToDo where another undo was quicker, NotFound where there is nothing of that id, Conflict where
         its files are not all written."""
-        entry = operation_rows.find(connection, undo.undoes or "")
+        entry = bookkeeping.find(connection, undo.undoes or "")
         if entry is None:
             raise NotFound("no such operation", undo.undoes or "", "see `nanomem log`")
         if entry.state != DONE:
@@ -483,7 +483,7 @@ def _of_files(operation: Operation) -> Mapping[str, list[Change]]:
 
 def _by(connection: Connection, change: Change) -> str:
     """In words: what changed the thing last."""
-    entry = operation_rows.last_of(connection, change.layer, change.key)
+    entry = bookkeeping.last_of(connection, change.layer, change.key)
     return f" by {entry.operation.who}: {entry.operation.label}" if entry is not None else ""
 
 

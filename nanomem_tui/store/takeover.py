@@ -33,17 +33,17 @@ from nanomem_tui.core.errors import Conflict, CorruptDatabase, NotFound, Nothing
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import (
-    copying,
+    bookkeeping,
     driver_errors,
     first_edition,
     models,
-    operation_rows,
     operations,
     queries,
     reading,
     rows,
     search,
     store,
+    table_copy,
 )
 from nanomem_tui.store.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
 from nanomem_tui.store.engine import LOCK as ENGINE_LOCK
@@ -269,7 +269,7 @@ def make(
             )
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
-            connection.execute(update(operation_rows.META).values(revision=memory.last_seq))
+            connection.execute(update(models.META).values(revision=memory.last_seq))
         counts = {**_compare(database, memory), "operation": logged}
         _give_to_chats(database)
     fold_wal(fresh)
@@ -301,9 +301,9 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
             "touched": len(operation.changes), "changes_json": _json(list(operation.changes)),
             "undone": int(one.undone),
         }  # fmt: skip
-        connection.execute(insert(operation_rows.OPERATIONS), row)
+        connection.execute(insert(models.OPERATIONS), row)
         keys = [(key, layer, one.seq, int(undone)) for (layer, key), undone in one.parts.items()]
-        _insert_many(connection, operation_rows.KEYS, ("key", "layer", "seq", "undone"), keys)
+        _insert_many(connection, models.KEYS, ("key", "layer", "seq", "undone"), keys)
         counts["undone" if one.undone else "active"] += 1
         newest = Line(one.seq, operation)
     return dict(counts), newest
@@ -394,9 +394,9 @@ def take_over_from_server(
         kept = name_of_kept()
         taken = make(old, file, ledgers, workspace_id, files, kept)
         with contextlib.closing(SqliteDatabase(file)) as fresh, fresh.reading() as made:
-            copying.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
-            revision = operation_rows.meta_of(made).revision
-        connection.execute(update(operation_rows.META).values(revision=revision))
+            table_copy.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
+            revision = bookkeeping.meta_of(made).revision
+        connection.execute(update(models.META).values(revision=revision))
         search.make_anew(connection)
         _mark_moved(database, connection, workspace_id)
     keep_ledger(paths, workspace_id, paths.backups / kept)

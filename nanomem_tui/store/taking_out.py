@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection, delete, select, update
 
 from nanomem_tui.core.operations import Change, Operation
-from nanomem_tui.store import models, operation_rows, operations, rows, search
+from nanomem_tui.store import bookkeeping, models, operations, rows, search
 from nanomem_tui.store.engine import Database
-from nanomem_tui.store.operation_rows import KEYS, META, OPERATIONS
+from nanomem_tui.store.models import KEYS, META, OPERATIONS
 from nanomem_tui.store.reading import escaped, unescaped
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.store.values import AnyRow
@@ -56,7 +56,7 @@ class TakenOut(NamedTuple):
 def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOut:
     """Ask about everything that a database holds, and with `write` take out what goes, in the transaction of the
     caller. A database that the memory has left may be cleaned too."""
-    revision = operation_rows.next_revision(connection).revision if write else 0
+    revision = bookkeeping.next_revision(connection).revision if write else 0
     gone: list[tuple[str, str]] = []
     cleaned: list[tuple[str, str]] = []
     for layer in models.TABLES:
@@ -85,11 +85,11 @@ def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> N
         left = cleaning.operation(operation)
         if left is operation or not write:
             continue
-        values: dict[str, Any] = {"meta_json": operation_rows.dumped(dict(left.meta))}
+        values: dict[str, Any] = {"meta_json": bookkeeping.dumped(dict(left.meta))}
         if left.label != operation.label:
             values["label"] = escaped(left.label)
         if len(left.changes) != len(operation.changes):
-            values |= {"changes_json": operation_rows.dumped(left.to_json()["changes"]), "touched": len(left.changes)}
+            values |= {"changes_json": bookkeeping.dumped(left.to_json()["changes"]), "touched": len(left.changes)}
         connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == found.seq).values(values))
         stay = {(change.layer, change.key) for change in left.changes}
         for layer, key in {(change.layer, change.key) for change in operation.changes} - stay:

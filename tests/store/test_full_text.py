@@ -12,12 +12,12 @@ from sqlalchemy import text, update
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import index_tokens, tokens
 from nanomem_tui.store import lookup, models, search
+from nanomem_tui.store.item_index import rate
 from nanomem_tui.store.queries import CoreReading
 from nanomem_tui.store.reading import Reading, SqliteReading
 from nanomem_tui.store.search import FullText
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import rate
 from tests.store.stores import Store, add, delete, edit
 from tests.store.test_reading import Memory
 

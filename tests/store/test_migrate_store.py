@@ -19,7 +19,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import Moved
-from nanomem_tui.store import copying, place
+from nanomem_tui.store import place, table_copy
 from tests.conftest import let_go
 from tests.postgres_server import PostgresServer
 from tests.store.homes import Agent, make_home
@@ -440,7 +440,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
     workspace: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     before = seen(workspace)
-    real = copying._Sum.add
+    real = table_copy._Sum.add
 
     def add(self: Any, part: list[Any]) -> None:
         real(self, part[1:])
@@ -452,7 +452,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
             count[0] += 1
             (add if count[0] == 2 else real)(self, part)
 
-        patch.setattr(copying._Sum, "add", now_and_then)
+        patch.setattr(table_copy._Sum, "add", now_and_then)
         assert migrate(workspace, "sqlite", url) == 2
     assert "arrived, or not as they were" in capsys.readouterr().err
     assert seen(workspace) == before

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
-from nanomem_tui.store import markers, models, queries, reading, taking_out
+from nanomem_tui.store import bookkeeping, models, queries, reading, taking_out
 from nanomem_tui.store.operations import Journal
 from tests.store.stores import Store, add, delete, edit, texts
 
@@ -41,8 +41,10 @@ def told(store: Store) -> Store:
     edit(store, "b", text="tea is black")
     add(store, "c", f"{WORD} once more")
     delete(store, "c")
-    store.remember(lambda connection: markers.set_foreign_rows(connection, "f", {"a": {"text": WORD}, "b": {"n": 1}}))
-    store.remember(lambda connection: markers.set_markers(connection, {"said": f"a {WORD}", "other": "1"}))
+    store.remember(
+        lambda connection: bookkeeping.set_foreign_rows(connection, "f", {"a": {"text": WORD}, "b": {"n": 1}})
+    )
+    store.remember(lambda connection: bookkeeping.set_markers(connection, {"said": f"a {WORD}", "other": "1"}))
     return store
 
 

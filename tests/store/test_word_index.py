@@ -12,20 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.language.tokens import tokens
+from nanomem_tui.store.item_index import ItemIndex, group_of, rate
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import (
-    LONGEST,
-    ItemIndex,
-    Vocabulary,
-    WordIndex,
-    group_of,
-    idf,
-    nearest,
-    rate,
-    saturated,
-    without_common,
-)
+from nanomem_tui.store.word_index import LONGEST, Vocabulary, WordIndex, idf, nearest, saturated, without_common
 
 WORDS = ("tea", "dog", "sun", "hat", "小满", "run", "running", "zebra")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)

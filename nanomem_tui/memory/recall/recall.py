@@ -28,10 +28,11 @@ from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
-from nanomem_tui.store import lookup, search, word_index
+from nanomem_tui.store import item_index, lookup, search, word_index
+from nanomem_tui.store.item_index import Candidate, ItemIndex
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
-from nanomem_tui.store.word_index import Candidate, ItemIndex, Statistics, without_common
+from nanomem_tui.store.word_index import Statistics, without_common
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.times import Times
@@ -352,7 +353,7 @@ class Recall:
         while len(self._shown) > AUDIENCES:
             self._shown.popitem(last=False)
         for group in self.index.current().groups(len(shown)):
-            shown.append(layer_of(word_index.example_of(group)) is not None)
+            shown.append(layer_of(item_index.example_of(group)) is not None)
         return shown
 
     # -- the time that is asked for -----------------------------------------------------------------------------
@@ -395,7 +396,7 @@ class Recall:
         found = sorted([*found, *filter(is_wanted, beside)], key=lambda row: (row.updated_at, row.id), reverse=True)[
             :MOST
         ]
-        rated = {one.item.id: one for one in word_index.rate(found, pool.words, pool.statistics)}
+        rated = {one.item.id: one for one in item_index.rate(found, pool.words, pool.statistics)}
         return [rated.get(row.id) or Candidate(row, 0.0) for row in found]
 
     # -- finding ------------------------------------------------------------------------------------------------
@@ -516,7 +517,7 @@ class Recall:
                 found_rows, lambda ids: {key: items[key] for key in ids if key in items}
             )
         if beside:
-            found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
+            found_rows += item_index.rate(filter(layer_of, beside), words, statistics)
         return _Pool(found_rows, words, corrected, "ram", more, statistics, frozenset(words.keys() - asked.keys()))
 
     def _in_ram(self) -> bool:
@@ -538,7 +539,7 @@ class Recall:
         """What the database's index finds, with what waits to be written to it; None where there is no such index."""
 
         def accept(item: Item) -> bool:
-            return (item.enabled or word_index.is_replaced(item)) and layer_of(item) is not None
+            return (item.enabled or item_index.is_replaced(item)) and layer_of(item) is not None
 
         def find(index: search.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
@@ -556,7 +557,7 @@ class Recall:
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
             rated = superseded.in_their_place(
-                word_index.rate(rows, terms, statistics),
+                item_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
             return _Pool(rated, terms, corrected, "sqlite_fts", False, statistics, frozenset(terms.keys() - given))

@@ -25,8 +25,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import NewerDatabase
 from nanomem_tui.store import models
 from nanomem_tui.store.engine import Database, SqliteDatabase, copy_whole
-from nanomem_tui.store.first_edition import SECOND_EDITION
-from nanomem_tui.store.reading import SCHEMA
+from nanomem_tui.store.reading import SCHEMA, SECOND_EDITION
 
 _META = models.table(models.MetaRow)
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    union_all,
     update,
 )
 from sqlmodel import Field, SQLModel
@@ -222,6 +223,10 @@ def table(model: type[_Row]) -> Table:
 
 TABLES = {name: table(model) for name, model in MODELS.items()}
 """The table of each kind of records."""
+STATEMENTS = {
+    "work_counts": union_all(*(select(one.c.tier, func.count()).group_by(one.c.tier) for one in TABLES.values()))
+}
+"""What a reading command asks, by name; `scripts/statements.py` compiles it."""
 
 
 # -- The table of what happens now: entries of the last hour, until they age into events and metrics ------------------

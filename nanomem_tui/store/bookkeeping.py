@@ -1,31 +1,107 @@
-"""Read and write the tables `operations`, `operation_keys`, `usage_batches` and the one row of `meta`.
+"""Read and write the tables beside the rows: operations, `meta`, leases, named values, remembered rows of agent files.
 
-Every function works inside the transaction of its caller. Must not know rows: `store` checks and writes those."""
+Every function works inside the transaction of its caller, but for `held`. Must not know rows: `store` checks and writes
+those.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Sequence
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, true, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.expression import ColumnElement
 
 from nanomem_tui.core import clock
+from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.store import models
+from nanomem_tui.store.engine import Database
+from nanomem_tui.store.models import BATCHES, FOREIGN, KEYS, LEASES, MARKERS, META, OPERATIONS
 from nanomem_tui.store.operations import DONE, LogEntry, entry_of
-from nanomem_tui.store.reading import Meta, escaped
+from nanomem_tui.store.queries import READ_META, within
+from nanomem_tui.store.reading import Meta, escaped, foreign_rows
 
-OPERATIONS = models.table(models.OperationRow)
+SECONDS = 60.0
+"""How long a lease holds unless it is renewed."""
 
-KEYS = models.table(models.OperationKey)
 
-META = models.table(models.MetaRow)
+@contextlib.contextmanager
+def held(database: Database, work: str, seconds: float = SECONDS) -> Iterator[bool]:
+    """Whether this process got the lease for a piece of work; it is renewed until the end. Raises StoreError.
 
-BATCHES = models.table(models.UsageBatch)
+    Somebody else may get it before the end where this process sleeps, or does not reach the server, for `seconds`: what
+    the work writes is compared in any case.
+    """
+    holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    if not _take(database, work, holder, seconds):
+        yield False
+        return
+    over = threading.Event()
 
-READ_META = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
+    def renew() -> None:
+        while not over.wait(seconds / 3):
+            with contextlib.suppress(NanomemError):  # asked again later
+                _take(database, work, holder, seconds)
+
+    renewing = threading.Thread(target=renew, name="nanomem-lease", daemon=True)
+    renewing.start()
+    try:
+        yield True
+    finally:
+        over.set()
+        renewing.join()
+        mine = (LEASES.c.work == work) & (LEASES.c.holder == holder)
+        with contextlib.suppress(NanomemError), database.writing(durable=False) as connection:  # it lapses by itself
+            connection.execute(update(LEASES).where(mine).values(until=0.0))
+
+
+def take(connection: Connection, work: str, holder: str, seconds: float = SECONDS) -> bool:
+    """Take a lease that nobody holds, or renew one's own, in the transaction of the caller; whether that was done.
+    Raises IntegrityError where another process makes it in this moment."""
+    now = _now(connection)
+    free = (LEASES.c.until <= now) | (LEASES.c.holder == holder)
+    taken = update(LEASES).where(LEASES.c.work == work, free).values(holder=holder, until=now + seconds)
+    if connection.execute(taken).rowcount:
+        return True
+    if connection.execute(select(LEASES.c.work).where(LEASES.c.work == work)).first() is not None:
+        return False
+    connection.execute(insert(LEASES).values(work=work, holder=holder, until=now + seconds))
+    return True
+
+
+def is_held(connection: Connection, work: str) -> bool:
+    """Whether anybody holds the lease for a piece of work."""
+    asked = select(LEASES.c.work).where(LEASES.c.work == work, LEASES.c.until > _now(connection))
+    return connection.execute(asked).first() is not None
+
+
+def drop(connection: Connection, work: str) -> None:
+    """Let go of the lease for a piece of work that is done for good."""
+    connection.execute(delete(LEASES).where(LEASES.c.work == work))
+
+
+def _take(database: Database, work: str, holder: str, seconds: float) -> bool:
+    try:
+        with database.writing(durable=False) as connection:
+            return take(connection, work, holder, seconds)
+    except IntegrityError:  # another process made the row in this moment
+        return False
+
+
+def _now(connection: Connection) -> float:
+    """The time in seconds, by the clock that all who share the memory have in common."""
+    if connection.dialect.name == "sqlite":
+        return time.time()
+    return float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
+
 
 _NEXT = update(META).values(revision=META.c.revision + 1)
 
@@ -152,3 +228,45 @@ def _first(connection: Connection, condition: ColumnElement[bool]) -> LogEntry |
 def dumped(value: Sequence[Any] | dict[str, Any]) -> str:
     """Return values as the log keeps them: compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_OF_FILES = ("exported", "audit_seq", "stat:", "order:")
+"""Begin the names of markers of the agent's files."""
+
+
+def set_markers(connection: Connection, values: Mapping[str, str]) -> None:
+    """Set named values."""
+    if values:
+        connection.execute(delete(MARKERS).where(MARKERS.c.key == bindparam("name")), [{"name": key} for key in values])
+        connection.execute(insert(MARKERS), [{"key": key, "value": value} for key, value in values.items()])
+
+
+def set_foreign_rows(connection: Connection, source: str, rows: Mapping[str, Any]) -> None:
+    """Remember these rows of a source, and no others."""
+    known = foreign_rows(within(connection), source)
+    gone = [key for key in known if key not in rows or rows[key] != known[key]]
+    fresh = [key for key in rows if key not in known or rows[key] != known[key]]
+    if gone:
+        here = (FOREIGN.c.source == source) & (FOREIGN.c.id == bindparam("key"))
+        connection.execute(delete(FOREIGN).where(here), [{"key": escaped(key)} for key in gone])
+    if fresh:
+        connection.execute(
+            insert(FOREIGN),
+            [{"source": source, "id": escaped(key), "raw_json": json.dumps(rows[key])} for key in fresh],
+        )
+
+
+def name_for(connection: Connection, home: str, *, on_server: bool) -> None:
+    """Name what came from the other kind of place as this one does: a server has it for each home that shares the
+    memory, by the id of the home; a file for the one home that it lies in, and nothing of others."""
+    end = f"@{home}"
+    is_of_files = or_(*(MARKERS.c.key.startswith(begin, autoescape=True) for begin in _OF_FILES))
+    for column, chosen in ((MARKERS.c.key, is_of_files), (FOREIGN.c.source, true())):
+        for name in connection.execute(select(column).distinct().where(chosen)).scalars().all():
+            here = column == name
+            if on_server:
+                connection.execute(update(column.table).where(here).values({column: f"{name}{end}"}))
+            elif name.endswith(end):
+                connection.execute(update(column.table).where(here).values({column: name.removesuffix(end)}))
+            else:
+                connection.execute(delete(column.table).where(here))
