@@ -110,7 +110,7 @@ def backups(folder: Path, trials: int, random_: random.Random) -> tuple[int, int
     from nanomem_tui.agents.layout import detect
     from nanomem_tui.core.errors import NanomemError
     from nanomem_tui.core.paths import locate
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
     workspace = _promises.new_home(folder)
     with open_workspace(workspace) as ws:

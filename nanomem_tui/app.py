@@ -50,7 +50,7 @@ from nanomem_tui.screens.base import workspace_screen
 from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
-from nanomem_tui.store.operations import OwnChanges
+from nanomem_tui.store.database.operation_log import OwnChanges
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog

@@ -14,7 +14,8 @@ from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.review.waiting import Waits, edits_waiting
-from nanomem_tui.store import lookup, purge_marker
+from nanomem_tui.store import lookup
+from nanomem_tui.store.erasure import purge_marker
 from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _tiers(ws: Workspace) -> dict[str, Any]:
     file = next((one for one in files if one.exists()), None)
     if file is None:  # what reads it is not imported
         return {**dict.fromkeys(TIERS, 0), "exact": True, "bytes": 0}
-    from nanomem_tui.store.place import count_work
+    from nanomem_tui.store.storage import count_work
 
     return {**count_work(ws.paths, ws.id), "exact": True, "bytes": file.stat().st_size}
 

@@ -28,11 +28,12 @@ from nanomem_tui.core.errors import (
 from nanomem_tui.core.operations import Actor, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.memory.turns.injections import Traces, own_sessions_folder
-from nanomem_tui.store import forgotten, operations
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.database.operation_log import LogEntry, OwnChanges
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.files import user
-from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
-from nanomem_tui.store.operations import LogEntry, OwnChanges
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
@@ -365,7 +366,7 @@ class Parts(CurationParts):
     @cached_property
     def tier_database(self) -> WorkStore:
         """Where the records of an agent's work lie, and the knowledge base."""
-        from nanomem_tui.store import takeover
+        from nanomem_tui.store.first_edition import takeover
 
         return takeover.open_work(self.paths, self.id, self.settings.database_url, self.settings.flush_interval_seconds)
 
@@ -690,13 +691,13 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             journal = self.store.journal
             for _ in range(max(1, count)):
                 found = (
-                    self.own_changes.next_undo(journal.find) if own else journal.first_answer(operations.undo_target)
+                    self.own_changes.next_undo(journal.find) if own else journal.first_answer(operation_log.undo_target)
                 )
                 if found is None:
                     break
                 done.append(self._undo(found, keys))
             if not done:
-                raise operations.no_more_own() if own else operations.nothing_to_undo(self.log(1_000))
+                raise operation_log.no_more_own() if own else operation_log.nothing_to_undo(self.log(1_000))
             return done
 
     def _undo(self, entry: LogEntry, keys: Sequence[str] | None) -> Operation:
@@ -724,7 +725,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             done: list[Operation] = []
             journal = self.store.journal
             for _ in range(max(1, count)):
-                undo = self.own_changes.next_redo(journal.find) if own else journal.first_answer(operations.redo_target)
+                undo = (
+                    self.own_changes.next_redo(journal.find) if own else journal.first_answer(operation_log.redo_target)
+                )
                 if undo is None:
                     break
                 label = f"redo: {undo.label.removeprefix('undo: ')}"
@@ -738,12 +741,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         entry = self.store.journal.find(op_id)
         if entry is None:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
-        if entry.operation.kind == operations.MENDED:
-            raise operations.mended(entry.operation)
-        if operations.is_final(entry.operation):
+        if entry.operation.kind == operation_log.REPAIRED:
+            raise operation_log.explain_repair(entry.operation)
+        if operation_log.is_final(entry.operation):
             what = "nothing brings that back: it took texts out for good, or its own were taken out"
             raise NothingToDo(what, op_id, "`nanomem log` says which `forget` or `scrub` it was")
-        if entry.operation.kind in operations.BOOKKEEPING:
+        if entry.operation.kind in operation_log.BOOKKEEPING:
             fix = "`nanomem redo` takes back the last undo; else name the operation that it undid"
             raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)
         return entry

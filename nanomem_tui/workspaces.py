@@ -33,10 +33,12 @@ from nanomem_tui.core.settings import named_path
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.review.find import LIMIT, Found, Place, Places
-from nanomem_tui.store import forgotten, operations, snapshot
+from nanomem_tui.store import snapshot
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import user
 from nanomem_tui.store.memory_store import CheckpointResult, agent_name
-from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.workspace import Workspace
 
@@ -471,7 +473,7 @@ def _on_top(stored: list[LogEntry], done: list[Operation]) -> list[LogEntry]:
     """Return the entries, newest first, with these operations on top, oldest first."""
     entries = {one.id: LogEntry(one, False, 0) for one in reversed(done)} | {e.operation.id: e for e in stored}
     for one in done:
-        target = one.undoes if one.undoes and operations.takes_back_all(one) else one.redoes
+        target = one.undoes if one.undoes and operation_log.takes_back_all(one) else one.redoes
         if target in entries:
             entries[target] = entries[target]._replace(undone=bool(one.undoes))
     return list(entries.values())

@@ -399,7 +399,7 @@ def _from_database(error: BaseException) -> errors.NanomemError | None:
     sqlite3 = sys.modules.get("sqlite3")
     if sqlite3 is None or not isinstance(error, sqlite3.Error):
         return None
-    from nanomem_tui.store import driver_errors
+    from nanomem_tui.store.database import driver_errors
 
     text, code = str(error), driver_errors.code_of(error)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

@@ -22,7 +22,7 @@ from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import LineEdit, apply_edits
 from nanomem_tui.language import compare, dates, injection, pair_features, secrets, sentences
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.store.forgotten import WHY, Forgotten
+from nanomem_tui.store.erasure.forgotten import WHY, Forgotten
 
 _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
 """What follows a value and is none of it: only the value itself is superseded. When it was told belongs to it."""

@@ -39,9 +39,10 @@ from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.turn_log import WalStates, may_go_on
-from nanomem_tui.store import backup, purge_marker
-from nanomem_tui.store.backup import folder_of
+from nanomem_tui.store.erasure import purge_marker
 from nanomem_tui.store.files.presence import Presence, look, since
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import folder_of
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan

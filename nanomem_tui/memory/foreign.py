@@ -15,7 +15,7 @@ from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store.operations import Journal, LogEntry
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
 
 Raw = dict[str, Any]
 SHOWN = ("scoped", "facts")

@@ -24,8 +24,8 @@ from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import lookup, values
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped, with_value
 

@@ -16,8 +16,8 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.edits import as_shown, settled, told
 from nanomem_tui.store import lookup
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, active, dumped, lesson_key
 

@@ -28,7 +28,9 @@ from nanomem_tui.purge import cleaning, databases, stored_files, untouched
 from nanomem_tui.purge.databases import Memory
 from nanomem_tui.purge.texts import Line
 from nanomem_tui.purge.wanted_words import Found, KeptWords, Sought
-from nanomem_tui.store import backup, forgotten, processes
+from nanomem_tui.store import processes
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.moving import backup
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
@@ -113,7 +115,7 @@ def take_out(
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
     refuse(memory)
-    with processes.alone(memory.paths):
+    with processes.exclusive_use(memory.paths):
         begin()
         return clean(memory, sought, wanted, progress)
 
@@ -145,7 +147,7 @@ def refuse(memory: Memory) -> None:
         if is_of_other_account(backup.base_of(memory.paths) / where):
             continue  # told as left
         raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
-    with processes.alone(memory.paths):
+    with processes.exclusive_use(memory.paths):
         pass
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"

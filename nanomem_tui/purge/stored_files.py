@@ -37,9 +37,9 @@ from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
-from nanomem_tui.store import backup
-from nanomem_tui.store import place as store_place
-from nanomem_tui.store.backup import SIDE_FILES
+from nanomem_tui.store import storage as store_place
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import SIDE_FILES
 from nanomem_tui.store.work import year_archive
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup.LeftOut) -> Iterator[
                 kind = "year" if path.suffix == ".gz" else "manifest"
             elif top in ("chroma", "blame", "crystallize"):
                 kind = "cache"
-            elif top == store_place.FILE:
+            elif top == store_place.SERVERS_FILE:
                 kind = "settings"
             elif path.suffix == ".kept":
                 kind = "copy"

@@ -30,9 +30,9 @@ from nanomem_tui.purge import any_database, stored_files
 from nanomem_tui.purge.stored_files import is_session
 from nanomem_tui.purge.texts import GZIP, in_bytes, unpacked
 from nanomem_tui.purge.wanted_words import Found, Sought
-from nanomem_tui.store import backup
-from nanomem_tui.store.backup import SUFFIX as BACKUP
-from nanomem_tui.store.backup import Archive
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import SUFFIX as BACKUP
+from nanomem_tui.store.moving.backup import Archive
 
 
 def archives(paths: Paths) -> list[Path]:

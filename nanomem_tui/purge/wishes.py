@@ -18,8 +18,8 @@ from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.files import read_log
 from nanomem_tui.purge import cleaning
 from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
-from nanomem_tui.store import forgotten
-from nanomem_tui.store.forgotten import Runs, flat, row_says, run_of
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import Runs, flatten, row_says, run_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 
 if TYPE_CHECKING:
@@ -191,14 +191,14 @@ def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
     ids = {row.id for row in gone}
     rows = ws.store.load()
     stay = {
-        flat(text)
+        flatten(text)
         for layer in ROW_LAYERS
         for row in rows.table(layer).values()
         if row.id not in ids
         for text in _said(row)
     }
     told = [text for row in gone for text in _said(row)]
-    return tuple(text for text in told if is_telling(text) and flat(text) not in stay)
+    return tuple(text for text in told if is_telling(text) and flatten(text) not in stay)
 
 
 def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
@@ -246,9 +246,9 @@ def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
     for one in _heard(ws):
         there = one.session in wish.sessions and one.role in ("user", "assistant")
         if not (there or one.sender in wish.persons):
-            others.add(flat(one.text))
+            others.add(flatten(one.text))
         elif len(one.text.strip()) >= SAID:
-            meant[flat(one.text)] = one.text
+            meant[flatten(one.text)] = one.text
     return tuple(text for key, text in meant.items() if key not in others)
 
 

@@ -18,8 +18,8 @@ from nanomem_tui.core.operations import Change
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.store import lookup
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Record, dumped
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.core.text import normalised
-from nanomem_tui.store.reading import values
+from nanomem_tui.store.database.reading import values
 from nanomem_tui.store.values import Item, Lesson, Record, free_fields, says_why
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.database.full_text import FullText
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.search import FullText
 
 Pending = Callable[[list[Item]], list[Item]]
 """Gives rows that the index found as they are in RAM."""
@@ -136,13 +136,13 @@ def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | 
     """
     if not store.reading.exists:
         return None
-    from nanomem_tui.store import search
+    from nanomem_tui.store.database import full_text as database_full_text
 
     with store.reading.kept_open() as database:
         if not store.database_is_all:
             return None
         with database.open():
-            index = search.full_text(database)
+            index = database_full_text.full_text(database)
             return use(index, _pending(store)) if index is not None else None
 
 

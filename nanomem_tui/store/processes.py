@@ -29,7 +29,7 @@ PROC = Path("/proc")
 
 
 @contextlib.contextmanager
-def staying(paths: Paths) -> Iterator[None]:
+def shared_use(paths: Paths) -> Iterator[None]:
     """Have the memory open until the end of the block. Raises Refused while somebody is alone with it."""
     with _held(_folder(paths), fcntl.LOCK_SH) as held:
         if not held:
@@ -39,7 +39,7 @@ def staying(paths: Paths) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alone(paths: Paths) -> Iterator[None]:
+def exclusive_use(paths: Paths) -> Iterator[None]:
     """Be the only one who has the memory open. Raises Refused, with the name of who else has where it can be told."""
     with _held(_folder(paths), fcntl.LOCK_EX) as held:
         if not held:
@@ -128,7 +128,7 @@ class Writers:
     def begin(self) -> str:
         """Hold this process's lock from now on; return its name. Raises the errors of `from_os_error`."""
         if self._handle is None:
-            home = f"{made_home(self._shared)}." if self._shared is not None else ""
+            home = f"{make_home_id(self._shared)}." if self._shared is not None else ""
             self.name = f"{home}{os.getpid()}-{secrets.token_hex(4)}"
             atomic.make_folder(self._folder)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -146,7 +146,7 @@ class Writers:
     def is_of_here(self, name: str) -> bool:
         """Whether a process of that name writes, or wrote, the files of this home."""
         home, dot, _ = name.partition(".")
-        return not dot or (self._shared is not None and home == known_home(self._shared))
+        return not dot or (self._shared is not None and home == read_home_id(self._shared))
 
     def is_alive(self, name: str) -> bool:
         """Whether the process of that name, one of here, still runs. Its file is removed when it does not."""
@@ -183,7 +183,7 @@ class Writers:
 HOME = "here"
 
 
-def known_home(paths: Paths) -> str:
+def read_home_id(paths: Paths) -> str:
     """The id; empty as long as there is none of this copy."""
     path = paths.own_id.parent / HOME
     try:
@@ -193,9 +193,9 @@ def known_home(paths: Paths) -> str:
         return ""
 
 
-def made_home(paths: Paths) -> str:
+def make_home_id(paths: Paths) -> str:
     """The id, made now where there is none. Raises the errors of `from_os_error`."""
-    if found := known_home(paths):
+    if found := read_home_id(paths):
         return found
     path = paths.own_id.parent / HOME
     found = os.urandom(8).hex()

@@ -23,9 +23,9 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, StoreError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import bookkeeping, driver_errors, migrations, models, operations, rows
-from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
-from nanomem_tui.store.reading import is_anothers
+from nanomem_tui.store.database import bookkeeping, driver_errors, migrations, models, operation_log, rows
+from nanomem_tui.store.database.engine import SqliteDatabase, copy_whole, fold_wal
+from nanomem_tui.store.database.reading import is_foreign_database
 from nanomem_tui.store.snapshot import NOT_COMPARED, patched
 from nanomem_tui.store.values import AnyRow
 
@@ -162,13 +162,13 @@ class Recovery:
     def _since(self, seq: int) -> list[Line]:
         with self._database.reading() as connection:
             asked = select(models.OPERATIONS).where(models.OPERATIONS.c.seq > seq)
-            found = [operations.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
+            found = [operation_log.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
         return [Line(entry.position, entry.operation) for entry in found]
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        with driver_errors.translated(self._log, "writing the log beside the database"):
+        with driver_errors.translate_errors(self._log, "writing the log beside the database"):
             lock = atomic.open_owned(self._lock, flags)
             try:
                 atomic.wait_for_lock(lock, self._lock, LOG_SECONDS)
@@ -292,7 +292,7 @@ class Recovery:
     def _set_aside(self) -> str:
         """Keep the damaged file, and its WAL where that holds something, under a name that says when."""
         atomic.make_folder(self._quarantine)
-        name = f"{atomic.ANOTHERS if is_anothers(self._database.file) else 'nanomem'}-{_stamp()}.db"
+        name = f"{atomic.ANOTHERS if is_foreign_database(self._database.file) else 'nanomem'}-{_stamp()}.db"
         had_file = self._database.file.exists()
         for suffix in ("", "-wal", "-shm"):
             harmed = self._database.file.with_name(self._database.file.name + suffix)
@@ -344,8 +344,8 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
                 else:
                     rows.update_row(connection, layer, made, made._fields)
                 there[change.key] = made
-        bookkeeping.write(connection, line.seq, operation)
-        target = bookkeeping.find(connection, operation.undoes or operation.redoes or "")
+        bookkeeping.write_operation(connection, line.seq, operation)
+        target = bookkeeping.find_operation(connection, operation.undoes or operation.redoes or "")
         if target is not None and operation.kind == "void":
             bookkeeping.mark_void(connection, target.operation)
         elif target is not None:
@@ -398,11 +398,11 @@ NO_COPY = (
 )
 
 
-def problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
+def damage_problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
     """List what is wrong with a database: pages, tables, indexes, and rows that are not what was written. `copies`:
     the whole ones. Reads only."""
     where = database.where
-    damaged = list(damage(database))
+    damaged = list(damaged_parts(database))
     fix = FIX if copies else NO_COPY
     yield from (Problem(f"damaged: {one}", where, None, fix) for one in damaged[:_MOST])
     if damaged:
@@ -420,12 +420,12 @@ def unreadable(database: SqliteDatabase) -> Iterator[str]:
     """Find the ids of operations whose changes cannot be read."""
     with database.reading() as connection:
         for found in connection.execute(select(models.OPERATIONS).where(models.OPERATIONS.c.touched > 0)):
-            entry = operations.entry_of(found)
+            entry = operation_log.entry_of(found)
             if not entry.operation.changes:
                 yield entry.operation.id
 
 
-def damage(database: SqliteDatabase) -> Iterator[str]:
+def damaged_parts(database: SqliteDatabase) -> Iterator[str]:
     """Say in words what keeps the file from being used as it is. Raises DiskFull: that is no damage."""
     try:
         if driver_errors.is_closed_to_writers(database.file):
@@ -438,8 +438,8 @@ def damage(database: SqliteDatabase) -> Iterator[str]:
             if not names:
                 yield "it is empty"
                 return
-            if driver_errors.are_anothers(names):
-                yield driver_errors.anothers(database.file, min(names)).what
+            if driver_errors.are_foreign_tables(names):
+                yield driver_errors.foreign_database(database.file, min(names)).what
                 return
             for table in models.METADATA.sorted_tables:
                 if not there.has_table(table.name):
@@ -480,7 +480,7 @@ def altered(database: SqliteDatabase, copies: list[Path]) -> Iterator[tuple[str,
         told: dict[tuple[str, str], dict[str, Any]] = {}
         every = select(models.OPERATIONS).order_by(models.OPERATIONS.c.seq)
         for found in connection.execute(every):
-            entry = operations.entry_of(found)
+            entry = operation_log.entry_of(found)
             for change in entry.operation.changes:
                 if change.layer in here:
                     fields = told.setdefault((change.layer, change.key), {})

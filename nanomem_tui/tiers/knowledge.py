@@ -39,7 +39,7 @@ from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.forgotten import Forgotten
+    from nanomem_tui.store.erasure.forgotten import Forgotten
 
 OURS = "nanomem"
 """The kind of the pages of this package, and the word that asks for them."""

@@ -19,8 +19,8 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.operations import LogEntry
-from nanomem_tui.store.reading import OlderSchema
+from nanomem_tui.store.database.operation_log import LogEntry
+from nanomem_tui.store.database.reading import OlderSchema
 from nanomem_tui.store.work import aging, records, year_archive
 from nanomem_tui.store.work.aging import Due, Run, What
 from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier, kind_of

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.edits import told
-from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.work import layer, search
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work import search as work_search

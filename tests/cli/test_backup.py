@@ -12,9 +12,9 @@ import pytest
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.core.paths import locate
-from nanomem_tui.store import backup
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
+from nanomem_tui.store.moving import backup
 from tests.cli.conftest import Run
 
 

@@ -238,8 +238,8 @@ def schema(ws: Workspace) -> Look:
 
 
 def backups(ws: Workspace) -> Look:
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import folder_of
+    from nanomem_tui.store.moving import backup
+    from nanomem_tui.store.moving.backup import folder_of
 
     found = backup.listed(folder_of(ws.paths))
     for made in found:
@@ -379,7 +379,7 @@ def rescue(ws: Workspace) -> None:
 
 
 def make_backup(ws: Workspace) -> None:
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
     backup.make(ws.paths, ws.layout)
 
@@ -515,8 +515,8 @@ def command(*line: str) -> None:
     from nanomem_tui.core.errors import NanomemError
 
     if line[:2] == ("backup", "restore"):
-        from nanomem_tui.store import backup
-        from nanomem_tui.store.backup import folder_of
+        from nanomem_tui.store.moving import backup
+        from nanomem_tui.store.moving.backup import folder_of
 
         with open_workspace(os.environ["NANOMEM_WORKSPACE"]) as ws:
             line = (*line, backup.listed(folder_of(ws.paths))[-1].path.name)

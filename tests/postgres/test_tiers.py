@@ -17,8 +17,9 @@ from sqlalchemy import Connection
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Refused
-from nanomem_tui.store import backup, bookkeeping, migrations
-from nanomem_tui.store.reading import OlderSchema
+from nanomem_tui.store.database import bookkeeping, migrations
+from nanomem_tui.store.database.reading import OlderSchema
+from nanomem_tui.store.moving import backup
 from nanomem_tui.store.work import models, records, work_store
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import Among, Stretch
@@ -212,7 +213,7 @@ def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.Monk
 
 def test_one_machine_at_a_time_runs_the_lifecycle(ws: Workspace) -> None:
     ws.records.store("goal", {"description": "x", "status": "completed"}, "g")
-    with bookkeeping.held(ws.tier_database.database, "lifecycle") as held:
+    with bookkeeping.lease(ws.tier_database.database, "lifecycle") as held:
         assert held
         with pytest.raises(Refused, match="under way on another machine"):
             ws.lifecycle.run()

@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui.core.paths import locate
 from nanomem_tui.purge import stored_files
-from nanomem_tui.store import forgotten, purge_marker
+from nanomem_tui.store.erasure import forgotten, purge_marker
 from tests.cli.conftest import Result
 from tests.conftest import LONG
 from tests.purge import planted

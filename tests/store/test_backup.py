@@ -22,8 +22,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import Layout, detect
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import backup, restore
-from nanomem_tui.store.backup import SUFFIX
+from nanomem_tui.store.moving import backup, restore
+from nanomem_tui.store.moving.backup import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
 

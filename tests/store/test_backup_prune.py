@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import backup, restore
+from nanomem_tui.store.moving import backup, restore
 from tests.store.test_backup import make, paths, texts
 
 pytestmark = pytest.mark.sqlite("the file itself")

@@ -13,8 +13,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError
-from nanomem_tui.store import backup
-from nanomem_tui.store.backup import folder_of
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import folder_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 

@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
-from nanomem_tui.store import driver_errors
+from nanomem_tui.store.database import driver_errors
 from tests.store.homes import files, kill, make_home, state
 
 
@@ -99,7 +99,7 @@ def test_what_the_driver_says_becomes_what_a_person_can_do(
 ) -> None:
     monkeypatch.setattr(driver_errors, "_disk", lambda _folder: "" if free else "full")
     (tmp_path / "nanomem.db").touch()
-    got = driver_errors.in_our_words(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
+    got = driver_errors.error_from_driver(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
     assert type(got) is error
     assert got.fix
 

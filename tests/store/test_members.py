@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import AccessDenied, NotFound, Refused
-from nanomem_tui.store import postgres
-from nanomem_tui.store import store as stores
-from nanomem_tui.store.postgres import PostgresDatabase, problems
+from nanomem_tui.store import transactions as stores
+from nanomem_tui.store.database import postgres
+from nanomem_tui.store.database.postgres import PostgresDatabase, server_problems
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.store import make
+from nanomem_tui.store.transactions import make_database
 from tests.postgres_server import PostgresServer
 from tests.store.servers import connect
 from tests.store.stores import Store, add, edit, texts
@@ -36,7 +36,7 @@ class Places:
 
     def store(self, role: str) -> Store:
         store = Store(self.database(role), Writers(self.folder / "writers"))
-        make(store.database, "w")
+        make_database(store.database, "w")
         return store
 
     def owner_of(self, table: str) -> str:
@@ -75,7 +75,7 @@ def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places:
     with of_ana.database.writing(durable=True) as connection:
         connection.exec_driver_sql("INSERT INTO more VALUES ('x')")
     assert places.owner_of("more") == places.owner_of("meta") not in ROLES
-    assert problems(of_bob.database) == problems(of_ana.database) == []  # type: ignore[arg-type]
+    assert server_problems(of_bob.database) == server_problems(of_ana.database) == []  # type: ignore[arg-type]
 
 
 def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(places: Places) -> None:
@@ -112,7 +112,7 @@ def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(p
         postgres.grant(places.database("ana"), "nobody")
     of_eve = PostgresDatabase(places.postgres.url("postgres", "eve"), f"{places.schema}_eve")
     places.opened.append(of_eve)
-    stores.make(of_eve, "w")
+    stores.make_database(of_eve, "w")
     with pytest.raises(AccessDenied, match='let an administrator run: ALTER ROLE "eve" CREATEROLE'):
         postgres.grant(of_eve, "bob")
     assert postgres.members(of_eve) == ["eve"]

@@ -20,11 +20,11 @@ from sqlalchemy import inspect, text
 
 from nanomem_tui.core.errors import NewerDatabase, Refused, StoreError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import migrations, models
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.postgres import PostgresDatabase
-from nanomem_tui.store.store import make
-from nanomem_tui.store.takeover import open_work
+from nanomem_tui.store.database import migrations, models
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.postgres import PostgresDatabase
+from nanomem_tui.store.first_edition.takeover import open_work
+from nanomem_tui.store.transactions import make_database
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import records
 from nanomem_tui.store.work.kinds import KINDS
@@ -99,7 +99,7 @@ def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder:
     assert "install a newer nanomem" in line
     assert "\n" not in line
     with pytest.raises(NewerDatabase):
-        make(reading.database, "w")
+        make_database(reading.database, "w")
     with pytest.raises(NewerDatabase):
         migrations.migrate(store.database)
     reading.database.close()
@@ -136,7 +136,7 @@ def upgrade():
 MIGRATE = """
 import sys
 from pathlib import Path
-from nanomem_tui.store import migrations
+from nanomem_tui.store.database import migrations
 from tests.store.stores import database
 scripts = Path(sys.argv[1]).parent / "scripts"
 scripts.mkdir(exist_ok=True)
@@ -194,7 +194,7 @@ def test_a_reader_does_not_migrate(store: Store, folder: Path) -> None:
 
 @pytest.mark.sqlite("one writer keeps others out by a lock beside the file")
 def test_a_migration_waits_for_who_writes(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanomem_tui.store.engine.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("nanomem_tui.store.database.engine.BUSY_SECONDS", 0.1)
     as_before(store)
     with store.database.writing(durable=True), pytest.raises(Refused, match="being repaired or moved"):
         migrations.migrate(SqliteDatabase(folder / "nanomem.db"))

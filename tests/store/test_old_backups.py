@@ -12,7 +12,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import locate
-from nanomem_tui.store import backup, restore
+from nanomem_tui.store.moving import backup, restore
 
 pytestmark = pytest.mark.sqlite("the file itself")
 

@@ -15,12 +15,13 @@ import pytest
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import LaterChanges, Operation, new_operation
-from nanomem_tui.store import lookup, reading
-from nanomem_tui.store.operations import Journal
-from nanomem_tui.store.queries import CoreReading
-from nanomem_tui.store.reading import Reading, SqliteReading
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database import reading
+from nanomem_tui.store.database.operation_log import Journal
+from nanomem_tui.store.database.queries import CoreReading
+from nanomem_tui.store.database.reading import Reading, SqliteReading
+from nanomem_tui.store.database.statements import STATEMENTS
 from nanomem_tui.store.snapshot import Snapshot, change_of
-from nanomem_tui.store.statements import STATEMENTS
 from nanomem_tui.store.values import Item, Lesson, Record
 from tests.hygiene.repository import ROOT
 from tests.store.stores import AT, Store, add, delete, edit
@@ -253,10 +254,11 @@ def test_a_process_that_only_reads_loads_neither_sqlalchemy_nor_textual(store: S
     code = """
 import json, sys
 from pathlib import Path
-from nanomem_tui.store import reading, search
-from nanomem_tui.store.operations import Journal
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database import reading
+from nanomem_tui.store.database.operation_log import Journal
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.statements import STATEMENTS
+from nanomem_tui.store.database.statements import STATEMENTS
 
 class Memory:
     reading = reading.SqliteReading(Path(sys.argv[1]))
@@ -265,9 +267,9 @@ class Memory:
 
 snapshot = Snapshot()
 snapshot.put("item", reading.rows(Memory.reading, "item"))
-found = reading.full_text(Memory, lambda index, _: [row.id for row in index.candidates(["tea"], lambda item: True)])
+found = lookup.full_text(Memory, lambda index, _: [row.id for row in index.candidates(["tea"], lambda item: True)])
 log = Journal(lambda: Memory.reading).log(5)
-groups = reading.item_groups(Memory), reading.record_groups(Memory), reading.newest(Memory, 1)
+groups = lookup.item_groups(Memory), lookup.record_groups(Memory), lookup.newest(Memory, 1)
 heavy = {"sqlalchemy", "sqlmodel", "pydantic", "textual", "rich"} & {name.split(".")[0] for name in sys.modules}
 print(json.dumps([sorted(snapshot.items), found, len(log), len(groups), sorted(heavy)]))
 """

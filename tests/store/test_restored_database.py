@@ -10,8 +10,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import backup, restore
-from nanomem_tui.store.backup import Archive
+from nanomem_tui.store.moving import backup, restore
+from nanomem_tui.store.moving.backup import Archive
 from tests.store.stores import add, open_store, other_process, texts
 
 pytestmark = pytest.mark.sqlite("a server has backups of its own")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.store import models, postgres
+from nanomem_tui.store.database import models, postgres
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import work_store
 from tests.postgres_server import PostgresServer

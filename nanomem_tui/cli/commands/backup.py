@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.purge.run import TakenOutAgain
-    from nanomem_tui.store.backup import Made
-    from nanomem_tui.store.migrate_store import Done, Plan
-    from nanomem_tui.store.postgres import PostgresDatabase
-    from nanomem_tui.store.restore import Restored
+    from nanomem_tui.store.database.postgres import PostgresDatabase
+    from nanomem_tui.store.moving.backup import Made
+    from nanomem_tui.store.moving.migrate_store import Done, Plan
+    from nanomem_tui.store.moving.restore import Restored
 
 
 SHOWN = 12
@@ -63,7 +63,7 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
     Example:
       nanomem backup make --in /mnt/usb
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     paths, layout = _found(state)
     with output.Progress() as progress:
@@ -77,13 +77,13 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
 
 def _lacking(left_out: Sequence[tuple[str, str]]) -> list[str]:
     """What a backup lacks because nobody could read it, each in a line."""
-    from nanomem_tui.store.backup import lacking
+    from nanomem_tui.store.moving.backup import lacking
 
     return [f"It lacks {path}, which could not be read: {why}" for path, why in lacking(left_out)]
 
 
 def _made_lines(made: Made) -> list[str]:
-    from nanomem_tui.store.backup import lacking
+    from nanomem_tui.store.moving.backup import lacking
 
     unread = lacking(made.left_out)
     left = [f"Left out: {path} ({why})" for path, why in made.left_out if (path, why) not in unread]
@@ -108,7 +108,7 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
     Example:
       nanomem backup list
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     paths, _ = _found(state)
     found = page(backups.listed(_folder(paths, folder)), limit, offset)
@@ -143,7 +143,7 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
     Example:
       nanomem backup check latest
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     path = _named(state, name, folder)
     manifest, problems = backups.check(path)
@@ -177,7 +177,7 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
     Example:
       nanomem backup prune --keep 3 --dry-run
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     place = _folder(_found(state)[0], folder)
     with output.Progress() as progress:
@@ -229,9 +229,9 @@ def restore_backup(
       nanomem backup restore latest --to ~/looked-at
       nanomem backup restore 20261123-190000 --dry-run
     """
-    from nanomem_tui.store import backup as backups
-    from nanomem_tui.store import restore
-    from nanomem_tui.store.backup import Archive, folder_of
+    from nanomem_tui.store.moving import backup as backups
+    from nanomem_tui.store.moving import restore
+    from nanomem_tui.store.moving.backup import Archive, folder_of
 
     path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
     if place is not None and user_settings:
@@ -313,7 +313,7 @@ def _in_backup(again: TakenOutAgain, undo: Path | None) -> list[str]:
 
 def _not_kept_out(state: State, place: Path) -> list[str]:
     """That a copy of then holds what was forgotten since: it is another memory, which nothing was taken out of."""
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     try:
         kept = set(forgotten.load(_found(state)[0]).every)
@@ -328,7 +328,7 @@ def _not_kept_out(state: State, place: Path) -> list[str]:
 
 def _kept_out(paths: Paths) -> list[str]:
     """That what is forgotten does not come back with a backup of before."""
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     kept = output.counted(len(forgotten.load(paths).every), "thing")
     return [f"Stays forgotten: {kept}; what comes back of it is taken out again"] if forgotten.load(paths) else []
@@ -357,13 +357,13 @@ def _found(state: State) -> tuple[Paths, Layout]:
 
 
 def _folder(paths: Paths, folder: str | None) -> Path:
-    from nanomem_tui.store.backup import folder_of
+    from nanomem_tui.store.moving.backup import folder_of
 
     return Path(folder).expanduser().absolute() if folder else folder_of(paths)
 
 
 def _named(state: State, name: str, folder: str | None) -> Path:
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     place = Path(folder).expanduser() if folder else _folder(_found(state)[0], None)
     found = backups.named(place, name)
@@ -408,8 +408,9 @@ def migrate_store(
       nanomem migrate-store postgresql+psycopg://me@db.example/memory sqlite
     """
     from nanomem_tui.core import paths
-    from nanomem_tui.store import copying, takeover
-    from nanomem_tui.store.migrate_store import Move
+    from nanomem_tui.store.first_edition import takeover
+    from nanomem_tui.store.moving import migrate_store as moving_migrate_store
+    from nanomem_tui.store.moving.migrate_store import Move
 
     found = state.locate()
     key = paths.workspace_id(found)
@@ -417,7 +418,7 @@ def migrate_store(
     stores = [takeover.open_work(found, key, _url(place)) for place in (source, target)]
     try:
         plan = move.plan()
-        of_work = copying.counts_of_work(stores[0])
+        of_work = moving_migrate_store.counts_of_work(stores[0])
         if plan.state == "done" and of_work and not stores[0].moved_to():  # cut off between the two
             plan = plan._replace(state="resumed", rows=of_work)
         elif plan.state != "done":
@@ -434,7 +435,7 @@ def migrate_store(
             return
         with output.Progress() as progress:
             done = move.run(progress)
-            moved = copying.move_work(*stores, replace=replace)
+            moved = moving_migrate_store.move_work(*stores, replace=replace)
     finally:
         move.close()
         for store in stores:
@@ -530,7 +531,7 @@ def list_members(state: State, limit: int, offset: int) -> None:
     Example:
       nanomem members list
     """
-    from nanomem_tui.store import postgres
+    from nanomem_tui.store.database import postgres
 
     with _database(state) as database:
         found = postgres.members(database)[offset : offset + limit]
@@ -548,7 +549,7 @@ def add_member(state: State, role: str) -> None:
     Example:
       nanomem members add colleague
     """
-    from nanomem_tui.store import postgres
+    from nanomem_tui.store.database import postgres
 
     with _database(state) as database:
         postgres.grant(database, role)
@@ -565,7 +566,7 @@ def remove_member(state: State, role: str) -> None:
     Example:
       nanomem members remove colleague
     """
-    from nanomem_tui.store import postgres
+    from nanomem_tui.store.database import postgres
 
     with _database(state) as database:
         postgres.revoke(database, role)

@@ -154,7 +154,7 @@ def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
     """Say on stderr that the memory in the file of a workspace does not go to the server that was named."""
     if found is None or key != "database_url" or not value:
         return
-    from nanomem_tui.store import migrate_store
+    from nanomem_tui.store.moving import migrate_store
 
     with contextlib.suppress(NanomemError):  # what keeps it from being read is told by every other command
         if migrate_store.holds_in_file(found, paths.workspace_id(found)):
@@ -422,7 +422,7 @@ def _exit_code(found: Sequence[Problem]) -> int:
 
 def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.memory import repairs
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
     with state.open(forgiving=True) as ws:
         planned = repairs.repairs(ws)

@@ -130,7 +130,7 @@ def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]
     from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
     from nanomem_tui.store import processes
 
-    with state.open() as ws, processes.staying(ws.paths):
+    with state.open() as ws, processes.shared_use(ws.paths):
         plan = Schedule(ws).plan()
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nanomem_tui.purge.run import Looked, Receipt, Wanted
     from nanomem_tui.purge.wanted_words import Sought
     from nanomem_tui.purge.wishes import Name, Wish
-    from nanomem_tui.store.forgotten import Forgotten
-    from nanomem_tui.store.purge_marker import Mark
+    from nanomem_tui.store.erasure.forgotten import Forgotten
+    from nanomem_tui.store.erasure.purge_marker import Mark
 
 
 # The words of `scrub` and `forget`: what was found where, what goes, what is left, line by line and as JSON.
@@ -144,8 +144,8 @@ def mask_lines(found: Looked) -> list[str]:
 
 def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
     """That no backup would be left, where those that hold it are removed."""
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import folder_of
+    from nanomem_tui.store.moving import backup
+    from nanomem_tui.store.moving.backup import folder_of
 
     if not wanted.backups:
         return []
@@ -159,8 +159,8 @@ def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
 
 def backups_left(memory: Memory, done: Looked, wanted: Wanted) -> list[str]:
     """That the last backup is gone, and how another is made."""
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import SUFFIX, folder_of
+    from nanomem_tui.store.moving import backup
+    from nanomem_tui.store.moving.backup import SUFFIX, folder_of
 
     removed = wanted.backups and any(place.where.endswith(SUFFIX) for place in done.can_go)
     if not removed or backup.listed(folder_of(memory.paths)):
@@ -244,7 +244,7 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     """
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import Secrets
-    from nanomem_tui.store import purge_marker
+    from nanomem_tui.store.erasure import purge_marker
 
     if (yes or dry_run or backups) and not mask:
         raise click.UsageError("--yes, --dry-run and --backups go with --mask", click.get_current_context())
@@ -345,7 +345,7 @@ def forget(
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import KeptWords, LongerWords
     from nanomem_tui.purge.wishes import Wish
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     wish = Wish(texts, ids, sessions, persons)
     asked = {"text": len(texts), "memory": len(ids), "session": len(sessions), "person": len(persons)}
@@ -393,7 +393,7 @@ def _sought(
     from nanomem_tui.purge import wishes
     from nanomem_tui.purge.wanted_words import KeptWords
     from nanomem_tui.purge.wishes import meant
-    from nanomem_tui.store import forgotten, purge_marker
+    from nanomem_tui.store.erasure import forgotten, purge_marker
 
     with state.open() as ws:
         if not again:
@@ -410,7 +410,7 @@ def _sought(
 def _begun(memory: Memory, wish: Wish, asked: Mapping[str, int], *, parts: bool, again: bool) -> Mark | None:
     """The mark of just this that was interrupted, None where nothing was. Raises Refused where something else was: what
     tells how that is ended would be lost."""
-    from nanomem_tui.store import purge_marker
+    from nanomem_tui.store.erasure import purge_marker
 
     mark = purge_marker.read(memory.paths)
     things = {"text": wish.texts, "id": wish.ids, "session": wish.sessions, "sender": wish.persons}
@@ -428,7 +428,7 @@ def _mark(
 ) -> Mark:
     """What tells of a forget until it is at its end."""
     from nanomem_tui.core.operations import new_key
-    from nanomem_tui.store import forgotten, purge_marker
+    from nanomem_tui.store.erasure import forgotten, purge_marker
 
     key = new_key("receipt")
     things = {name: [one for one in names if one] for name, names in kept.items()}
@@ -469,7 +469,7 @@ def _done(
 ) -> int:  # fmt: skip
     """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""
     from nanomem_tui.purge import databases, run
-    from nanomem_tui.store import forgotten, purge_marker
+    from nanomem_tui.store.erasure import forgotten, purge_marker
 
     options = ("--backups",) if wanted.backups else mark.options
     begun = mark._replace(at=mark.at or clock.iso(clock.now()), options=options)
@@ -502,7 +502,7 @@ def _done(
 
 def _list(state: State) -> int:
     from nanomem_tui.purge import run
-    from nanomem_tui.store import purge_marker
+    from nanomem_tui.store.erasure import purge_marker
 
     with state.open(forgiving=True) as ws:
         found, mark = run.receipts(ws.paths), purge_marker.read(ws.paths)
@@ -524,7 +524,7 @@ def _asked(receipt: dict[str, Any]) -> str:
 def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.core import errors
     from nanomem_tui.purge import run
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     with state.open(forgiving=True) as ws:
         held = [mark for mark in forgotten.load(ws.paths).every if mark.receipt == key]

@@ -74,7 +74,7 @@ def mcp(
 
     server.needed()
     audience = Audience(channel, chat_id, sender_id)
-    with state.open(starting=True) as ws, processes.staying(ws.paths):
+    with state.open(starting=True) as ws, processes.shared_use(ws.paths):
         if allow_writes and not ws.settings.mcp_writes:
             fix = "allow it for this memory first: nanomem config set mcp_writes true"
             raise errors.Refused("agents may not propose memories here", "--allow-writes", fix)
@@ -167,7 +167,7 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
     from nanomem_tui.store import processes
 
     server.needed()
-    with state.open(starting=True) as ws, processes.staying(ws.paths):
+    with state.open(starting=True) as ws, processes.shared_use(ws.paths):
         path = Path(socket).expanduser() if socket else server.usual(ws.paths) if tcp is None else None
         file = Path(token_file).expanduser() if token_file else ws.paths.data / server.TOKEN
         word = http.token(file) if tcp is not None else ""
@@ -213,7 +213,7 @@ def web(state: State, port: int, token_file: str | None) -> None:
         found, workspace, ascii_only = ws.paths, ws.paths.workspace, ws.settings.ascii
         file = Path(token_file).expanduser() if token_file else ws.paths.data / "web.token"
         word = http.token(file)
-    with processes.staying(found), ports.listen(port, "--port") as listening:
+    with processes.shared_use(found), ports.listen(port, "--port") as listening:
         if sys.stderr.isatty():  # a log is no place for it
             output.notes([f"nanomem: open {server.address(listening, word)}", f"{workspace}; Ctrl-C ends it"])
         else:

@@ -20,8 +20,8 @@ from nanomem_tui.memory.items import Items, checked
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.recall import times
 from nanomem_tui.store import values
+from nanomem_tui.store.database.operation_log import LogEntry, takes_back_all
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry, takes_back_all
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Fact, Identity, Item, checked_name, dumped, fact_of, folded, identity_of, text_of
 

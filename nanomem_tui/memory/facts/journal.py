@@ -18,8 +18,8 @@ from nanomem_tui.memory.edits import as_shown, settled, told
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.lessons import Lessons
 from nanomem_tui.store import lookup
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, Record, dumped
 

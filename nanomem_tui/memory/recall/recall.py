@@ -28,7 +28,8 @@ from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
-from nanomem_tui.store import item_index, lookup, search, word_index
+from nanomem_tui.store import item_index, lookup, word_index
+from nanomem_tui.store.database import full_text
 from nanomem_tui.store.item_index import Candidate, ItemIndex
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
@@ -541,7 +542,7 @@ class Recall:
         def accept(item: Item) -> bool:
             return (item.enabled or item_index.is_replaced(item)) and layer_of(item) is not None
 
-        def find(index: search.FullText, pending: lookup.Pending) -> _Pool:
+        def find(index: full_text.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
             known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
             terms = without_common(known, asked.total, asked.rows_with.__getitem__)

@@ -17,11 +17,12 @@ from nanomem_tui.core.errors import Conflict, NanomemError, Problem
 from nanomem_tui.core.operations import Change, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import forgotten, processes
+from nanomem_tui.store import processes
+from nanomem_tui.store.database.operation_log import LogEntry
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.files import exchange
 from nanomem_tui.store.files.exchange import AgentRows, Known, Raw, Source
-from nanomem_tui.store.forgotten import NOTHING, Forgotten
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
@@ -102,7 +103,7 @@ class AgentFiles:
         self.files = [SharedFile(source, paths.memory / source.name) for source in exchange.SOURCES]
         self.failures: dict[str, Problem] = {}
         self.anew: set[str] = set()
-        self._here = processes.known_home(paths) if settings.database_url else ""
+        self._here = processes.read_home_id(paths) if settings.database_url else ""
 
     def mark(self, name: str) -> str:
         """A marker of what is remembered of the files here: homes that share a store have files of their own."""
@@ -113,7 +114,7 @@ class AgentFiles:
         the errors of `processes.made_home`."""
         if not self.settings.database_url or self._here:
             return False
-        self._here = processes.made_home(self.paths)
+        self._here = processes.make_home_id(self.paths)
         return True
 
     def is_changed(self) -> bool:

@@ -21,7 +21,7 @@ from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import NO_CHAT, AnyRow, Item, Lesson, Row, dumped, fact_of, placed_in_session, session_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.operations import Journal
+    from nanomem_tui.store.database.operation_log import Journal
 
 AGENT_TEXT_LIMIT = 280
 """Characters that a RAM-first agent keeps of an item's text."""

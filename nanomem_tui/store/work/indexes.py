@@ -14,7 +14,7 @@ from sqlalchemy import (
 )
 
 from nanomem_tui.language import tokens
-from nanomem_tui.store.search import lexeme, takes
+from nanomem_tui.store.database.full_text import fitting_words, lexeme
 from nanomem_tui.store.work.kinds import KINDS, Kind, Tier
 from nanomem_tui.store.work.values import Chunk, TierRecord, words_of
 
@@ -52,7 +52,7 @@ def add(connection: Connection, kind: Kind, rows: Iterable[tuple[int, TierRecord
         values = [{"number": number, "words": " ".join(said)} for number, said in words]
     else:
         sql = f"INSERT INTO {kind.table}_words VALUES (:number, array_to_tsvector(CAST(:words AS text[])))"
-        values = [{"number": number, "words": takes(said)} for number, said in words]
+        values = [{"number": number, "words": fitting_words(said)} for number, said in words]
     if values:
         _execute(connection, sql, values)
 
@@ -89,7 +89,7 @@ def _weighed(title: Sequence[str], section: Sequence[str], words: Sequence[str])
     """A vector in which a word's weight says where it stands: A in the title, B in the section."""
     held = []
     parts = (("1A", frozenset(title)), ("2B", frozenset(section)), ("3", frozenset(words)))
-    for word in takes([*title, *section, *words]):
+    for word in fitting_words([*title, *section, *words]):
         places = [place for place, part in parts if word in part]
         held.append(f"{lexeme(word)}:{','.join(places)}")
     return " ".join(held)

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from nanomem_tui.core import files
-from nanomem_tui.store.reading import escaped, unescaped
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
 from nanomem_tui.store.work import indexes
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work.kinds import KINDS, Field, Kind, Tier
@@ -158,16 +158,16 @@ def _stored(field: Field, value: Any) -> Any:
     if value is None:
         return None
     if field.type == "json":
-        return escaped(written(field, value).decode())
-    return escaped(value) if isinstance(value, str) else int(value) if field.type == "bool" else value
+        return escape_nul(written(field, value).decode())
+    return escape_nul(value) if isinstance(value, str) else int(value) if field.type == "bool" else value
 
 
 def _read(field: Field, value: Any) -> Any:
     if value is None:
         return None
     if field.type == "json":
-        return files.loads(unescaped(value))
-    return unescaped(value) if isinstance(value, str) else bool(value) if field.type == "bool" else value
+        return files.loads(unescape_nul(value))
+    return unescape_nul(value) if isinstance(value, str) else bool(value) if field.type == "bool" else value
 
 
 # -- one record -------------------------------------------------------------------------------------------------------

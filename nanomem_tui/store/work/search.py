@@ -27,8 +27,8 @@ from sqlalchemy.sql.expression import ColumnClause
 
 from nanomem_tui.core.text import normalised
 from nanomem_tui.language import tokens
-from nanomem_tui.store.reading import escaped, unescaped
-from nanomem_tui.store.search import lexeme, takes
+from nanomem_tui.store.database.full_text import fitting_words, lexeme
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
 from nanomem_tui.store.word_index import idf, nearest, saturated
 from nanomem_tui.store.work import models
 from nanomem_tui.store.work import records as work_records
@@ -86,7 +86,7 @@ def _holding(
     for place, (name, value) in enumerate(asked.where.fields.items()):
         conditions.append(f'"{name}" = :field{place}' if value is not None else f'"{name}" IS NULL')
         if value is not None:
-            values[f"field{place}"] = escaped(value) if isinstance(value, str) else value + 0  # no truth on a server
+            values[f"field{place}"] = escape_nul(value) if isinstance(value, str) else value + 0  # no truth on a server
     for name, sign in (("since", ">="), ("until", "<")):
         if moment := getattr(asked.where, name):
             conditions.append(f"at {sign} :of_{name}")
@@ -124,7 +124,7 @@ def _matches(table: str, dialect: str, place: int | str = "") -> str:
 def _query(connection: Connection, words: Sequence[str], *, every: bool, title: bool = False) -> str:
     if is_file(connection):
         return (" " if every else " OR ").join(f'{"title:" if title else ""}"{word}"' for word in words)
-    return (" & " if every else " | ").join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
+    return (" & " if every else " | ").join(f"{lexeme(word)}{':A' if title else ''}" for word in fitting_words(words))
 
 
 def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[TierHit]:
@@ -327,8 +327,8 @@ class Shelf:
         found = self._connection.execute(asked)
         return [
             Row(
-                key, document_id, Chunk(unescaped(section), line_from, line_to, unescaped(said)), kind,
-                *map(unescaped, names),
+                key, document_id, Chunk(unescape_nul(section), line_from, line_to, unescape_nul(said)), kind,
+                *map(unescape_nul, names),
             )
             for key, document_id, section, line_from, line_to, said, kind, *names in found
         ]  # fmt: skip

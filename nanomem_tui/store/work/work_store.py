@@ -22,9 +22,9 @@ from sqlalchemy import (
 
 from nanomem_tui.core.errors import Moved, NanomemError, NewerDatabase
 from nanomem_tui.language import tokens
-from nanomem_tui.store import bookkeeping, migrations, models, postgres
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.reading import OlderSchema
+from nanomem_tui.store.database import bookkeeping, migrations, models, postgres
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.reading import OlderSchema
 from nanomem_tui.store.work import indexes, knowledge
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work.kinds import KINDS, Kind
@@ -220,7 +220,7 @@ class WorkStore:
             return
         until = time.monotonic() + wait
         while True:
-            with bookkeeping.held(self.database, work) as held:
+            with bookkeeping.lease(self.database, work) as held:
                 if held or time.monotonic() >= until:
                     yield held
                     return

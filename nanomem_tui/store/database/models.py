@@ -256,8 +256,13 @@ ITEMS = table(MemoryEntry)
 LESSONS = table(LessonRow)
 RECORDS = table(RecordRow)
 USAGE = table(UsageRow)
-OPERATIONS, KEYS, META, BATCHES = map(table, (OperationRow, OperationKey, MetaRow, UsageBatch))
-MARKERS, FOREIGN, LEASES = map(table, (Marker, ForeignRow, Lease))
+OPERATIONS = table(OperationRow)
+KEYS = table(OperationKey)
+META = table(MetaRow)
+BATCHES = table(UsageBatch)
+MARKERS = table(Marker)
+FOREIGN = table(ForeignRow)
+LEASES = table(Lease)
 TABLES = {"item": ITEMS, "lesson": LESSONS, "record": RECORDS}
 """The table of each layer of rows."""
 

@@ -24,11 +24,14 @@ from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.store import backup, first_edition, forgotten, processes
-from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Archive, Entry, Mark, base_of, folder_of
+from nanomem_tui.store import processes
+from nanomem_tui.store.database.models import META
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import user
-from nanomem_tui.store.models import META
-from nanomem_tui.store.place import FILE as OLD_STORES
+from nanomem_tui.store.first_edition import contents
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import MARK, SETTINGS, SIDE_FILES, Archive, Entry, Mark, base_of, folder_of
+from nanomem_tui.store.storage import SERVERS_FILE as OLD_STORES
 
 
 class Restored(NamedTuple):
@@ -135,7 +138,7 @@ def in_place(
     for every workspace and stay else, unless they are gone. Raises Refused beside another process of nanomem, BadInput
     for a damaged backup. Whether an agent runs, the caller has looked at.
     """
-    with processes.alone(paths):
+    with processes.exclusive_use(paths):
         with Archive(path) as archive:
             planned = plan(paths, layout, archive, with_user=with_user)
             safe = backup.make(paths, layout, reason=f"before {path.name} was restored").path
@@ -196,10 +199,10 @@ def _set_aside(paths: Paths) -> None:
 def _keep_beside(database: Path) -> None:
     """Put a copy and the log beside a memory that came back: by them it is known that it was there when it is gone, and
     made anew when it is damaged. One of the first edition gets them when it is taken over."""
-    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.database.engine import SqliteDatabase
     from nanomem_tui.store.recovery import Recovery
 
-    if database.name != "nanomem.db" or not first_edition.is_newer(database):
+    if database.name != "nanomem.db" or not contents.is_newer(database):
         return
     with contextlib.closing(SqliteDatabase(database)) as made:
         recovery = Recovery(made, database.parent / "copies", database.parent / "quarantine")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.operations import Change, LaterChanges, Operation, failed_in
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.reading import Reading, listed, unescaped
+from nanomem_tui.store.database.reading import Reading, json_list, unescape_nul
 
 # The log of operations as a person meets it: asked newest first, what is undone, what undo and redo take next.
 
@@ -26,12 +26,12 @@ BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
 FINAL = frozenset({"forget", "scrub"})
 """Kinds of operation that tell what was taken out of everything: nothing brings it back."""
-MENDED = "doctor.fix"
+REPAIRED = "doctor.fix"
 """The kind that tells what the doctor put right: the backup that it names in the free field `backup` takes it back."""
 ASIDE = "aside"
 """The free field of one that changed nothing of what is remembered (permissions, a lock, half a file): no undo stops
 at it."""
-_LASTING = FINAL | {MENDED}
+_LASTING = FINAL | {REPAIRED}
 WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
 """How many of the newest operations are searched, step by step, for what undo and redo take next."""
 OLDER = "`nanomem undo ID` for an older one; see `nanomem log`"
@@ -54,7 +54,7 @@ def entry_of(row: Sequence[Any], reading: Reading | None = None) -> LogEntry:
     """Make a value of a row of the log. `reading`: what reads the changes of a large operation, when somebody asks."""
     seq, op_id, at, actor, kind, label, state, writer, undoes, redoes, meta, touched, changed, undone = row
     changes = _later(reading, seq, touched) if changed is None and reading is not None else _changes(changed)
-    operation = Operation(op_id, at, actor, kind, unescaped(label), changes, undoes, redoes, json.loads(meta))
+    operation = Operation(op_id, at, actor, kind, unescape_nul(label), changes, undoes, redoes, json.loads(meta))
     shown = bool(undone) and kind not in BOOKKEEPING  # an undo that was redone is nothing that was taken back
     return LogEntry(operation, shown, seq, state, writer)
 
@@ -129,7 +129,7 @@ class Journal:
 
     def touching(self, keys: Sequence[str], actor: str) -> list[Operation]:
         """List the operations of an actor that touched one of these things, newest first."""
-        return [entry.operation for entry in self._entries("log_touching", keys=listed(keys), actor=actor)]
+        return [entry.operation for entry in self._entries("log_touching", keys=json_list(keys), actor=actor)]
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """Find the newest operation of a kind by an actor."""
@@ -196,7 +196,7 @@ def _lasts(operation: Operation) -> bool:
     return operation.kind in _LASTING and not operation.meta.get(ASIDE)
 
 
-def mended(operation: Operation) -> NothingToDo:
+def explain_repair(operation: Operation) -> NothingToDo:
     """Why what the doctor put right is not undone, what takes it back, and how what is older is."""
     if operation.meta.get(ASIDE):
         return NothingToDo("that changed nothing of what is remembered, and has no undo", operation.id, OLDER)
@@ -209,8 +209,8 @@ def mended(operation: Operation) -> NothingToDo:
 def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
     """Why there is nothing for `undo` to take back: what stands was done by an agent, and is named to be taken back."""
     last = _last_done(entries)
-    if last is not None and last.operation.kind == MENDED:
-        return mended(last.operation)
+    if last is not None and last.operation.kind == REPAIRED:
+        return explain_repair(last.operation)
     if last is not None and last.operation.kind in FINAL:
         what = f"the last change was a {last.operation.kind}, which nothing takes back"
         return NothingToDo(what, "", OLDER)

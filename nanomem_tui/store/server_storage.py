@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.core import settings
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import bookkeeping, migrations, postgres, takeover
-from nanomem_tui.store.place import LayerOf, Place
-from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.database import bookkeeping, migrations, postgres
+from nanomem_tui.store.database.postgres import PostgresDatabase
+from nanomem_tui.store.database.queries import CoreReading
+from nanomem_tui.store.database.reading import Reading, has_older_schema
+from nanomem_tui.store.first_edition import takeover
+from nanomem_tui.store.first_edition.takeover import TakenOver
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.queries import CoreReading
-from nanomem_tui.store.reading import Reading, has_older_schema
-from nanomem_tui.store.store import Store
-from nanomem_tui.store.takeover import TakenOver
+from nanomem_tui.store.storage import LayerOf, Storage
+from nanomem_tui.store.transactions import Store
 from nanomem_tui.store.values import AnyRow
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class ServerReading(CoreReading):
         return self._is_made
 
 
-class ServerPlace(Place):
+class ServerStorage(Storage):
     """The schema of a workspace, by the address that the settings name."""
 
     def __init__(self, paths: Paths, workspace_id: str, url: str) -> None:
@@ -73,11 +74,11 @@ class ServerPlace(Place):
 
     def damages(self, writer: Store) -> list[Problem]:
         """See `Place.damages`. What its settings and our role lack; pages are the server's own."""
-        return postgres.problems(self.server)
+        return postgres.server_problems(self.server)
 
     def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
         """See `Place.leading`. Where nothing was written yet there is nothing to share."""
-        return bookkeeping.held(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
+        return bookkeeping.lease(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
 
     def is_first_edition(self) -> bool:
         """See `Place.is_first_edition`."""

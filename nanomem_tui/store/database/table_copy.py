@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, delete, func, insert, select
 
 from nanomem_tui.core.errors import StoreError
-from nanomem_tui.store import models
-from nanomem_tui.store.models import MARKERS
+from nanomem_tui.store.database import models
+from nanomem_tui.store.database.models import MARKERS
 
 ARRIVED = "arrived"
 """The marker at the target: of which epoch of which source it is a copy, and which commit was its last."""
@@ -40,13 +40,15 @@ def copy_tables(old: Connection, new: Connection, tables: Iterable[Table], where
     return counts
 
 
-def sums(connection: Connection, tables: Iterable[Table] = models.METADATA.sorted_tables) -> dict[str, tuple[int, int]]:
+def sum_tables(
+    connection: Connection, tables: Iterable[Table] = models.METADATA.sorted_tables
+) -> dict[str, tuple[int, int]]:
     """Return, of each table that moves, how many rows it has and the sum of their hashes, whatever their order."""
     found = {table.name: _sum(connection, table) for table in tables if table.name not in _OF_A_PLACE}
     return {name: (one.count, one.content) for name, one in found.items()}
 
 
-def counts(connection: Connection) -> dict[str, int]:
+def count_rows(connection: Connection) -> dict[str, int]:
     """Return how many rows each table has that moves."""
     moved = [table for table in models.METADATA.sorted_tables if table.name not in _OF_A_PLACE]
     return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in moved}

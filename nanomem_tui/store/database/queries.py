@@ -29,9 +29,9 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanomem_tui.store.migrations import VERSION
-from nanomem_tui.store.models import FOREIGN, ITEMS, KEYS, MARKERS, META, OPERATIONS, RECORDS, TABLES, USAGE
-from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, LARGE
+from nanomem_tui.store.database.migrations import VERSION
+from nanomem_tui.store.database.models import FOREIGN, ITEMS, KEYS, MARKERS, META, OPERATIONS, RECORDS, TABLES, USAGE
+from nanomem_tui.store.database.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.store.values import ROW_TYPES
 
 READ_META = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)

@@ -39,21 +39,14 @@ from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, user_settings, workspace_id
 from nanomem_tui.core.settings import without_password
-from nanomem_tui.store import (
-    bookkeeping,
-    copying,
-    driver_errors,
-    first_edition,
-    models,
-    processes,
-    search,
-    store,
-    table_copy,
-    takeover,
-)
-from nanomem_tui.store.engine import SqliteDatabase, fold_wal
-from nanomem_tui.store.first_edition import Ledgers
-from nanomem_tui.store.server_place import ServerPlace
+from nanomem_tui.store import processes, transactions
+from nanomem_tui.store.database import bookkeeping, driver_errors, full_text, models, table_copy
+from nanomem_tui.store.database.engine import SqliteDatabase, fold_wal
+from nanomem_tui.store.first_edition import contents as first_edition_contents
+from nanomem_tui.store.first_edition import takeover
+from nanomem_tui.store.first_edition.contents import Ledgers
+from nanomem_tui.store.moving import migrate_store
+from nanomem_tui.store.server_storage import ServerStorage
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work.work_store import WorkStore
 
@@ -933,7 +926,7 @@ def _work_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
         with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
             file = Path(folder, paths.work_database.name)
             with contextlib.closing(_work_in(paths, file)) as target:
-                copying.copy_work(source, target)
+                migrate_store.copy_work(source, target)
             fold_wal(file)
             yield file
 
@@ -946,7 +939,7 @@ def _work_in(paths: Paths, file: Path) -> WorkStore:
 def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
     found = workspace_id(paths)
     with contextlib.ExitStack() as held:
-        place = ServerPlace(paths, found, url)
+        place = ServerStorage(paths, found, url)
         held.callback(place.server.close)
         if place.is_first_edition():
             yield held.enter_context(place.read_copy(()))[0]
@@ -956,13 +949,13 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
             return
         file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")), paths.database.name)
         with contextlib.closing(SqliteDatabase(file)) as database:
-            store.make(database, found)
+            transactions.make_database(database, found)
             with place.server.reading() as old, database.writing(durable=True) as new:
                 meta = bookkeeping.meta_of(old)
                 table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-                bookkeeping.name_for(new, processes.made_home(paths), on_server=False)
+                bookkeeping.rename_for_storage(new, processes.make_home_id(paths), on_server=False)
                 new.execute(update(META).values(revision=meta.revision))
-                search.make_anew(new)
+                full_text.rebuild_index(new)
         fold_wal(file)
         yield file if meta.revision else None
 
@@ -989,42 +982,42 @@ def bring_back(paths: Paths, url: str, file: Path, archive: Archive, entry: Entr
             contextlib.closing(_work_in(paths, kept)) as source,
             contextlib.closing(takeover.open_work(paths, workspace_id(paths), url)) as target,
         ):
-            copying.copy_work(source, target)
+            migrate_store.copy_work(source, target)
 
 
 def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
-    place = ServerPlace(paths, workspace_id(paths), url)
+    place = ServerStorage(paths, workspace_id(paths), url)
     with contextlib.closing(place.server) as server, _of_now(paths, file) as then:
         if place.is_first_edition():
             place.take_over(())
-        store.make(server, workspace_id(paths))
+        transactions.make_database(server, workspace_id(paths))
         with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
             bookkeeping.wait_for_writers(new)
             new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
             table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-            bookkeeping.name_for(new, processes.made_home(paths), on_server=True)
+            bookkeeping.rename_for_storage(new, processes.make_home_id(paths), on_server=True)
             revision = bookkeeping.meta_of(old).revision
             new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
-            search.make_anew(new)
+            full_text.rebuild_index(new)
 
 
 @contextlib.contextmanager
 def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
     """The file of a backup; one that the first edition made, taken over into another."""
-    if not first_edition.is_first_edition(file):
+    if not first_edition_contents.is_first_edition(file):
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
         taken = Path(folder, file.name)
-        takeover.make(file, taken, Ledgers([], [], []), workspace_id(paths), ())
+        takeover.make_from_first_edition(file, taken, Ledgers([], [], []), workspace_id(paths), ())
         yield taken
 
 
 def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
     with contextlib.closing(_work_in(paths, file)) as found:
-        return found.read(lambda connection: table_copy.sums(connection, work_models.METADATA.sorted_tables))
+        return found.read(lambda connection: table_copy.sum_tables(connection, work_models.METADATA.sorted_tables))
 
 
 def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:
     with contextlib.closing(SqliteDatabase(file)) as database, database.reading() as connection:
-        return table_copy.sums(connection, tables)
+        return table_copy.sum_tables(connection, tables)

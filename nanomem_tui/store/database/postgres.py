@@ -48,8 +48,8 @@ from nanomem_tui.core.errors import (
     StoreError,
     extra_command,
 )
-from nanomem_tui.store import bookkeeping, models
-from nanomem_tui.store.engine import BUSY_SECONDS
+from nanomem_tui.store.database import bookkeeping, models
+from nanomem_tui.store.database.engine import BUSY_SECONDS
 
 OLDEST = 13
 """The oldest version of PostgreSQL that is used."""
@@ -390,7 +390,7 @@ _VECTOR = (
 )
 
 
-def problems(database: PostgresDatabase, *, vectors: bool = False) -> list[Problem]:
+def server_problems(database: PostgresDatabase, *, vectors: bool = False) -> list[Problem]:
     """List what is wrong with the server and what our role lacks there; `vectors`: also for an index of pgvector."""
     try:
         with database.reading() as connection:
@@ -558,7 +558,7 @@ def act_as_owner(connection: Connection) -> None:
         )
 
 
-def strays(database: PostgresDatabase) -> list[str]:
+def foreign_owned_tables(database: PostgresDatabase) -> list[str]:
     """List the tables of ours that do not belong to the owner of the schema: other members do not see them. Raises
     NotFound where there is no schema."""
     with database.reading() as connection:
@@ -566,7 +566,7 @@ def strays(database: PostgresDatabase) -> list[str]:
         return _strays(database, connection)
 
 
-def give_strays_to_owner(database: PostgresDatabase) -> None:
+def give_tables_to_owner(database: PostgresDatabase) -> None:
     """Give the tables of `strays` to the owner of the schema. Raises NotFound, AccessDenied, or StoreError."""
     with database.transaction() as connection:
         for statement in _to_owner(database, connection, _owner(database, connection)):

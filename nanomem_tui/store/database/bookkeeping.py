@@ -23,18 +23,18 @@ from sqlalchemy.sql.expression import ColumnElement
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.store.engine import Database
-from nanomem_tui.store.models import BATCHES, FOREIGN, KEYS, LEASES, MARKERS, META, OPERATIONS
-from nanomem_tui.store.operations import DONE, LogEntry, entry_of
-from nanomem_tui.store.queries import READ_META, within
-from nanomem_tui.store.reading import Meta, escaped, foreign_rows
+from nanomem_tui.store.database.engine import Database
+from nanomem_tui.store.database.models import BATCHES, FOREIGN, KEYS, LEASES, MARKERS, META, OPERATIONS
+from nanomem_tui.store.database.operation_log import DONE, LogEntry, entry_of
+from nanomem_tui.store.database.queries import READ_META, within
+from nanomem_tui.store.database.reading import Meta, escape_nul, foreign_rows
 
-SECONDS = 60.0
+LEASE_SECONDS = 60.0
 """How long a lease holds unless it is renewed."""
 
 
 @contextlib.contextmanager
-def held(database: Database, work: str, seconds: float = SECONDS) -> Iterator[bool]:
+def lease(database: Database, work: str, seconds: float = LEASE_SECONDS) -> Iterator[bool]:
     """Whether this process got the lease for a piece of work; it is renewed until the end. Raises StoreError.
 
     Somebody else may get it before the end where this process sleeps, or does not reach the server, for `seconds`: what
@@ -63,7 +63,7 @@ def held(database: Database, work: str, seconds: float = SECONDS) -> Iterator[bo
             connection.execute(update(LEASES).where(mine).values(until=0.0))
 
 
-def take(connection: Connection, work: str, holder: str, seconds: float = SECONDS) -> bool:
+def take_lease(connection: Connection, work: str, holder: str, seconds: float = LEASE_SECONDS) -> bool:
     """Take a lease that nobody holds, or renew one's own, in the transaction of the caller; whether that was done.
     Raises IntegrityError where another process makes it in this moment."""
     now = _now(connection)
@@ -77,13 +77,13 @@ def take(connection: Connection, work: str, holder: str, seconds: float = SECOND
     return True
 
 
-def is_held(connection: Connection, work: str) -> bool:
+def is_leased(connection: Connection, work: str) -> bool:
     """Whether anybody holds the lease for a piece of work."""
     asked = select(LEASES.c.work).where(LEASES.c.work == work, LEASES.c.until > _now(connection))
     return connection.execute(asked).first() is not None
 
 
-def drop(connection: Connection, work: str) -> None:
+def drop_lease(connection: Connection, work: str) -> None:
     """Let go of the lease for a piece of work that is done for good."""
     connection.execute(delete(LEASES).where(LEASES.c.work == work))
 
@@ -91,7 +91,7 @@ def drop(connection: Connection, work: str) -> None:
 def _take(database: Database, work: str, holder: str, seconds: float) -> bool:
     try:
         with database.writing(durable=False) as connection:
-            return take(connection, work, holder, seconds)
+            return take_lease(connection, work, holder, seconds)
     except IntegrityError:  # another process made the row in this moment
         return False
 
@@ -141,15 +141,17 @@ def meta_of(connection: Connection) -> Meta:
     return Meta(*connection.execute(READ_META).one())
 
 
-def write(connection: Connection, seq: int, operation: Operation, *, state: str = DONE, writer: str = "") -> None:
+def write_operation(
+    connection: Connection, seq: int, operation: Operation, *, state: str = DONE, writer: str = ""
+) -> None:
     """Insert an operation and what it touched. `writer`: the process that has still to finish one that is planned."""
     connection.execute(
         _INSERT,
         {
             "seq": seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
-            "label": escaped(operation.label), "state": state, "writer": writer, "undoes": operation.undoes,
-            "redoes": operation.redoes, "meta_json": dumped(dict(operation.meta)), "touched": len(operation.changes),
-            "changes_json": dumped(operation.to_json()["changes"]), "undone": 0,
+            "label": escape_nul(operation.label), "state": state, "writer": writer, "undoes": operation.undoes,
+            "redoes": operation.redoes, "meta_json": dump_json(dict(operation.meta)), "touched": len(operation.changes),
+            "changes_json": dump_json(operation.to_json()["changes"]), "undone": 0,
         },
     )  # fmt: skip
     if touched := parts_of(operation):
@@ -158,7 +160,7 @@ def write(connection: Connection, seq: int, operation: Operation, *, state: str 
         )
 
 
-def mark(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *, undone: bool) -> None:
+def mark_parts(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *, undone: bool) -> None:
     """Note which parts of an operation are undone, or stand again; it is undone when none of its parts stands."""
     seq = connection.execute(select(OPERATIONS.c.seq).where(OPERATIONS.c.id == target)).scalar_one()
     for layer, key in keys:
@@ -171,21 +173,21 @@ def mark(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *
 def mark_reversed(connection: Connection, operation: Operation) -> None:
     """Note what an undo or a redo makes of the operations that it names."""
     if operation.undoes is not None:
-        mark(connection, operation.undoes, parts_of(operation), undone=True)
+        mark_parts(connection, operation.undoes, parts_of(operation), undone=True)
     elif operation.redoes is not None:
-        mark(connection, operation.redoes, parts_of(operation), undone=False)
-        mark(connection, str(operation.meta["undo"]), parts_of(operation), undone=True)
+        mark_parts(connection, operation.redoes, parts_of(operation), undone=False)
+        mark_parts(connection, str(operation.meta["undo"]), parts_of(operation), undone=True)
 
 
 def mark_void(connection: Connection, operation: Operation) -> None:
     """Note that nothing of an operation was done: of an undo or a redo too, whose targets are as they were."""
     parts = parts_of(operation)
-    mark(connection, operation.id, parts, undone=True)
+    mark_parts(connection, operation.id, parts, undone=True)
     if operation.undoes:
-        mark(connection, operation.undoes, parts, undone=False)
+        mark_parts(connection, operation.undoes, parts, undone=False)
     if operation.redoes:
-        mark(connection, operation.redoes, parts, undone=True)
-        mark(connection, str(operation.meta["undo"]), parts, undone=False)
+        mark_parts(connection, operation.redoes, parts, undone=True)
+        mark_parts(connection, str(operation.meta["undo"]), parts, undone=False)
 
 
 def set_state(connection: Connection, op_id: str, state: str, *, of: str) -> None:
@@ -194,12 +196,12 @@ def set_state(connection: Connection, op_id: str, state: str, *, of: str) -> Non
     connection.execute(update(OPERATIONS).where(found).values(state=state))
 
 
-def find(connection: Connection, op_id: str) -> LogEntry | None:
+def find_operation(connection: Connection, op_id: str) -> LogEntry | None:
     """Find an operation by its id."""
     return _first(connection, OPERATIONS.c.id == op_id)
 
 
-def planned(connection: Connection) -> list[LogEntry]:
+def planned_operations(connection: Connection) -> list[LogEntry]:
     """List operations whose files are still to be written, or could not be, oldest first."""
     asked = select(OPERATIONS).where(OPERATIONS.c.state != DONE).order_by(OPERATIONS.c.seq)
     return [entry_of(row) for row in connection.execute(asked)]
@@ -213,7 +215,7 @@ def is_new_batch(connection: Connection, batch: str) -> bool:
     return True
 
 
-def last_of(connection: Connection, layer: str, key: str) -> LogEntry | None:
+def last_operation_on(connection: Connection, layer: str, key: str) -> LogEntry | None:
     """Find the operation that touched a thing last."""
     asked = select(KEYS.c.seq).where(KEYS.c.layer == layer, KEYS.c.key == key).order_by(KEYS.c.seq.desc()).limit(1)
     seq = connection.execute(asked).scalar()
@@ -225,7 +227,7 @@ def _first(connection: Connection, condition: ColumnElement[bool]) -> LogEntry |
     return entry_of(row) if row is not None else None
 
 
-def dumped(value: Sequence[Any] | dict[str, Any]) -> str:
+def dump_json(value: Sequence[Any] | dict[str, Any]) -> str:
     """Return values as the log keeps them: compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -248,15 +250,15 @@ def set_foreign_rows(connection: Connection, source: str, rows: Mapping[str, Any
     fresh = [key for key in rows if key not in known or rows[key] != known[key]]
     if gone:
         here = (FOREIGN.c.source == source) & (FOREIGN.c.id == bindparam("key"))
-        connection.execute(delete(FOREIGN).where(here), [{"key": escaped(key)} for key in gone])
+        connection.execute(delete(FOREIGN).where(here), [{"key": escape_nul(key)} for key in gone])
     if fresh:
         connection.execute(
             insert(FOREIGN),
-            [{"source": source, "id": escaped(key), "raw_json": json.dumps(rows[key])} for key in fresh],
+            [{"source": source, "id": escape_nul(key), "raw_json": json.dumps(rows[key])} for key in fresh],
         )
 
 
-def name_for(connection: Connection, home: str, *, on_server: bool) -> None:
+def rename_for_storage(connection: Connection, home: str, *, on_server: bool) -> None:
     """Name what came from the other kind of place as this one does: a server has it for each home that shares the
     memory, by the id of the home; a file for the one home that it lies in, and nothing of others."""
     end = f"@{home}"

@@ -19,24 +19,25 @@ from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, from_os_err
 from nanomem_tui.core.operations import Layer
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import driver_errors, first_edition
+from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database.reading import Reading, SqliteReading, has_older_schema
+from nanomem_tui.store.first_edition import contents
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import Reading, SqliteReading, has_older_schema
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work.kinds import KINDS, TIERS
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.postgres import PostgresDatabase
+    from nanomem_tui.store.database.postgres import PostgresDatabase
+    from nanomem_tui.store.first_edition.takeover import TakenOver
     from nanomem_tui.store.snapshot import Snapshot
-    from nanomem_tui.store.store import Store
-    from nanomem_tui.store.takeover import TakenOver
+    from nanomem_tui.store.transactions import Store
 
 
 LayerOf = Callable[[str], Layer]
 """Gives what changes the files of an agent, by the name of a layer; raises NotFound."""
 
 
-class Place:
+class Storage:
     """Where the memory lies: `nanomem.db` of a workspace. Its methods raise the store's errors."""
 
     server: PostgresDatabase | None = None
@@ -63,9 +64,9 @@ class Place:
 
     def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
         """What changes the database. Beside a file lie its copies and its log."""
-        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.database.engine import SqliteDatabase
         from nanomem_tui.store.recovery import Recovery
-        from nanomem_tui.store.store import Store
+        from nanomem_tui.store.transactions import Store
 
         database = SqliteDatabase(self._paths.database)
         recovery = Recovery(database, self._paths.copies, self._paths.quarantine)
@@ -78,7 +79,7 @@ class Place:
     def damages(self, writer: Store) -> list[Problem]:
         """What is wrong with the database; every part of it is looked at."""
         from nanomem_tui.store import recovery as store_recovery
-        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.database.engine import SqliteDatabase
         from nanomem_tui.store.recovery import LOG
 
         assert isinstance(writer.database, SqliteDatabase)
@@ -86,7 +87,7 @@ class Place:
         harmed = writer.recovery.damaged_copies()
         whole = [copy for copy in writer.recovery.copies() if copy not in harmed]
         try:
-            found = list(store_recovery.problems(writer.database, whole))
+            found = list(store_recovery.damage_problems(writer.database, whole))
         except DiskFull as error:  # SQLite needs room to look
             return [Problem(f"not looked through: {error.what}", self.where, None, error.fix)]
         fix = "`nanomem doctor --fix` moves it to the quarantine and makes a new copy"
@@ -108,7 +109,7 @@ class Place:
 
     def is_first_edition(self) -> bool:
         """Whether a memory of the first edition lies here, or the rest of one."""
-        return first_edition.is_due(self._paths, self._id)
+        return contents.is_due(self._paths, self._id)
 
     def has_older_schema(self) -> bool:
         """Whether an earlier release of this edition made the tables; False where that cannot be told."""
@@ -120,7 +121,8 @@ class Place:
     def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
         """A private copy of either, taken over or migrated, for who only reads. `files`: the rows of the agent's own
         files."""
-        from nanomem_tui.store import migrations, takeover
+        from nanomem_tui.store.database import migrations
+        from nanomem_tui.store.first_edition import takeover
 
         if self.has_older_schema():
             what = "the database has an older schema; what is shown comes from a copy"
@@ -133,8 +135,9 @@ class Place:
 
     def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
         """Take the first edition over, and bring an older schema to the newest; what a file was is kept."""
-        from nanomem_tui.store import migrations, takeover
-        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.database import migrations
+        from nanomem_tui.store.database.engine import SqliteDatabase
+        from nanomem_tui.store.first_edition import takeover
 
         is_first = self.is_first_edition()
         taken = takeover.take_over(self._paths, self._id, files) if is_first else takeover.TakenOver({}, None, ())
@@ -157,8 +160,8 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
             found[tier] += number
     elif (old := paths.tiers_database).is_file() and old.stat().st_size:
         with (
-            driver_errors.translated(old, "counting records"),
-            contextlib.closing(first_edition.open_to_read(old)) as one,
+            driver_errors.translate_errors(old, "counting records"),
+            contextlib.closing(contents.open_to_read(old)) as one,
         ):
             for kind in KINDS.values():
                 tables = {kind.tier: kind.table} | ({"longterm": f"archived_{kind.table}"} if kind.ages else {})
@@ -170,21 +173,21 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
 
 # -- Where a memory was before: the servers that it moved from, and workspaces whose folder was renamed ---------------
 
-FILE = "old-stores.txt"
+SERVERS_FILE = "old-stores.txt"
 _HEAD = (
     "# Servers that a memory was moved to or from: `nanomem forget` and `nanomem scrub` name them as left.\n"
     "# Put a # before the line of one that holds nothing any more.\n"
 )
 
 
-class Known(NamedTuple):
+class KnownServers(NamedTuple):
     """The addresses of a workspace. `gone`: those that a person put a # before."""
 
     there: tuple[str, ...]
     gone: tuple[str, ...]
 
 
-def known(paths: Paths, workspace_id: str) -> Known:
+def known_servers(paths: Paths, workspace_id: str) -> KnownServers:
     """What is known of a workspace. Raises the errors of `from_os_error`."""
     there: list[str] = []
     gone: list[str] = []
@@ -192,23 +195,23 @@ def known(paths: Paths, workspace_id: str) -> Known:
         key, _, address = line.lstrip("# \t").partition(" ")
         if key == workspace_id and address.strip():
             (gone if line.lstrip().startswith("#") else there).append(address.strip())
-    return Known(tuple(dict.fromkeys(there)), tuple(dict.fromkeys(gone)))
+    return KnownServers(tuple(dict.fromkeys(there)), tuple(dict.fromkeys(gone)))
 
 
-def note(paths: Paths, workspace_id: str, *addresses: str) -> None:
+def note_servers(paths: Paths, workspace_id: str, *addresses: str) -> None:
     """Keep these; one that was gone is there again. Raises the errors of `from_os_error`."""
-    there = known(paths, workspace_id).there
+    there = known_servers(paths, workspace_id).there
     new = [f"{workspace_id} {one}" for one in addresses if one not in there]
     if new:
         text = _text(paths) or _HEAD
         lines = [line for line in text.splitlines() if line.lstrip("# \t").rstrip() not in new]
         atomic.make_folder(paths.data)
-        atomic.write_atomic(paths.data / FILE, "".join(f"{line}\n" for line in [*lines, *new]).encode())
+        atomic.write_atomic(paths.data / SERVERS_FILE, "".join(f"{line}\n" for line in [*lines, *new]).encode())
 
 
 def _text(paths: Paths) -> str:
     try:
-        return files.read(paths.data / FILE).decode("utf-8", "replace")
+        return files.read(paths.data / SERVERS_FILE).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -218,7 +221,7 @@ def _text(paths: Paths) -> str:
 # -- a workspace whose folder was renamed -----------------------------------------------------------------------------
 
 
-def renamed(paths: Paths) -> list[Problem]:
+def find_renamed_workspaces(paths: Paths) -> list[Problem]:
     """Name memories in the agent's home whose workspace is not there any more, where this one has none of its own: its
     folder was renamed, perhaps to this one."""
     if paths.home is None or paths.database.exists():

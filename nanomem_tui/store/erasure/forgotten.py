@@ -87,7 +87,7 @@ class Spans(NamedTuple):
     places: list[tuple[int, int]]
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """A text in one case, one width and without what nobody sees."""
     if text.isascii():
         return text.lower()
@@ -98,13 +98,13 @@ def run_of(text: str) -> Run:
     """A text as it is looked for."""
     core = _edges().sub("", unicodedata.normalize("NFKC", text))
     if not core or not (_word().match(core[0]) and _word().match(core[-1])):
-        return Run(True, tuple(_signed().findall(flat(core or text))))
-    return Run(False, tuple(_word().findall(flat(core))))
+        return Run(True, tuple(_signed().findall(flatten(core or text))))
+    return Run(False, tuple(_word().findall(flatten(core))))
 
 
 def words_of(text: str, *, signed: bool = False) -> list[str]:
     """The words of a text, in their order."""
-    return (_signed() if signed else _word()).findall(flat(text))
+    return (_signed() if signed else _word()).findall(flatten(text))
 
 
 def spans(text: str, *, signed: bool = False) -> Spans:
@@ -118,7 +118,7 @@ def spans(text: str, *, signed: bool = False) -> Spans:
             words.append(word.lower())
             places.append(found.span())
             continue
-        for part in pattern.findall(flat(word)):  # in another width it may be several
+        for part in pattern.findall(flatten(word)):  # in another width it may be several
             words.append(part)
             places.append(found.span())
     return Spans(words, places)
@@ -175,7 +175,7 @@ class Runs:
     def _may_be_in(self, text: str) -> bool:
         if not self._any:
             return False
-        plain = flat(text)
+        plain = flatten(text)
         if self._rare:
             return any(word in plain for word in self._rare)
         return any(
@@ -224,12 +224,12 @@ def parts_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
 
 def parts_found_in(text: str, parts: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """The places of the words that hold one."""
-    plain = flat(text)
+    plain = flatten(text)
     if not parts.search(plain):
         return
     places = range(len(text)) if len(plain) == len(text) else _places(text)
     if len(places) != len(plain):
-        plain = "".join(map(flat, text))
+        plain = "".join(map(flatten, text))
     for found in parts.finditer(plain):
         begin, end = places[found.start()], places[found.end() - 1] + 1
         while begin and text[begin - 1].isalnum():
@@ -241,7 +241,7 @@ def parts_found_in(text: str, parts: re.Pattern[str]) -> Iterator[tuple[int, int
 
 def _places(text: str) -> list[int]:
     """Where each character of the flat text is from."""
-    return [place for place, char in enumerate(text) for _ in flat(char)]
+    return [place for place, char in enumerate(text) for _ in flatten(char)]
 
 
 FILE = "forgotten.json"
@@ -310,7 +310,7 @@ class Forgotten(NamedTuple):
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds, as it stands or as texts are compared (`㎏` is `kg`)."""
-        forms = (text,) if text.isascii() else dict.fromkeys((text, flat(text)))
+        forms = (text,) if text.isascii() else dict.fromkeys((text, flatten(text)))
         return next((mark for form in forms for _, _, mark in self._met(form)), None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
@@ -352,7 +352,7 @@ class Forgotten(NamedTuple):
         if isinstance(value, Mapping):
             for name, inner in value.items():
                 what = _NAMES.get(name) if isinstance(inner, str) else None
-                named = (self.named(what, one) for one in called(what, inner)) if what else ()
+                named = (self.named(what, one) for one in forgotten_names(what, inner)) if what else ()
                 if found := next(filter(None, named), None) or self.value(inner):
                     return found
             return None
@@ -374,7 +374,7 @@ _INNER = {"sender": r"channel:[^\s:/]+:user:(.+)", "session": r"[^\s:/]+/\S+ (.+
 """The sender within the name of a scope, the session within a longer name."""
 
 
-def called(what: str, name: str) -> tuple[str, ...]:
+def forgotten_names(what: str, name: str) -> tuple[str, ...]:
     """By which names something may be forgotten: by its own; what is of a user's scope by that of the sender too, and
     what is kept of one chat of a session (`scopes.state_key`) by that of the session."""
     found = re.fullmatch(_INNER[what], name, re.DOTALL) if what in _INNER else None

@@ -22,12 +22,12 @@ from sqlalchemy import Connection, delete, insert, inspect
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway, StoreError
 from nanomem_tui.core.operations import Change, Layer, Operation, new_operation
-from nanomem_tui.store import bookkeeping, migrations, models, rows, search
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.operations import DONE, PLANNED, STUCK, LogEntry
+from nanomem_tui.store.database import bookkeeping, full_text, migrations, models, rows
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.operation_log import DONE, PLANNED, STUCK, LogEntry
+from nanomem_tui.store.database.queries import CoreReading, within
+from nanomem_tui.store.database.reading import Meta, refuse_moved
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.queries import CoreReading, within
-from nanomem_tui.store.reading import Meta, refuse_moved
 from nanomem_tui.store.recovery import Line, Recovery
 from nanomem_tui.store.snapshot import Counts, Snapshot, patched, refuse_unfit
 from nanomem_tui.store.values import AnyRow
@@ -60,7 +60,7 @@ class _OtherEpoch(Exception):
     """The database was replaced since it was loaded."""
 
 
-def make(database: Database, workspace_id: str, fill: Also | None = None) -> bool:
+def make_database(database: Database, workspace_id: str, fill: Also | None = None) -> bool:
     """Make the tables of a workspace where there are none, with what `fill` writes, or bring those of an older release
     to the newest schema; return whether they were made. Raises StoreError, and NewerDatabase where a later release made
     them."""
@@ -72,7 +72,7 @@ def make(database: Database, workspace_id: str, fill: Also | None = None) -> boo
         elif there.has_table("memory_entries"):
             raise StoreError("a database of the first edition", database.where, "any command that writes takes it over")
         else:
-            create(connection, workspace_id)
+            create_tables(connection, workspace_id)
             is_made = True
             if fill is not None:
                 fill(connection, bookkeeping.next_revision(connection).revision)
@@ -81,10 +81,10 @@ def make(database: Database, workspace_id: str, fill: Also | None = None) -> boo
     return is_made
 
 
-def create(connection: Connection, workspace_id: str) -> None:
+def create_tables(connection: Connection, workspace_id: str) -> None:
     """Make the tables of a workspace, in the transaction of who knows that there are none."""
     models.METADATA.create_all(connection)
-    search.make_index(connection)
+    full_text.make_index(connection)
     models.make_views(connection)
     migrations.stamp(connection)
     connection.execute(
@@ -195,7 +195,7 @@ class Store:
         """List the operations whose files are not all written: those that a process which ended left planned, and those
         that are stuck. Of a process of another home its lease says whether it ended; that home finishes its files."""
         with self.database.reading() as connection:
-            left = bookkeeping.planned(connection)
+            left = bookkeeping.planned_operations(connection)
             return [entry for entry in left if entry.state == STUCK or not self._is_at_work(connection, entry.writer)]
 
     def is_of_here(self, entry: LogEntry) -> bool:
@@ -206,7 +206,7 @@ class Store:
     def _is_at_work(self, connection: Connection, writer: str) -> bool:
         if self._writers.is_of_here(writer):
             return self._writers.is_alive(writer)
-        return bookkeeping.is_held(connection, _FILES_OF + writer)
+        return bookkeeping.is_leased(connection, _FILES_OF + writer)
 
     def leave_as_it_is(self, op_id: str) -> None:
         """Close a stuck operation: what it did stays, and so does what somebody else wrote into its other files."""
@@ -274,9 +274,9 @@ class Store:
             on_rows = [one for one in operation.inverse() if one.layer in models.TABLES and self._fits(connection, one)]
             void = new_operation("void", f"not done: {operation.label} ({why})", on_rows, undoes=operation.id)
             self._write_rows(connection, on_rows, meta.revision)
-            bookkeeping.write(connection, meta.revision, void)
+            bookkeeping.write_operation(connection, meta.revision, void)
             bookkeeping.set_state(connection, operation.id, DONE, of=PLANNED)
-            bookkeeping.drop(connection, _FILES_OF + self._writers.name)
+            bookkeeping.drop_lease(connection, _FILES_OF + self._writers.name)
             bookkeeping.mark_void(connection, operation)
             return void
 
@@ -286,7 +286,7 @@ class Store:
         """Note what became of a planned operation; another process may have been quicker."""
         with self.database.writing(durable=True) as connection:
             bookkeeping.set_state(connection, op_id, state, of=PLANNED)
-            bookkeeping.drop(connection, _FILES_OF + writer)
+            bookkeeping.drop_lease(connection, _FILES_OF + writer)
 
     # -- counters and checkpoints -------------------------------------------------------------------------------
 
@@ -358,7 +358,7 @@ class Store:
             refuse_moved(meta, on_server=connection.dialect.name == "postgresql")
             if meta.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), meta.revision - 1)
-            is_whole = self._index_is_new or search.renew(connection)
+            is_whole = self._index_is_new or full_text.renew_index(connection)
             yield connection, meta
         self._index_is_new = is_whole
 
@@ -401,7 +401,7 @@ class Store:
             try:
                 with self.database.writing(durable=True) as connection:
                     bookkeeping.wait_for_writers(connection)  # the server may still be at that commit
-                    return bookkeeping.find(connection, op_id) is not None
+                    return bookkeeping.find_operation(connection, op_id) is not None
             except ServerAway as error:
                 if time.monotonic() > until:
                     what = "the server went away while it saved the change; whether it did is not known yet"
@@ -419,14 +419,16 @@ class Store:
         self._write_rows(connection, operation.changes, meta.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         if not self._writers.is_alone and files:  # others do not see the lock of this process
-            bookkeeping.take(connection, _FILES_OF + writer, writer)
-        bookkeeping.write(connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer)
+            bookkeeping.take_lease(connection, _FILES_OF + writer, writer)
+        bookkeeping.write_operation(
+            connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer
+        )
         bookkeeping.mark_reversed(connection, operation)
 
     def _refuse_undo(self, connection: Connection, undo: Operation) -> None:
         """Raise NothingToDo where another undo was quicker, NotFound where there is nothing of that id, Conflict where
         its files are not all written."""
-        entry = bookkeeping.find(connection, undo.undoes or "")
+        entry = bookkeeping.find_operation(connection, undo.undoes or "")
         if entry is None:
             raise NotFound("no such operation", undo.undoes or "", "see `nanomem log`")
         if entry.state != DONE:
@@ -483,7 +485,7 @@ def _of_files(operation: Operation) -> Mapping[str, list[Change]]:
 
 def _by(connection: Connection, change: Change) -> str:
     """In words: what changed the thing last."""
-    entry = bookkeeping.last_of(connection, change.layer, change.key)
+    entry = bookkeeping.last_operation_on(connection, change.layer, change.key)
     return f" by {entry.operation.who}: {entry.operation.label}" if entry is not None else ""
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.core.errors import Moved, NewerDatabase, StoreError, from_os_error
-from nanomem_tui.store import driver_errors
-from nanomem_tui.store.statements import STATEMENTS
+from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database.statements import STATEMENTS
 from nanomem_tui.store.values import ROW_TYPES, AnyRow
 
 SCHEMA = "0001"
@@ -108,13 +108,13 @@ class SqliteReading:
         if is_there and not self._is_made:
             with self.open():
                 names = {name for (name,) in self.each(_TABLE_NAMES)}
-            if driver_errors.are_anothers(names):
-                raise driver_errors.anothers(self.file, min(names))
+            if driver_errors.are_foreign_tables(names):
+                raise driver_errors.foreign_database(self.file, min(names))
             self._is_made = "meta" in names
         if is_there and self._is_made:
             return True
         if _was_written(self.file):
-            raise driver_errors.gone(self.file)
+            raise driver_errors.missing_database(self.file)
         return False
 
     def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -126,7 +126,7 @@ class SqliteReading:
             except sqlite3.OperationalError as error:
                 if "decode" not in str(error) or connection.text_factory is not str:
                     raise
-                connection.text_factory = driver_errors.decoded  # slower, and only for a flipped bit
+                connection.text_factory = driver_errors.decode_text  # slower, and only for a flipped bit
                 return connection.execute(STATEMENTS[name], values).fetchall()
 
     def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
@@ -163,7 +163,7 @@ class SqliteReading:
     def _connected(self, stack: contextlib.ExitStack) -> sqlite3.Connection:
         """A connection that writes nothing. SQLite shares a `-shm` beside a database in WAL mode. Where it cannot make
         one (a full disk, another's folder), nobody writes: the file is read as it is, or with its WAL from a copy."""
-        driver_errors.refuse_what_is_no_file(self.file)
+        driver_errors.refuse_non_file(self.file)
         try:
             return _connect(self.file, "mode=ro", stack)
         except sqlite3.OperationalError as error:
@@ -190,10 +190,10 @@ class SqliteReading:
         try:
             yield
         except sqlite3.Error as error:
-            raise driver_errors.in_our_words(error, self.file) from error
+            raise driver_errors.error_from_driver(error, self.file) from error
 
 
-def is_anothers(file: Path) -> bool:
+def is_foreign_database(file: Path) -> bool:
     """Whether a file is a database of another program. One that cannot be read is none."""
     if not file.exists():
         return False
@@ -202,7 +202,7 @@ def is_anothers(file: Path) -> bool:
             names = {name for (name,) in connection.execute(_TABLE_NAMES)}
     except sqlite3.Error:
         return False
-    return driver_errors.are_anothers(names)
+    return driver_errors.are_foreign_tables(names)
 
 
 def _was_written(file: Path) -> bool:
@@ -228,7 +228,7 @@ def rows(
 ) -> Iterator[AnyRow]:
     """Read the rows of a layer: all of them, those written after revision `since`, or those of `ids`."""
     if ids is not None:
-        return values(layer, reading.all(f"{layer}_rows_by_id", ids=listed(ids)))
+        return values(layer, reading.all(f"{layer}_rows_by_id", ids=json_list(ids)))
     if since is not None:
         return values(layer, reading.all(f"{layer}_rows_since", since=since))
     return values(layer, reading.all(f"{layer}_rows"))
@@ -252,25 +252,25 @@ def values(layer: str, found: Iterable[Sequence[Any]]) -> Iterator[AnyRow]:
             if isinstance(fields[place], bytes):  # somebody else wrote it: SQLite holds what it is given
                 fields[place] = fields[place].decode("utf-8", "replace")
             if _ESCAPE in fields[place]:
-                fields[place] = unescaped(fields[place])
+                fields[place] = unescape_nul(fields[place])
         yield kind._make(fields)
 
 
-def escaped(text: str) -> str:
+def escape_nul(text: str) -> str:
     """Return a text as both databases take it: without NUL."""
     if _NUL not in text and _ESCAPE not in text:
         return text
     return text.replace(_ESCAPE, f"{_ESCAPE}1").replace(_NUL, f"{_ESCAPE}0")
 
 
-def unescaped(text: str) -> str:
+def unescape_nul(text: str) -> str:
     """Return the text that `escaped` was given."""
     return text.replace(f"{_ESCAPE}0", _NUL).replace(f"{_ESCAPE}1", _ESCAPE)
 
 
-def listed(texts: Iterable[str]) -> str:
+def json_list(texts: Iterable[str]) -> str:
     """Return a list as the parameter of a statement."""
-    return json.dumps([*map(escaped, texts)])
+    return json.dumps([*map(escape_nul, texts)])
 
 
 # -- the state of the whole -------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def markers(reading: Reading) -> dict[str, str]:
 
 def foreign_rows(reading: Reading, source: str) -> dict[str, Any]:
     """Return the rows of an agent's file as they were last read or written, by id."""
-    return {unescaped(key): json.loads(raw) for key, raw in reading.all("foreign_rows", source=escaped(source))}
+    return {unescape_nul(key): json.loads(raw) for key, raw in reading.all("foreign_rows", source=escape_nul(source))}
 
 
 SECOND_EDITION = 4

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Dialect, Engine, create_engine, event, exc, m
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Refused, StoreError, from_os_error
-from nanomem_tui.store.driver_errors import BUSY, code_of, decoded, in_our_words, refuse_what_is_no_file
+from nanomem_tui.store.database.driver_errors import BUSY, code_of, decode_text, error_from_driver, refuse_non_file
 
 # What an error of SQLite means to a person: told by its code, not by words, which a damaged schema may hold too.
 
@@ -189,11 +189,11 @@ class SqliteDatabase:
         return engine
 
     def _connect(self, synchronous: str, mode: str) -> sqlite3.Connection:
-        refuse_what_is_no_file(self.file)
+        refuse_non_file(self.file)
         made = sqlite3.connect(
             self._uri(mode), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        made.text_factory = decoded
+        made.text_factory = decode_text
         made.execute(f"PRAGMA synchronous={synchronous}")
         made.execute("PRAGMA wal_autocheckpoint=0")
         if mode == "ro":
@@ -234,7 +234,7 @@ class SqliteDatabase:
     @contextlib.contextmanager
     def _locked(self, how: int) -> Iterator[None]:
         lock = self._lock
-        refuse_what_is_no_file(self.file)
+        refuse_non_file(self.file)
         try:
             handle = atomic.open_owned(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
@@ -253,9 +253,9 @@ class SqliteDatabase:
             found = error.orig
             if isinstance(found, sqlite3.IntegrityError) or not isinstance(found, sqlite3.Error):
                 raise
-            raise in_our_words(found, self.file) from error
+            raise error_from_driver(found, self.file) from error
         except sqlite3.Error as error:
-            raise in_our_words(error, self.file) from error
+            raise error_from_driver(error, self.file) from error
 
 
 def copy_whole(file: Path, target: Path, check: Callable[[Path], None] = lambda _copy: None) -> None:
@@ -276,7 +276,7 @@ def copy_whole(file: Path, target: Path, check: Callable[[Path], None] = lambda 
             copied.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.Error as error:
         temporary.unlink(missing_ok=True)
-        raise in_our_words(error, file) from error
+        raise error_from_driver(error, file) from error
     try:
         check(temporary)
     except StoreError:

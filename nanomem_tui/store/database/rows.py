@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, sele
 from sqlalchemy.dialects import postgresql, sqlite
 
 from nanomem_tui.core.text import normalised
-from nanomem_tui.store import queries, reading, search
-from nanomem_tui.store.models import ITEMS, TABLES, USAGE
-from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, TRUTHS, escaped
+from nanomem_tui.store.database import full_text, queries, reading
+from nanomem_tui.store.database.models import ITEMS, TABLES, USAGE
+from nanomem_tui.store.database.reading import COLUMN_OF, COUNTERS, TRUTHS, escape_nul
 from nanomem_tui.store.values import AnyRow, Item
 
 _LAST_NUMBER = select(func.coalesce(func.max(ITEMS.c.number), 0))
@@ -46,7 +46,7 @@ def insert_rows(connection: Connection, layer: str, rows: Sequence[AnyRow]) -> N
     _add_brought_counts(connection, layer, rows)
     if layer == "item":
         numbered = enumerate(rows, last + 1)
-        search.add(
+        full_text.add_texts(
             connection, [(n, row.id, row.text) for n, row in numbered if isinstance(row, Item) and not row.is_deleted]
         )
 
@@ -58,9 +58,9 @@ def update_row(connection: Connection, layer: str, row: AnyRow, fields: Iterable
     connection.execute(update(TABLES[layer]).where(TABLES[layer].c.id == row.id).values(values))
     if isinstance(row, Item) and {"text", "is_deleted"} & set(fields):
         number = connection.execute(_NUMBER_OF, {"entry": row.id}).scalar_one()
-        search.remove(connection, number)
+        full_text.remove_text(connection, number)
         if not row.is_deleted:
-            search.add(connection, [(number, row.id, row.text)])
+            full_text.add_texts(connection, [(number, row.id, row.text)])
 
 
 def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
     if not ids:
         return
     for key in ids if layer == "item" else ():
-        search.remove(connection, connection.execute(_NUMBER_OF, {"entry": key}).scalar_one())
+        full_text.remove_text(connection, connection.execute(_NUMBER_OF, {"entry": key}).scalar_one())
     for table, column in ((TABLES[layer], TABLES[layer].c.id), (USAGE, USAGE.c.id)):
         here = column == bindparam("of")
         deleted = delete(table).where(here & (USAGE.c.layer == layer) if table is USAGE else here)
@@ -131,4 +131,4 @@ def _to_columns(layer: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 def _to_column(name: str, value: Any) -> Any:
     if name in TRUTHS:
         return int(value)
-    return escaped(value) if isinstance(value, str) else value
+    return escape_nul(value) if isinstance(value, str) else value

@@ -51,7 +51,7 @@ def code_of(error: BaseException) -> int:
     return next((number for said, number in _SAID.items() if str(error).startswith(said)), 0)
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text of a column; a flipped bit costs a character."""
     return data.decode("utf-8", "replace")
 
@@ -66,11 +66,11 @@ def is_closed_to_writers(path: Path) -> bool:
     return head.startswith(b"SQLite format 3\0") and head[18] > _NEWEST_FORMAT
 
 
-def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
+def error_from_driver(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
     """The error of our tree for one of the driver's, met with the database at `path`."""
     code = code_of(error)
     if code == sqlite3.SQLITE_CANTOPEN and path.parent.is_dir() and not os.path.lexists(path):
-        return gone(path)
+        return missing_database(path)
     if code in REFUSED and not (code == sqlite3.SQLITE_READONLY and is_closed_to_writers(path)):
         if _disk(path.parent) == "read-only":
             return AccessDenied("the disk of the database is read-only", str(path), "mount it for writing")
@@ -85,18 +85,18 @@ def in_our_words(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied 
     return CorruptDatabase(f"the database cannot be read ({error})", str(path), fix)
 
 
-def gone(path: Path) -> CorruptDatabase:
+def missing_database(path: Path) -> CorruptDatabase:
     """The error for a database that is not there any more, or has nothing in it."""
     what = "the database is gone" if not path.exists() else "the database is empty"
     return CorruptDatabase(what, str(path), "run `nanomem doctor`: `--fix` makes it anew from a copy")
 
 
-def are_anothers(tables: Collection[str]) -> bool:
+def are_foreign_tables(tables: Collection[str]) -> bool:
     """Whether a database with these tables is another program's."""
     return bool(tables) and OUR_TABLES.isdisjoint(tables)
 
 
-def anothers(path: Path, table: str) -> CorruptDatabase:
+def foreign_database(path: Path, table: str) -> CorruptDatabase:
     """The error for a database of another program, which has that table, in the place of ours."""
     what = f"another program's database lies in the place of the memory (it has a table {quoted(table)})"
     return CorruptDatabase(what, str(path), "move it to where it belongs, then run `nanomem doctor`")
@@ -110,7 +110,7 @@ def _disk(folder: Path) -> str:
     return "full" if found.f_bavail * found.f_frsize < 256 * 1024 else ""
 
 
-def refuse_what_is_no_file(file: Path) -> None:
+def refuse_non_file(file: Path) -> None:
     """Raise StoreError where a link lies in the place of a database of ours, which may lead anywhere, or a pipe or
     device, at which SQLite waits for ever."""
     with contextlib.suppress(FileNotFoundError):
@@ -121,11 +121,11 @@ def refuse_what_is_no_file(file: Path) -> None:
 
 
 @contextlib.contextmanager
-def translated(file: Path, doing: str) -> Iterator[None]:
+def translate_errors(file: Path, doing: str) -> Iterator[None]:
     """Give errors of the driver and of the system our words: what was met with the database `file` while `doing`."""
     try:
         yield
     except sqlite3.Error as error:
-        raise in_our_words(error, file) from error
+        raise error_from_driver(error, file) from error
     except OSError as error:
         raise from_os_error(error, doing) from error

@@ -23,9 +23,9 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, sel
 
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import NewerDatabase
-from nanomem_tui.store import models
-from nanomem_tui.store.engine import Database, SqliteDatabase, copy_whole
-from nanomem_tui.store.reading import SCHEMA, SECOND_EDITION
+from nanomem_tui.store.database import models
+from nanomem_tui.store.database.engine import Database, SqliteDatabase, copy_whole
+from nanomem_tui.store.database.reading import SCHEMA, SECOND_EDITION
 
 _META = models.table(models.MetaRow)
 
