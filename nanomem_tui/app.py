@@ -29,7 +29,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context
-from nanomem_tui.core.errors import NanomemError, Refused, in_words
+from nanomem_tui.core.errors import NanomemError, Refused, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import usual_name
 from nanomem_tui.core.text import one_line, safe_text
@@ -145,7 +145,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         except NanomemError:
             raise
         except Exception as error:
-            raise in_words(error) from error
+            raise shown_error(error) from error
 
     # Going to another
 

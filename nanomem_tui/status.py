@@ -102,7 +102,7 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 def _foreign(ws: Workspace) -> list[dict[str, Any]]:
     found = []
     for path in foreign.sources(ws.paths, ws.settings):
-        kind = agents_databases.identify(path)
+        kind = agents_databases.identify_database(path)
         if kind in foreign.SHOWN:
             rows = foreign.rows(ws.paths, path, ws.id)
             deleted = sum(1 for row in rows if row.get("is_deleted"))
@@ -115,7 +115,7 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
 def _chroma(ws: Workspace) -> list[dict[str, Any]]:
     """The Chroma folder in the agent's home that is not ours, with its entries by collection; without counts, and why,
     where it cannot be read."""
-    path = agents_databases.database(ws.paths.home / "chroma") if ws.paths.home is not None else None
+    path = agents_databases.chroma_database(ws.paths.home / "chroma") if ws.paths.home is not None else None
     if path is None or (path.parent / agents_databases.OURS).exists():
         return []
     named = {"path": ws.paths.relative(path.parent), "format": "chroma"}
@@ -150,7 +150,9 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
             origin = "nanomem" if source == "nanomem" else "import"
             origins[origin], requests = origins.get(origin, 0) + tokens, requests + asked
     if ws.paths.token_log is not None:
-        asked, tokens, problem = agents_databases.totals(ws.paths.token_log, ws.paths.relative(ws.paths.token_log))
+        asked, tokens, problem = agents_databases.usage_totals(
+            ws.paths.token_log, ws.paths.relative(ws.paths.token_log)
+        )
         origins["agent"], requests = tokens, requests + asked
         problems += [problem] if problem else []
     return {

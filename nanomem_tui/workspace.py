@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.semantic import KnowledgeBase as AsyncKnowledgeBase
     from nanomem_tui.tiers.semantic import Memory
     from nanomem_tui.vectors.collection import PassageVectors
-    from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.records import RecordMeaning
+    from nanomem_tui.vectors.semantic_search import SemanticSearch
 
 
 # The parts of a workspace that ask a person, each made when it is first used; mixed into the other parts.
@@ -567,11 +567,11 @@ class Parts(CurationParts):
         return Recall(self.store, self.settings, lambda: self.meaning)
 
     @cached_property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> SemanticSearch:
         """What is near in meaning."""
-        from nanomem_tui.vectors.meaning import meaning_of
+        from nanomem_tui.vectors.semantic_search import semantic_search_of
 
-        return meaning_of(self.store, self.settings)
+        return semantic_search_of(self.store, self.settings)
 
     @cached_property
     def traces(self) -> Traces:
@@ -630,7 +630,7 @@ class Parts(CurationParts):
         """Whether an agent runs on this workspace now."""
         from nanomem_tui.store.files import presence
 
-        return presence.look(self.paths, self.layout.sessions_dir)
+        return presence.find_running_agent(self.paths, self.layout.sessions_dir)
 
 
 def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
@@ -841,12 +841,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
-        from nanomem_tui.agents.layout import missing_sessions, not_read
+        from nanomem_tui.agents.layout import missing_sessions, unsupported_agent
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
                  "record_meaning", "collector", "habits")  # fmt: skip
-        found += filter(None, [missing_sessions(self.layout), not_read(self.layout)])
+        found += filter(None, [missing_sessions(self.layout), unsupported_agent(self.layout)])
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()
@@ -864,7 +864,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         from nanomem_tui.review.finders import sources
         from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import lifecycle as tiers
-        from nanomem_tui.vectors import meaning as vectors
+        from nanomem_tui.vectors import semantic_search as vectors
 
         known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]
         known += self.habits.problems()
@@ -882,7 +882,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         held = partial(memory_doctor.stored_secrets, self.store)
         unfinished, meaning = (
             partial(unfinished_changes, self),
-            partial(vectors.health, self.store, self.settings),
+            partial(vectors.find_problems, self.store, self.settings),
         )
         again = partial(sources.problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)

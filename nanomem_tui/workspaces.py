@@ -25,7 +25,7 @@ from nanomem_tui.core.errors import (
     NothingToDo,
     Problem,
     Refused,
-    in_words,
+    shown_error,
 )
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.paths import Paths, usual_name
@@ -269,7 +269,7 @@ def summary(known: Known, opened: Opened | None = None) -> Summary:
         finally:
             ws.close()
     except Exception as error:  # noqa: BLE001 - one that is broken in any way takes no other down
-        return Summary(known, error=in_words(error, "reading the workspace"))
+        return Summary(known, error=shown_error(error, "reading the workspace"))
 
 
 def _together_told(known: Known, ws: Workspace) -> Summary:
@@ -355,7 +355,7 @@ class Together:
             if found is not None and found.left_out:
                 self._wrong[known.name] = found.left_out
         except Exception as error:  # noqa: BLE001 - the rest is searched all the same
-            self._wrong[known.name] = in_words(error, "reading the workspace").line()
+            self._wrong[known.name] = shown_error(error, "reading the workspace").line()
 
     def _places_of(self, known: Known) -> Places:
         if known.found is None:
@@ -407,7 +407,7 @@ class Rehearsal(Workspace):
 
     def perform(self, operation: Operation) -> Operation:
         """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
-        operation = forgotten.allowed(self.paths, operation, forgotten.stamp(self.paths))
+        operation = forgotten.without_forgotten(self.paths, operation, forgotten.stamp(self.paths))
         by_layer: dict[str, list[Change]] = {}
         for change in operation.changes:
             self._register(change.layer)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from nanomem_tui.core import clock, errors
-from nanomem_tui.core.text import ELLIPSIS, cell_width, closed, counted, one_line, pad, safe_text, wrap
+from nanomem_tui.core.text import ELLIPSIS, cell_width, counted, cut_quoted, one_line, pad, safe_text, wrap
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import Usage
@@ -295,7 +295,9 @@ def _fit(columns: Sequence[Column], natural: list[int], shown: list[int], width:
 
 
 def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int]) -> str:
-    parts = [pad(closed(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()]
+    parts = [
+        pad(cut_quoted(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()
+    ]
     return GAP.join(parts).rstrip()
 
 

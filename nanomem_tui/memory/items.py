@@ -87,7 +87,7 @@ class Items:
         gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
         back = taken_back(self._store.journal, gone)
         found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
-        found = values.unknown(found, ours.values())
+        found = values.without_known_facts(found, ours.values())
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents import layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
-from nanomem_tui.agents.jsonl import BOM, parse_jsonl, shared_lines
+from nanomem_tui.agents.jsonl import BOM, count_shared_lines, parse_jsonl
 from nanomem_tui.agents.layout import session_folders
 from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
@@ -278,9 +278,9 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
             data = _bytes(path)
         except NanomemError:  # the doctor names it, and it stays as it is
             continue
-        records = parse_jsonl(core_files.plain(data), "")
+        records = parse_jsonl(core_files.as_utf8(data), "")
         good = [record for record in records if record.value is not None]
-        bad, shared = len(records) - len(good), shared_lines(records)
+        bad, shared = len(records) - len(good), count_shared_lines(records)
         padded = sum(b"\0" in record.raw for record in good)
         where, after = paths.relative(path), b"".join(record.raw.replace(b"\0", b"") + b"\n" for record in good)
         if data.startswith(BOM):

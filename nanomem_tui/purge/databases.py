@@ -133,7 +133,7 @@ def _clean(
     if write:
         taken = database_purge.purge_database(database, recovery, asked)
         keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
-        vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
+        vectors.forget_vectors(memory.paths.vectors, {vectors.ITEMS: keys})
     else:
         with database.reading() as connection:
             database_purge.clean_database(connection, asked, write=False)
@@ -191,7 +191,7 @@ def work_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, 
                 store.read(clean)
                 continue
             written = store.rewrite(clean)
-            vectors.forget(memory.paths.vectors, {KINDS[kind].table: keys for kind, keys in written.items()})
+            vectors.forget_vectors(memory.paths.vectors, {KINDS[kind].table: keys for kind, keys in written.items()})
             if not store.is_remote:
                 _compact(store, store.path.name, tell)
 

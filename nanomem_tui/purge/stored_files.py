@@ -331,7 +331,7 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
 
 def _binary(place: Place, sought: Sought, found: Found) -> None:
     data = _read(place.path)
-    if texts.wide(data):
+    if texts.utf16_encoding(data):
         in_bytes(data, sought.at(place.where), found)
     elif number := any_database.times_in_bytes(place.path, sought):
         found["bytes"] += number
@@ -347,7 +347,7 @@ def _packed(place: Place, sought: Sought, found: Found) -> None:
 def _read(path: Path) -> bytes:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with open(handle, "rb") as file:
-        return core_files.whole(file, path, core_files.MOST_OF_A_LOG)
+        return core_files.read_all(file, path, core_files.MOST_OF_A_LOG)
 
 
 def _rows(data: bytes, sought: Sought, found: Found) -> bytes:

@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language import secrets
 from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import UNSPACED, Forgotten, Runs, apart, forgotten_names, run_of, with_mark
+from nanomem_tui.store.erasure.forgotten import (
+    UNSPACED,
+    Forgotten,
+    Runs,
+    forgotten_names,
+    merge_overlaps,
+    run_of,
+    with_mark,
+)
 from nanomem_tui.store.erasure.purge_marker import Mark
 from nanomem_tui.store.snapshot import SAID_AGAIN
 
@@ -291,7 +299,7 @@ class Words(Sought):
         found = self._runs.found_in(text)
         if self._parts is None:
             return found
-        return apart([*found, *forgotten.parts_found_in(text, self._parts)])
+        return merge_overlaps([*found, *forgotten.parts_found_in(text, self._parts)])
 
 
 class LongerWords(Words):

@@ -520,7 +520,7 @@ def _backup(ws: Workspace, reason: str) -> Made:
     from nanomem_tui.store.moving import backup
 
     ws.flush()
-    return backup.make(ws.paths, ws.layout, reason=reason)
+    return backup.make_backup(ws.paths, ws.layout, reason=reason)
 
 
 def _blocks(one: Repair) -> list[Block]:

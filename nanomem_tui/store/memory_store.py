@@ -34,7 +34,7 @@ from nanomem_tui.core.errors import (
     from_os_error,
 )
 from nanomem_tui.core.operations import SIGNED, Change, Layer, Operation, Value, new_operation
-from nanomem_tui.core.paths import Paths, kept_id, usual_name
+from nanomem_tui.core.paths import Paths, read_id, usual_name
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
@@ -334,10 +334,10 @@ class MemoryStore:
 
     def _notice(self) -> None:
         """Show what the agent changed in its files since they were read last; the next writer commits it."""
-        if not self.files.has_new() or forgotten.trouble(self.paths) is not None:
+        if not self.files.has_new() or forgotten.read_problem(self.paths) is not None:
             return
         found, wrote = self.files.notice(self._tables())
-        changes = forgotten.remembered(self.paths, found)
+        changes = forgotten.drop_forgotten(self.paths, found)
         kept, counts = _without_counts(changes)
         for change in kept:
             self.snapshot.patch(change)
@@ -386,7 +386,7 @@ class MemoryStore:
         Conflict, Refused or BadInput (nothing is changed), or the store's errors.
         """
         looked = forgotten.stamp(self.paths)
-        operation = signed(forgotten.allowed(self.paths, operation, looked), self.signature)
+        operation = signed(forgotten.without_forgotten(self.paths, operation, looked), self.signature)
         self._load_to_write()
         if not self._is_settled or any(change.layer in SETTLED for change in operation.changes):
             self.settle()
@@ -542,7 +542,7 @@ class MemoryStore:
     def _keep_id(self) -> None:
         """Before the first change: the id that all our rows go under (paths: `own_id`)."""
         try:
-            if kept_id(self.paths.own_id) != self.workspace_id:
+            if read_id(self.paths.own_id) != self.workspace_id:
                 atomic.make_folder(self.paths.own_id.parent)
                 atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
         except OSError as error:
@@ -718,10 +718,10 @@ class MemoryStore:
         found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
         found += storage.find_renamed_workspaces(self.paths)
         found += self._first_edition or ()
-        trouble = forgotten.trouble(self.paths)
+        trouble = forgotten.read_problem(self.paths)
         found += [trouble] if trouble is not None else []
         found += self._not_made
-        if self.paths.own_id.exists() and kept_id(self.paths.own_id) != self.workspace_id:
+        if self.paths.own_id.exists() and read_id(self.paths.own_id) != self.workspace_id:
             what = "the file that keeps the id of this workspace is damaged; its database tells the id"
             where = self.paths.relative(self.paths.own_id)
             found.append(Problem(what, where, None, "the next change writes it anew", "warning"))

@@ -268,7 +268,7 @@ class Recovery:
             atomic.make_folder(fresh.parent)
             shutil.copyfile(start, fresh)
             fresh.chmod(atomic.PRIVATE_FILE)
-            atomic.inherit(fresh, self._database.file.parent)
+            atomic.give_to_folder_owner(fresh, self._database.file.parent)
             repaired = SqliteDatabase(fresh)
             try:
                 migrations.migrate(repaired, is_private=True)  # the copy may be of an earlier release

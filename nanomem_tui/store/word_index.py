@@ -68,14 +68,16 @@ class Statistics(NamedTuple):
     rows_with: Mapping[str, int]
 
 
-def without_common(weights: Mapping[str, float], total: int, rows_with: Callable[[str], int]) -> dict[str, float]:
+def drop_common_characters(
+    weights: Mapping[str, float], total: int, rows_with: Callable[[str], int]
+) -> dict[str, float]:
     """The weighted words of a query without the single characters of a longer question that many rows hold: they cost
     time and tell nothing."""
     most = max(50, total // 50)
     return {word: weight for word, weight in weights.items() if len(word) > 1 or weight >= 1 or rows_with(word) <= most}
 
 
-def with_alike(
+def add_similar_words(
     weights: Mapping[str, float], total: int, mean: float, rows_with: Callable[[str], int]
 ) -> dict[str, float]:
     """The weighted words of a query with those that a row may have in their place: these count a share, and never more

@@ -197,7 +197,7 @@ def tidy(database: WorkStore) -> None:
     if free < max(LEAST_FREE, WORTH * size) or size - free > LARGE:
         return
     noted = database.read(lambda connection: records.note(connection, COMPACTED))
-    if noted is None or clock.now() - clock.past(noted) >= EVERY:
+    if noted is None or clock.now() - clock.past_time(noted) >= EVERY:
         database.compact()
         database.write(lambda connection: records.set_note(connection, COMPACTED, clock.iso(clock.now())))
 

@@ -91,17 +91,17 @@ def unit_rows(rows: Any, name: str) -> Rows:
     return np.ascontiguousarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
 
 
-def missing(what: str) -> MissingExtra:
+def missing_extra(what: str) -> MissingExtra:
     """The error for a part of search by meaning that is not installed."""
     return MissingExtra(f"search by meaning needs {what}, which is not installed", "", extra_command("vector"))
 
 
-def said(error: BaseException) -> str:
+def short_reason(error: BaseException) -> str:
     """What a library says is wrong, in one short line."""
     return " ".join(str(error).split())[:160] or type(error).__name__
 
 
-def share_read(model: str, text: str) -> float:
+def share_known(model: str, text: str) -> float:
     """The share of the letters of a text that a model of that name was taught, 0 to 1; 1 where nothing tells."""
     if _ENGLISH.search(model) is None or "multilingual" in model.lower() or text.isascii():
         return 1.0
@@ -109,7 +109,7 @@ def share_read(model: str, text: str) -> float:
     return len(_LATIN.findall(text)) / letters if letters else 1.0
 
 
-class Maker:
+class CheckedEmbedder:
     """One embedder, and the newest questions. Every method may be called from any thread."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -163,7 +163,7 @@ class Maker:
         except NanomemError:
             raise
         except Exception as error:
-            what = f"the embedder failed ({type(error).__name__}: {said(error)})"
+            what = f"the embedder failed ({type(error).__name__}: {short_reason(error)})"
             raise BadAnswer(what, self.name, "see `embedding_backend`") from error
         wanted = (len(texts), self.dimension)
         if rows.shape != wanted:

@@ -241,9 +241,9 @@ def backups(ws: Workspace) -> Look:
     from nanomem_tui.store.moving import backup
     from nanomem_tui.store.moving.backup import folder_of
 
-    found = backup.listed(folder_of(ws.paths))
+    found = backup.list_archives(folder_of(ws.paths))
     for made in found:
-        assert not backup.check(made.path)[1]
+        assert not backup.check_archive(made.path)[1]
     return min(1, len(found))
 
 
@@ -381,7 +381,7 @@ def rescue(ws: Workspace) -> None:
 def make_backup(ws: Workspace) -> None:
     from nanomem_tui.store.moving import backup
 
-    backup.make(ws.paths, ws.layout)
+    backup.make_backup(ws.paths, ws.layout)
 
 
 def with_backup(workspace: Path) -> None:
@@ -519,7 +519,7 @@ def command(*line: str) -> None:
         from nanomem_tui.store.moving.backup import folder_of
 
         with open_workspace(os.environ["NANOMEM_WORKSPACE"]) as ws:
-            line = (*line, backup.listed(folder_of(ws.paths))[-1].path.name)
+            line = (*line, backup.list_archives(folder_of(ws.paths))[-1].path.name)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         code = run(list(line))
     if code:

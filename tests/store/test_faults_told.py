@@ -48,7 +48,7 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypat
 
     monkeypatch.setattr(zipfile.ZipFile, "open", once)
     with pytest.raises(DiskFull, match="making a backup"):
-        backup.make(ws.paths, ws.layout)
+        backup.make_backup(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []
 
 
@@ -64,5 +64,5 @@ def test_a_backup_that_came_out_torn_never_has_its_name(ws: Workspace, monkeypat
 
     monkeypatch.setattr(os, "fsync", lose)
     with pytest.raises(BadInput, match="did not come out right"):
-        backup.make(ws.paths, ws.layout)
+        backup.make_backup(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []

@@ -19,7 +19,7 @@ from nanomem_tui.core.errors import Refused
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.purge.run import TakenOutAgain
+    from nanomem_tui.purge.run import RemovedAgain
     from nanomem_tui.store.database.postgres import PostgresDatabase
     from nanomem_tui.store.moving.backup import Made
     from nanomem_tui.store.moving.migrate_store import Done, Plan
@@ -67,7 +67,7 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
 
     paths, layout = _found(state)
     with output.Progress() as progress:
-        made = backups.make(
+        made = backups.make_backup(
             paths, layout, _folder(paths, folder), everything=everything,
             progress=lambda done, of: progress("backing up: file", done, of),
         )  # fmt: skip
@@ -77,15 +77,15 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
 
 def _lacking(left_out: Sequence[tuple[str, str]]) -> list[str]:
     """What a backup lacks because nobody could read it, each in a line."""
-    from nanomem_tui.store.moving.backup import lacking
+    from nanomem_tui.store.moving.backup import missing_parts
 
-    return [f"It lacks {path}, which could not be read: {why}" for path, why in lacking(left_out)]
+    return [f"It lacks {path}, which could not be read: {why}" for path, why in missing_parts(left_out)]
 
 
 def _made_lines(made: Made) -> list[str]:
-    from nanomem_tui.store.moving.backup import lacking
+    from nanomem_tui.store.moving.backup import missing_parts
 
-    unread = lacking(made.left_out)
+    unread = missing_parts(made.left_out)
     left = [f"Left out: {path} ({why})" for path, why in made.left_out if (path, why) not in unread]
     rest = [f"and {output.counted(len(left) - SHOWN, 'more')}"] if len(left) > SHOWN else []
     size = f"{output.size(made.size)}, {output.size(made.stored)} written"
@@ -111,7 +111,7 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
     from nanomem_tui.store.moving import backup as backups
 
     paths, _ = _found(state)
-    found = page(backups.listed(_folder(paths, folder)), limit, offset)
+    found = page(backups.list_archives(_folder(paths, folder)), limit, offset)
     columns = [
         Column("Backup", least=24), Column("Made"), Column("Files", right=True), Column("Size", right=True),
         Column("Written", right=True), Column("Note", limit=60, least=16, optional=True),
@@ -146,8 +146,8 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
     from nanomem_tui.store.moving import backup as backups
 
     path = _named(state, name, folder)
-    manifest, problems = backups.check(path)
-    torn = backups.passed_over(path.parent, path) if name == "latest" else []
+    manifest, problems = backups.check_archive(path)
+    torn = backups.unreadable_newer(path.parent, path) if name == "latest" else []
     problems += [errors.Problem(f"newer than {path.name}, and {one.problem}", one.path.name) for one in torn]
     lacks = _lacking(manifest.left_out)
     told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size, "lacks": lacks}
@@ -238,12 +238,12 @@ def restore_backup(
         raise errors.BadInput("--user-settings goes without --to", "", "there they lie in settings/config.toml")
     if place is not None:
         if dry_run:
-            manifest, problems = backups.check(path)
+            manifest, problems = backups.check_archive(path)
             told = f"Would write {output.counted(len(manifest.entries), 'file')} to {place}."
             found = [one.text() for one in problems]
             state.show({"files": len(manifest.entries), "problems": found}, found or [told])
             return 1 if found else 0
-        done = restore.to_place(path, Path(place))
+        done = restore.restore_to(path, Path(place))
         lines = [
             f"{output.counted(len(done.changed), 'file')} written to {place}.",
             f"`nanomem --workspace {shlex.quote(done.workspace)} memory status` opens it.",
@@ -252,13 +252,13 @@ def restore_backup(
         state.show(_restored(done), lines)
         return 0
     paths, layout = _found(state)
-    from nanomem_tui.store.files.presence import look
+    from nanomem_tui.store.files.presence import find_running_agent
 
-    agent = look(paths, layout.sessions_dir)
+    agent = find_running_agent(paths, layout.sessions_dir)
     if agent.running and not force:
         raise errors.Refused(f"{agent.what} runs (process {agent.pid})", "", "stop the agent first, or --to FOLDER")
     with Archive(path) as archive:
-        plan = restore.plan(paths, layout, archive, with_user=user_settings)
+        plan = restore.plan_restore(paths, layout, archive, with_user=user_settings)
     if not (plan.changed or plan.removed or backups.interrupted(folder_of(paths))):
         state.show(_restored(plan), [f"Everything is as in {path.name}.", *_left_lines(plan)])
         return 0
@@ -266,7 +266,7 @@ def restore_backup(
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return 0
     again = _taken_out_again(state)
-    done = restore.in_place(paths, layout, path, with_user=user_settings, then=again)
+    done = restore.restore_in_place(paths, layout, path, with_user=user_settings, then=again)
     undo = f"{done.undo.name if done.undo else ''}{' --user-settings' if user_settings else ''}"
     lines = [
         f"{output.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
@@ -286,15 +286,15 @@ def _left_lines(done: Restored) -> list[str]:
     return [f"Left as they are: your own settings in {done.left} ({way})."] if done.left else []
 
 
-def _taken_out_again(state: State) -> TakenOutAgain:
+def _taken_out_again(state: State) -> RemovedAgain:
     from nanomem_tui.purge.databases import Memory
-    from nanomem_tui.purge.run import TakenOutAgain
+    from nanomem_tui.purge.run import RemovedAgain
 
     with state.open(forgiving=True) as ws:
-        return TakenOutAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
+        return RemovedAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
 
 
-def _again_lines(again: TakenOutAgain) -> list[str]:
+def _again_lines(again: RemovedAgain) -> list[str]:
     """What is forgotten, came back and is gone again."""
     places = [f"Forgotten, and taken out again: {place.where}" for place in again.places]
     more = [f"  and {output.counted(len(places) - SHOWN, 'more place')}"] if len(places) > SHOWN else []
@@ -302,7 +302,7 @@ def _again_lines(again: TakenOutAgain) -> list[str]:
     return [*places[:SHOWN], *more, *left]
 
 
-def _in_backup(again: TakenOutAgain, undo: Path | None) -> list[str]:
+def _in_backup(again: RemovedAgain, undo: Path | None) -> list[str]:
     """That the backup of what was there holds what is forgotten: an agent may have written it again."""
     times = again.times_in(undo) if undo is not None else 0
     if undo is None or not times:
@@ -366,9 +366,9 @@ def _named(state: State, name: str, folder: str | None) -> Path:
     from nanomem_tui.store.moving import backup as backups
 
     place = Path(folder).expanduser() if folder else _folder(_found(state)[0], None)
-    found = backups.named(place, name)
+    found = backups.find_archive(place, name)
     if name == "latest":
-        torn = backups.passed_over(place, found)
+        torn = backups.unreadable_newer(place, found)
         output.notes([f"Note: {one.path.name} is newer, and cannot be read: {one.problem}" for one in torn])
     return found
 

@@ -33,7 +33,7 @@ from nanomem_tui.store.database import full_text
 from nanomem_tui.store.item_index import Candidate, ItemIndex
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
-from nanomem_tui.store.word_index import Statistics, without_common
+from nanomem_tui.store.word_index import Statistics, drop_common_characters
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.times import Times
@@ -502,14 +502,14 @@ class Recall:
         with store.snapshot.lock:
             index = self.index.current()
             words = questions.timeless(words, telling, len(index), index.rows_with)
-            words = without_common(words, len(index), index.rows_with)
+            words = drop_common_characters(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
                 words, corrected = questions.corrected(
                     words, questions.written(question), index.has, self.index.nearest, self.index.longer
                 )
             asked = words
-            words = word_index.with_alike(words, len(index), index.mean, index.rows_with)
+            words = word_index.add_similar_words(words, len(index), index.mean, index.rows_with)
             statistics = index.statistics(words)
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
@@ -545,7 +545,7 @@ class Recall:
         def find(index: full_text.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
             known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
-            terms = without_common(known, asked.total, asked.rows_with.__getitem__)
+            terms = drop_common_characters(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
@@ -554,7 +554,9 @@ class Recall:
             terms, corrected = questions.corrected(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
             given = terms.keys()
-            terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
+            terms = word_index.add_similar_words(
+                terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__
+            )
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
             rated = superseded.in_their_place(

@@ -28,7 +28,7 @@ SOURCE = "import"
 
 def read(path: Path, where: str, name: str) -> Reading:
     """Every row of the known tables; `name`: what the format is called. Raises what opening does."""
-    theirs = work_records.read(path, where)
+    theirs = work_records.read_work_records(path, where)
     found: list[Found] = []
     problems = list(theirs.problems)
     refused = dict(theirs.refused)

@@ -106,7 +106,7 @@ class SqliteDatabase:
         with contextlib.suppress(FileExistsError):
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
             made = os.open(self.file, flags, atomic.PRIVATE_FILE)
-            atomic.inherit(made, self.file.parent)
+            atomic.give_to_folder_owner(made, self.file.parent)
             os.close(made)
         with self.exclusive(), self._in_our_words(), self._full.begin() as connection:
             yield connection
@@ -266,7 +266,7 @@ def copy_whole(file: Path, target: Path, check: Callable[[Path], None] = lambda 
     temporary = target.with_name(f".{target.name}.nanomem-tmp")
     temporary.unlink(missing_ok=True)
     os.close(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, atomic.PRIVATE_FILE))
-    atomic.inherit(temporary, target.parent)
+    atomic.give_to_folder_owner(temporary, target.parent)
     try:
         with (
             contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as source,

@@ -337,7 +337,7 @@ def _engine(url: str, application: str) -> Engine:
         what = "`database_url` needs psycopg, which is not installed"
         raise MissingExtra(what, "database_url", extra_command("postgres")) from error
     except exc.ArgumentError:  # its words may be those of a password
-        raise settings.no_postgres("database_url", "the settings") from None
+        raise settings.invalid_postgres_address("database_url", "the settings") from None
     event.listen(engine, "connect", _refuse, insert=True)
     return engine
 
@@ -348,7 +348,7 @@ def _url(url: str) -> URL:
         if url.startswith(scheme):
             with contextlib.suppress(ValueError, exc.ArgumentError):
                 return make_url(f"postgresql+psycopg://{url.removeprefix(scheme)}")
-    raise settings.no_postgres("database_url", "the settings")
+    raise settings.invalid_postgres_address("database_url", "the settings")
 
 
 def _refuse(driver: Any, _record: object) -> None:

@@ -124,7 +124,7 @@ def spans(text: str, *, signed: bool = False) -> Spans:
     return Spans(words, places)
 
 
-def apart(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_overlaps(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Places in their order, those that overlap as one."""
     kept: list[tuple[int, int]] = []
     for begin, end in sorted(places):
@@ -163,7 +163,7 @@ class Runs:
         if not self._may_be_in(text):
             return []
         found = [place for signed, firsts in self._by_first.items() if firsts for place in _met(text, firsts, signed)]
-        return apart(found)
+        return merge_overlaps(found)
 
     def cut_in(self, text: str) -> list[tuple[int, int]]:
         """Where the beginning of one of them stands before the dots by which a label or an excerpt was cut off."""
@@ -315,7 +315,7 @@ class Forgotten(NamedTuple):
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where a text holds what is forgotten."""
-        return apart((begin, end) for begin, end, _ in self._met(text))
+        return merge_overlaps((begin, end) for begin, end, _ in self._met(text))
 
     def taken_out(self, text: str) -> str:
         """A text with `[forgotten]` in those places."""
@@ -343,7 +343,7 @@ class Forgotten(NamedTuple):
 
     def row(self, value: Mapping[str, Any]) -> Mark | None:
         """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
-        return self.value(value) or self.named("row", " ".join(_run(row_says(value))[1]))
+        return self.value(value) or self.named("row", " ".join(_run(text_of_row(value))[1]))
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -361,7 +361,7 @@ class Forgotten(NamedTuple):
         return None
 
 
-def row_says(value: Mapping[str, Any]) -> str:
+def text_of_row(value: Mapping[str, Any]) -> str:
     """All that a row says, as one text: an item its words, a lesson when it holds and what is better."""
     return "\n".join(value[name] for name in ("text", "trigger", "better_action") if isinstance(value.get(name), str))
 
@@ -417,7 +417,7 @@ def stamp(paths: Paths) -> Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def trouble(paths: Paths) -> Problem | None:
+def read_problem(paths: Paths) -> Problem | None:
     """Why it cannot be read; what agents wrote is not taken in until it can."""
     try:
         load(paths)
@@ -453,13 +453,13 @@ def of_json(value: Any) -> Forgotten:
     return Forgotten(bytes.fromhex(value["salt"]), marks, tuple(map(of_json, value.get("others", ()))))
 
 
-def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
+def drop_forgotten(paths: Paths, changes: Sequence[Change]) -> list[Change]:
     """The changes that bring nothing back. Raises the errors of `load`."""
     kept = load(paths)
     return [one for one in changes if not kept or _brought(kept, one) is None]
 
 
-def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
+def without_forgotten(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
     """The operation without the changes that bring back what is forgotten; what a person does is refused instead. Its
     label and its free fields tell of it without its words.
 
@@ -475,7 +475,7 @@ def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Oper
         return operation
     if operation.actor == "human":
         raise _refused(brought[0], operation.label)
-    return operation._replace(changes=tuple(remembered(paths, operation.changes)))
+    return operation._replace(changes=tuple(drop_forgotten(paths, operation.changes)))
 
 
 def _refused(mark: Mark, what: str) -> Refused:
@@ -521,13 +521,13 @@ def with_more(before: Forgotten, receipt: str, things: Mapping[str, Iterable[str
     return before._replace(salt=salt, marks=tuple(marks))
 
 
-def join(paths: Paths, data: bytes) -> None:
+def add_file(paths: Paths, data: bytes) -> None:
     """Keep as forgotten what another `forgotten.json` does, too: that of a backup. Raises StoreError where that file
     cannot be read, and as `add`."""
-    unite(paths, _read(data, FILE))
+    add_all(paths, _read(data, FILE))
 
 
-def unite(paths: Paths, there: Forgotten) -> None:
+def add_all(paths: Paths, there: Forgotten) -> None:
     """Keep as forgotten what is so elsewhere, too. Nothing that is forgotten here is remembered again by that. Raises
     as `add`."""
     here = load(paths)

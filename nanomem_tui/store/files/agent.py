@@ -146,7 +146,7 @@ class AgentFiles:
             return False
         file.stat, file.data, file.error = stat, data, None
         file.rows = file.source.parse(data, self.paths.relative(file.path))
-        file.order = exchange.woven(list(file.rows.rows), file.order)
+        file.order = exchange.merge_order(list(file.rows.rows), file.order)
         return True
 
     def unreadable(self, layer: str) -> Problem | None:
@@ -165,10 +165,10 @@ class AgentFiles:
         for path in (self.paths.ltm_audit, self.paths.lessons_audit):
             try:
                 if path.stat().st_size <= AUDIT_LOOK:
-                    from nanomem_tui.agents.jsonl import mendable
+                    from nanomem_tui.agents.jsonl import repairable
                     from nanomem_tui.agents.snapshot_files import parse_audit
 
-                    found += mendable(parse_audit(files.read(path), self.paths.relative(path))[1])
+                    found += repairable(parse_audit(files.read(path), self.paths.relative(path))[1])
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -219,7 +219,9 @@ class AgentFiles:
                 file.known = Known(seen, agent, past)
                 file.noticed = file.mark = mark
                 file.unsaved = False
-                file.order = exchange.woven(list(file.rows.rows), _order(meta.get(self.mark(f"order:{file.name}"))))
+                file.order = exchange.merge_order(
+                    list(file.rows.rows), _order(meta.get(self.mark(f"order:{file.name}")))
+                )
 
     def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
         """What the agent changed since, as changes to our rows, and whether it wrote at all.
@@ -269,7 +271,7 @@ class AgentFiles:
         """Finish what a process that was killed in the middle of an export left beside the files."""
         for file in self.files:
             with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
-                atomic.settle(file.path.resolve())
+                atomic.finish_exchange(file.path.resolve())
 
     def plan(self, tables: Mapping[str, Mapping[str, Row]]) -> dict[str, tuple[bytes, dict[str, Raw]]]:
         """What our rows make of each file that exists, by its name: its bytes and its rows. The memo says so from now

@@ -141,7 +141,7 @@ class Writer:
             member.write(manifest.to_bytes())
         self._zip.close()
         self._file.flush()
-        atomic.inherit(self._file.fileno(), self.path.parent)
+        atomic.give_to_folder_owner(self._file.fileno(), self.path.parent)
         os.fsync(self._file.fileno())
         try:
             with Archive(self._temporary) as archive:
@@ -380,7 +380,7 @@ class Mark(NamedTuple):
     at: str
 
 
-def make(
+def make_backup(
     paths: Paths, layout: Layout, folder: Path | None = None, *,
     everything: bool = False, reason: str = "", progress: Progress = lambda _done, _all: None,
 ) -> Made:  # fmt: skip
@@ -392,7 +392,7 @@ def make(
     base, target = base_of(paths), folder or folder_of(paths)
     url = url_now(paths)
     left_out: list[tuple[str, str]] = []
-    files = found(paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url))
+    files = files_to_back_up(paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url))
     files = [one for one in files if not one[1].is_relative_to(target)]
     path = _free(target)
     try:
@@ -425,7 +425,7 @@ def make(
     return _made(path)
 
 
-def found(
+def files_to_back_up(
     paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False, served: bool
 ) -> list[tuple[str, Path]]:
     """(path in the archive, file) of what a backup holds, in the order in which it has to be read: without what belongs
@@ -443,7 +443,7 @@ def _take(writer: Writer, name: str, file: Path) -> None:
         writer.add(name, found, parts_of(copy), database=is_database)
 
 
-def listed(folder: Path) -> list[Made]:
+def list_archives(folder: Path) -> list[Made]:
     """Every backup in a folder, the newest first; one that cannot be read says why."""
     try:
         files = sorted(folder.glob(f"*{SUFFIX}"), reverse=True)
@@ -452,13 +452,13 @@ def listed(folder: Path) -> list[Made]:
     return [_made(path) for path in files]
 
 
-def named(folder: Path, name: str) -> Path:
+def find_archive(folder: Path, name: str) -> Path:
     """The backup that a person names: a path, a name in the folder, or `latest`, the newest that a person made.
 
     Raises NotFound.
     """
     if name == "latest":
-        found = listed(folder)
+        found = list_archives(folder)
         newest = next((one for one in found if not (one.problem or one.reason)), None)
         if newest is None:
             by_itself = next((one.path.name for one in found if one.reason), "")
@@ -474,12 +474,12 @@ def named(folder: Path, name: str) -> Path:
     raise NotFound("no such backup", name, "`nanomem backup list` shows those that are there")
 
 
-def passed_over(folder: Path, path: Path) -> list[Made]:
+def unreadable_newer(folder: Path, path: Path) -> list[Made]:
     """The newer backups beside that one that cannot be read, the newest first."""
-    return [one for one in listed(folder) if one.problem and one.path.name > path.name]
+    return [one for one in list_archives(folder) if one.problem and one.path.name > path.name]
 
 
-def check(path: Path) -> tuple[Manifest, list[Problem]]:
+def check_archive(path: Path) -> tuple[Manifest, list[Problem]]:
     """What a backup holds, and what is wrong with it: every file is read, every database opened. Raises BadInput or
     NotFound when it cannot be opened at all."""
     with Archive(path) as archive:
@@ -532,7 +532,7 @@ def prune_plan(folder: Path, keep: int, days: int = 0, progress: Progress = lamb
         since = clock.iso(clock.now() - timedelta(days=days)) if days else ""
     except OverflowError:
         since = "0"  # before any time
-    mark, found = interrupted(folder), listed(folder)
+    mark, found = interrupted(folder), list_archives(folder)
     needed = {Path(mark.archive).name, mark.before} if mark is not None else set()
     bases = {one.path.name: one.base for one in found}
     counted, damaged = Counter[bool](), []
@@ -603,7 +603,7 @@ def _damage(files: tuple[tuple[Path, int, int], ...]) -> str:
     if not files:
         return ""
     try:
-        _, found = check(files[-1][0])
+        _, found = check_archive(files[-1][0])
     except NanomemError as error:
         return error.what
     return next((f"{one.what} ({one.where})" for one in found if "the database is damaged" not in one.what), "")
@@ -648,7 +648,7 @@ def folder_of(paths: Paths) -> Path:
     return paths.data.with_name(FOLDER)
 
 
-def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def missing_parts(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was left out, what belongs to the memory and could not be read."""
     known = {LINK, _ODD, OUTSIDE, *_NO_MEMORY.values()}
     return [one for one in left_out if one[1] not in known and not one[1].startswith(_BESIDE)]

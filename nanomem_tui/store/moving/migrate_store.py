@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, func, insert, inspect, select, update
 
 from nanomem_tui.core import atomic, settings
 from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused
-from nanomem_tui.core.paths import Paths, sharing
+from nanomem_tui.core.paths import Paths, sharing_workspaces
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.store import processes, storage, transactions
 from nanomem_tui.store.database import bookkeeping, full_text, models, table_copy
@@ -263,7 +263,7 @@ class Move:
     def stays(self) -> list[str]:
         """List the other workspaces that share our settings, and whose memory lies where this one is moved from."""
         left = []
-        for name, key in sharing(self._paths).items():
+        for name, key in sharing_workspaces(self._paths).items():
             with contextlib.closing(_End(self._paths, key, self._source.label)) as end:
                 left += [name] if end.holds(key) else []
         return left

@@ -48,7 +48,7 @@ class Restored(NamedTuple):
     left: str = ""
 
 
-def to_place(path: Path, place: Path) -> Restored:
+def restore_to(path: Path, place: Path) -> Restored:
     """Bring a backup back into a new folder, which becomes the agent's home (or the workspace, where it had no home).
 
     The agent's configuration and the folder of its sessions name the new place. Raises BadInput for a damaged backup,
@@ -77,7 +77,7 @@ def to_place(path: Path, place: Path) -> Restored:
         return Restored(tuple(entry.path for entry in manifest.entries), (), (), workspace=new)
 
 
-def plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = False) -> Restored:
+def plan_restore(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = False) -> Restored:
     """What `in_place` would do. Raises BadInput for a damaged backup, Refused for one of another place."""
     _refuse_damaged(archive)
     manifest, base = archive.manifest, base_of(paths)
@@ -107,7 +107,7 @@ def plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = Fa
     for name in changed:
         if name != SETTINGS:
             _refuse_links(base / name, base)
-    now = backup.found(paths, layout, lambda _path, _why: None, served=bool(url))
+    now = backup.files_to_back_up(paths, layout, lambda _path, _why: None, served=bool(url))
     since = {name for name, file in now if name not in then and not (url and backup.is_on_server(paths, file))}
     kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", *stays)
     removed = {
@@ -127,7 +127,7 @@ def _refuse_damaged(archive: Archive) -> None:
         raise BadInput(f"the backup is damaged: {problem.what}", problem.where, "nothing was changed; take another one")
 
 
-def in_place(
+def restore_in_place(
     paths: Paths, layout: Layout, path: Path, *,
     with_user: bool = False, then: Callable[[], None] = lambda: None,
 ) -> Restored:  # fmt: skip
@@ -140,8 +140,8 @@ def in_place(
     """
     with processes.exclusive_use(paths):
         with Archive(path) as archive:
-            planned = plan(paths, layout, archive, with_user=with_user)
-            safe = backup.make(paths, layout, reason=f"before {path.name} was restored").path
+            planned = plan_restore(paths, layout, archive, with_user=with_user)
+            safe = backup.make_backup(paths, layout, reason=f"before {path.name} was restored").path
             _bring_back(paths, archive, planned, safe)
         then()
         _keep_beside(paths.database)
@@ -169,10 +169,10 @@ def _bring_back(paths: Paths, archive: Archive, planned: Restored, safe: Path) -
         mark = Mark(str(archive.path), safe.name, clock.iso(clock.now()))
         atomic.write_atomic(folder_of(paths) / MARK, json.dumps(mark._asdict()).encode())
         if (kept := entries.get((paths.data / forgotten.FILE).relative_to(base).as_posix())) is not None:
-            forgotten.join(paths, b"".join(archive.data(kept)))
+            forgotten.add_file(paths, b"".join(archive.data(kept)))
         for name in on_server:
             backup.bring_back(paths, url, base / name, archive, entries[name])
-        with atomic.held(paths.database.with_name("store.lock"), backup.WAIT) as got:
+        with atomic.try_writers_lock(paths.database.with_name("store.lock"), backup.WAIT) as got:
             if not got:
                 raise Refused("another process writes the database", str(paths.database), "try again when it is done")
             if paths.database in targets.values():
