@@ -1,7 +1,7 @@
-"""The folder of a git repository: whether it is one that we use, its refs, its staging area, and how one is made.
+"""The folder of a git repository: whether we use it, its refs, its staging area, how one is made; commits as values.
 
 Reads and writes through dulwich's refs and index, never through its porcelain: no hook, filter or setting that the
-repository names ever acts. Must not know what objects hold.
+repository names ever acts. `git_history` reads and writes objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The versions of SOUL, USER and MEMORY in the workspace's git repository: read them, and add commits of our own.
+"""The versions of SOUL, USER and MEMORY in a git repository: read them, add commits, and find who wrote each line.
 
 Works on dulwich's objects and refs only, so nothing that the repository plants (hooks, filters, fsmonitor, includes,
 attributes, signing) ever runs, and a held `index.lock` stops nothing. A commit is built on the tree of HEAD: blobs,
@@ -10,7 +10,7 @@ takes our change back; but a person's `git status` would show our change as stag
 the files that we committed are brought up to date afterwards: only where they were what they had been before, and given
 up quietly when another program holds the lock.
 
-Must not know Dreams as edits, the ledger, or how a file is written.
+Must not know Dreams as edits, the log of operations, or how a file is written.
 """
 
 from __future__ import annotations

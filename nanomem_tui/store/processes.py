@@ -1,7 +1,7 @@
 """Other processes on the memory of a home: who has it open, who decides, and who writes the agent's files.
 
-Owns the locks that say so, and the id of this copy of a home. Each is an flock, which ends with its process: a pid
-proves nothing, it is used again, and another machine has others.
+Owns the locks that say so, and the id of this copy of a home. Each lock is an flock, which ends with its process: a pid
+proves nothing, it is used again, and another machine has others. Must not import SQLAlchemy.
 """
 
 from __future__ import annotations

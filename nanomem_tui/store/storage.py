@@ -1,7 +1,8 @@
-"""Where the memory of a workspace lies, a file of our own or a server, as the settings say.
+"""Where the memory of a workspace is stored: in a file of ours.
 
-Owns what differs between the two for who uses the memory: how it is read, written, looked after and taken over from the
-first edition. `server_place` has the server. Must not import SQLAlchemy for who only reads a file.
+Owns what differs between a file and a server for whoever uses the memory: how it is read, written, checked and taken
+over from the first edition (`server_storage` has the server), and which servers a memory was on before. Imports
+SQLAlchemy for writing only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Finding items by words in RAM: an inverted index of rows, ranked by BM25, and the one over the snapshot of a memory.
+"""Find rows by words in RAM: an inverted index ranked by BM25, and words that are spelled almost alike.
 
 Gives candidates with what the scorer needs: which words a row holds, how often, and how long it is. Who may see a group
-of rows is decided by the caller, and applied here before anything is cut off. Ranking by importance, age and profile is
-`memory.scoring`'s; the index of the database is `search`.
+of rows is decided by the caller, and applied here before anything is cut off. Knows no items: `item_index` keeps one of
+these for the rows in RAM. Ranking by importance, age and profile is that of recall; `database.full_text` asks the
+database.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Turn errors of SQLite into errors of ours, by their codes: the words of one may come from a damaged schema.
 
-Owns the words for a database that is locked, damaged, gone, or of another program. Must not import SQLAlchemy."""
+Owns the words for a database that is locked, damaged, missing, or of another program. Must not import SQLAlchemy.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the store asks of a database, and the database of one workspace in a file of SQLite; `postgres` has the server.
 
-Owns the engines of SQLAlchemy and what a transaction is: who writes holds `store.lock` shared, so that nobody writes
-into a file that is being replaced. No session outlives its call. Must not know what the tables hold.
+Owns the engines of SQLAlchemy and what a transaction is: whoever writes holds `store.lock` shared, so that nobody
+writes into a file that is being replaced. No session outlives its call. Must not know what the tables hold.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from sqlalchemy import (
     JSON,
     REAL,
     BigInteger,
+    Column,
     Connection,
     Dialect,
     Double,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Label,
     MetaData,
     Select,
+    String,
     Table,
     Text,
     cast,
@@ -250,6 +252,11 @@ class Marker(_Row, table=True):
 def table(model: type[_Row]) -> Table:
     """Return the table of a model, for Core statements."""
     return model.__table__
+
+
+def version_table(name: str) -> Table:
+    """Return the table in which alembic notes the schema of a database; it is no part of what moves or is copied."""
+    return Table(name, MetaData(), Column("version_num", String(32), primary_key=True))
 
 
 ITEMS = table(MemoryEntry)

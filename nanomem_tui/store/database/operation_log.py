@@ -1,7 +1,7 @@
-"""The log of operations in the database: writing one in its transaction, and asking what was done, undone, and by whom.
+"""The log of operations: list it newest first, and find what undo and redo take next.
 
-Owns the tables `operations`, `operation_keys` and the one row of `meta`. Every function works inside the
-transaction of its caller. Must not know rows: `store` checks and writes those.
+Owns `LogEntry`, `Journal` (the log of one database) and `OwnChanges` (what a person did in one console). Reads only;
+`bookkeeping` writes the tables. Must not import SQLAlchemy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The database of one workspace on a PostgreSQL server: a schema. Needs the extra `postgres`.
+"""The schema of one workspace on a PostgreSQL server: connections, problems and members. Needs the extra `postgres`.
 
-Owns its connections, how commits of others are noticed, and the server's errors in our words. Nothing is set beyond a
-transaction and nothing is prepared, so that it works behind a pool of transactions (PgBouncer). No password is shown.
+Owns how commits of others are noticed, the server's errors in our words, what `nanomem doctor` says of a server, and
+who may see a memory. Nothing is set beyond a transaction and nothing is prepared, so that it works behind a pool of
+transactions (PgBouncer). No password is shown.
 """
 
 from __future__ import annotations

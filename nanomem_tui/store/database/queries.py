@@ -29,8 +29,18 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanomem_tui.store.database.migrations import VERSION
-from nanomem_tui.store.database.models import FOREIGN, ITEMS, KEYS, MARKERS, META, OPERATIONS, RECORDS, TABLES, USAGE
+from nanomem_tui.store.database.models import (
+    FOREIGN,
+    ITEMS,
+    KEYS,
+    MARKERS,
+    META,
+    OPERATIONS,
+    RECORDS,
+    TABLES,
+    USAGE,
+    version_table,
+)
 from nanomem_tui.store.database.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.store.values import ROW_TYPES
 
@@ -98,7 +108,7 @@ _INBOX = '"inbox"'
 
 STATEMENTS: dict[str, Select[Any] | CompoundSelect[Any]] = {
     # the state of the whole
-    "schema": select(VERSION.c.version_num),
+    "schema": select(version_table("alembic_version").c.version_num),
     "meta": READ_META,
     "markers": select(MARKERS.c.key, MARKERS.c.value),
     "foreign_rows": select(FOREIGN.c.id, FOREIGN.c.raw_json).where(FOREIGN.c.source == bindparam("source")),

@@ -1,8 +1,9 @@
-"""`nanomem migrate-store`: the memory of a workspace between its file and a server, looked at first, then moved.
+"""`nanomem migrate-store`: plan, then move a memory and the work of its agent between a file and a server.
 
-Owns what comes around `moving.move`: a memory of the first edition is taken over before it leaves, what is remembered
-of the agent's files is named as the other place names it, commits that a power cut took are made again first, and a
-file that a memory came to gets a copy. Must not know how rows are copied.
+Nobody else writes to either place meanwhile. The copy is one transaction of the target, the switch one of the source,
+which is committed last: whatever ends the process, either the source holds the memory or the target does. A writer that
+comes late to the source gets `Moved`. A memory of the first edition is taken over before it leaves, commits that a
+power cut took are made again first, and a file that a memory came to gets a copy.
 """
 
 from __future__ import annotations
