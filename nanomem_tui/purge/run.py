@@ -1,9 +1,9 @@
 """Find texts in everything that is stored, and remove them: the order, the locks, the receipt.
 
 What is to stay forgotten is kept first, then come the databases and the files, and a search of all of it again.
-Backups, histories in git and names of files are searched and reported, never changed. Killed at any step, the same command again
-finishes it. Nothing here can be undone. A receipt says when, of what sort, from where, how often, what is left and why;
-no word of it.
+Backups, histories in git and names of files are searched and reported, never changed. Killed at any step, the same
+command again finishes it. Nothing here can be undone. A receipt says when, of what sort, from where, how often, what
+is left and why; no word of it.
 """
 
 from __future__ import annotations
