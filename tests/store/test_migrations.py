@@ -48,7 +48,7 @@ def differences(database: Database) -> list[Any]:
 
 def set_version(store: Store, version: str) -> None:
     with store.database.writing(durable=True) as connection:
-        connection.execute(migrations.VERSION.update().values(version_num=version))
+        connection.execute(migrations.MEMORY.table.update().values(version_num=version))
 
 
 def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
@@ -60,7 +60,7 @@ def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
 
 def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store: Store) -> None:
     config = Config()
-    config.set_main_option("script_location", "nanomem_tui.store:migrations")
+    config.set_main_option("script_location", "nanomem_tui.store.database:migrations")
     assert ScriptDirectory.from_config(config).get_heads() == [migrations.NEWEST]
     with store.database.reading() as connection:
         assert migrations.version_of(connection) == migrations.NEWEST

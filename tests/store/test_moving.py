@@ -152,7 +152,7 @@ def test_nothing_moves_while_others_have_it_open_or_over_a_memory_in_use(
     names: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("engine", "postgres"):
-        monkeypatch.setattr(f"nanomem_tui.store.{module}.BUSY_SECONDS", 0.3)
+        monkeypatch.setattr(f"nanomem_tui.store.database.{module}.BUSY_SECONDS", 0.3)
     source, target = names
     shown = fill(source, folder)
     code = "import sys, time; from tests.store.test_moving import *; store = open_at(sys.argv[1], Path(sys.argv[2]))"
