@@ -110,15 +110,15 @@ def backups(folder: Path, trials: int, random_: random.Random) -> tuple[int, int
     from nanomem_tui.agents.layout import detect
     from nanomem_tui.core.errors import NanomemError
     from nanomem_tui.core.paths import locate
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
     workspace = _promises.new_home(folder)
     with open_workspace(workspace) as ws:
         for number in range(60):
             ws.items.add(f"entry {number} is kept")
     paths = locate(workspace)
-    whole = backup.make(paths, detect(paths)).path
-    good = {entry.path: entry.sha256 for entry in backup.check(whole)[0].entries}
+    whole = backup.make_backup(paths, detect(paths)).path
+    good = {entry.path: entry.sha256 for entry in backup.check_archive(whole)[0].entries}
     unseen = 0
     for _ in range(trials):
         content = bytearray(whole.read_bytes())
@@ -130,7 +130,7 @@ def backups(folder: Path, trials: int, random_: random.Random) -> tuple[int, int
         bad = whole.with_name(f"bad-{whole.name}")
         bad.write_bytes(content)
         try:
-            manifest, problems = backup.check(bad)
+            manifest, problems = backup.check_archive(bad)
         except NanomemError:
             continue
         unseen += not problems and {entry.path: entry.sha256 for entry in manifest.entries} != good

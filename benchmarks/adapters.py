@@ -29,8 +29,9 @@ from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory.recall import questions, scoring
 from nanomem_tui.memory.recall.conversations import ROLES
 from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
+from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import Candidate, Vocabulary, WordIndex, with_alike, without_common
+from nanomem_tui.store.word_index import Vocabulary, WordIndex, add_similar_words, drop_common_characters
 
 DocumentItem = tuple[str, str, dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[1]
@@ -97,7 +98,9 @@ class NanomemFacts:
         self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
 
     def search(self, query: str, k: int) -> list[str]:
-        asked = without_common(questions.weighted(questions.Question(query)), len(self.words), self.words.rows_with)
+        asked = drop_common_characters(
+            questions.weighted(questions.Question(query)), len(self.words), self.words.rows_with
+        )
         words, _ = questions.corrected(
             asked,
             query_words(query),
@@ -105,7 +108,7 @@ class NanomemFacts:
             lambda word: self.vocabulary.nearest(word, self.words.rows_with),
             lambda word: self.vocabulary.longer(word, self.words.rows_with),
         )
-        words = with_alike(words, len(self.words), self.words.mean, self.words.rows_with)
+        words = add_similar_words(words, len(self.words), self.words.mean, self.words.rows_with)
         found = self.words.search(words, k, slack=0.05)
         rated = [Candidate(self.items[key], score) for score, key in found]
         return [one.item.id for one in scoring.default(rated, k, self.weights, self.today, words)]

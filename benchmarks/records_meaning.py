@@ -35,9 +35,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import extra_command
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import semantic
-from nanomem_tui.vectors import meaning as search
 from nanomem_tui.vectors import records
-from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors import semantic_search as search
+from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.embedding_models import mini_lm
 from nanomem_tui.workspace import Workspace
 
@@ -104,7 +104,7 @@ def main() -> int:
 
 
 def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
-    maker = Maker(MadeOfWords())
+    maker = CheckedEmbedder(MadeOfWords())
     meaning = records.record_meaning_of(ws.tier_database, ws.store, ws.settings, lambda: maker)
     search.BATCH = search.PART = BATCH
     began = time.perf_counter()

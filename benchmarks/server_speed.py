@@ -31,7 +31,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import query_weights, tokens
 from nanomem_tui.memory.recall.recall import Question
-from nanomem_tui.store import rows
+from nanomem_tui.store.database import rows
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

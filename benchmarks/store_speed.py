@@ -37,10 +37,10 @@ from recall_speed import SEED, corpus
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.store import rows
-from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.database import rows
+from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.store import make
+from nanomem_tui.store.transactions import make_database
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 
@@ -138,7 +138,7 @@ def filled(base: Path, items: list[Item], name: str) -> Figures:
         ws.flush()
         ours = bare = 0.0
         with contextlib.closing(SqliteDatabase(base / "bare.db")) as empty:
-            make(empty, "w")
+            make_database(empty, "w")
         connection = sqlite3.connect(base / "bare.db", isolation_level=None)
         for start in range(0, len(items), BATCH):
             part = items[start : start + BATCH]

@@ -36,9 +36,9 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.collection import PassageVectors, RamCollection, Row
-from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.embedding_models import mini_lm
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 
 SEED = 7
 GOALS = {"R@5": 0.71, "R@10": 0.79, "R@20": 0.84, "MRR": 0.62}
@@ -83,7 +83,7 @@ class Hybrid(Nanomem):
     def index(self, items: list[DocumentItem]) -> None:
         super().index(items)
         self.folder = tempfile.TemporaryDirectory()
-        maker = Maker(embedder())
+        maker = CheckedEmbedder(embedder())
         vectors = PassageVectors(lambda: maker, Path(self.folder.name, "vectors.db"))
         texts = [passage.text for passage in self.recall.passages]
         embedder().embed([text[:600] for text in texts])
@@ -109,7 +109,7 @@ class HybridFacts:
         self.ws = open_workspace(home)
         self.ws.store.load("item").put("item", [Item(key, text) for key, text, _ in items])
         embedder().embed([text for _, text, _ in items])
-        self.meaning = Meaning(self.ws.store, Settings(), embedder)
+        self.meaning = SemanticSearch(self.ws.store, Settings(), embedder)
         self.meaning.sync()
         self.recall = Recall(self.ws.store, Settings(recall_backend="hybrid"), lambda: self.meaning)
         self.recall.warm(background=False)

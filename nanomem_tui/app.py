@@ -29,7 +29,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context
-from nanomem_tui.core.errors import NanomemError, Refused, in_words
+from nanomem_tui.core.errors import NanomemError, Refused, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import usual_name
 from nanomem_tui.core.text import one_line, safe_text
@@ -50,7 +50,7 @@ from nanomem_tui.screens.base import workspace_screen
 from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
-from nanomem_tui.store.operations import OwnChanges
+from nanomem_tui.store.database.operation_log import OwnChanges
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog
@@ -145,7 +145,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         except NanomemError:
             raise
         except Exception as error:
-            raise in_words(error) from error
+            raise shown_error(error) from error
 
     # Going to another
 

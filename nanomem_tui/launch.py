@@ -79,7 +79,7 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
         from nanomem_tui.store import processes
 
         found = paths.locate(workspace, config=config_file)
-        with processes.staying(found):
+        with processes.shared_use(found):
             return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
 
 

@@ -13,7 +13,7 @@ from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import NanomemError, Refused, in_words
+from nanomem_tui.core.errors import NanomemError, Refused, shown_error
 from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.bars import Status, say
 
@@ -112,10 +112,10 @@ def looked_at(ws: Workspace, before: State, look: int) -> tuple[State, frozenset
             ws.checkpoint_if_due()
             changed = frozenset(ws.refresh())
         except (NanomemError, OSError) as error:
-            trouble = in_words(error, "saving").line()
+            trouble = shown_error(error, "saving").line()
         return _see(ws, before, look, trouble, everything=bool(changed)), changed
     except Exception as error:  # noqa: BLE001 - said in the status bar; the next look tries again
-        return before._replace(degraded=in_words(error).line()), changed
+        return before._replace(degraded=shown_error(error).line()), changed
 
 
 def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool) -> State:
@@ -160,12 +160,12 @@ def agent_words(ws: Workspace, agent: Presence) -> str:
     if not agent.running or agent.dreaming:
         return "dreaming" if agent.running else "no agent"
     from nanomem_tui.memory.turn_log import may_go_on
-    from nanomem_tui.store.files.presence import since
+    from nanomem_tui.store.files.presence import running_since
 
     try:
         if not ws.wal.counts()["turns"]:
             return "agent alive"
-        recent, began = clock.now() - LONGEST_TURN, since(ws.paths, agent)
+        recent, began = clock.now() - LONGEST_TURN, running_since(ws.paths, agent)
         times = [clock.parse(turn.at) for turn in ws.wal.check() if may_go_on(turn, began)]
     except (NanomemError, OSError):  # told where problems are told
         return "agent alive"
@@ -253,7 +253,7 @@ def consolidate_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bo
     except Refused:  # another process is at it
         return "", False
     except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
-        return f"Consolidation: {in_words(error).line()}", True
+        return f"Consolidation: {shown_error(error).line()}", True
     return (f"Consolidation: {'; '.join(operation.label for operation, _ in done)}" if done else ""), False
 
 
@@ -267,7 +267,7 @@ def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -
     try:
         outcome = Schedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
     except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
-        return f"Dream by schedule: {in_words(error).line()}", True
+        return f"Dream by schedule: {shown_error(error).line()}", True
     if outcome.kind in ("dreamt", "passed", "failed"):
         return f"Dream by schedule: {outcome.said}", outcome.kind != "dreamt"
     return "", False
@@ -282,7 +282,7 @@ def crystallize_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bo
     try:
         outcome = CrystallizeSchedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
     except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
-        return f"Facts by schedule: {in_words(error).line()}", True
+        return f"Facts by schedule: {shown_error(error).line()}", True
     if outcome.kind in ("crystallized", "failed"):
         return f"Facts by schedule: {outcome.said}", outcome.kind == "failed"
     return "", False

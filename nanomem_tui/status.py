@@ -14,7 +14,8 @@ from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.review.waiting import Waits, edits_waiting
-from nanomem_tui.store import purge_marker, reading
+from nanomem_tui.store import lookup
+from nanomem_tui.store.erasure import purge_marker
 from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
     lessons["strong"] = part.read(ws.lessons.strong, None) if lessons["total"] else lessons["total"]
     sessions = part.read(lambda: _sessions(ws), None)
-    chats = part.read(lambda: reading.record_subjects(ws.store, "message"), 0)  # imported
+    chats = part.read(lambda: lookup.record_subjects(ws.store, "message"), 0)  # imported
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
     if ahead := dream.get("ahead"):
@@ -101,7 +102,7 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 def _foreign(ws: Workspace) -> list[dict[str, Any]]:
     found = []
     for path in foreign.sources(ws.paths, ws.settings):
-        kind = agents_databases.identify(path)
+        kind = agents_databases.identify_database(path)
         if kind in foreign.SHOWN:
             rows = foreign.rows(ws.paths, path, ws.id)
             deleted = sum(1 for row in rows if row.get("is_deleted"))
@@ -114,7 +115,7 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
 def _chroma(ws: Workspace) -> list[dict[str, Any]]:
     """The Chroma folder in the agent's home that is not ours, with its entries by collection; without counts, and why,
     where it cannot be read."""
-    path = agents_databases.database(ws.paths.home / "chroma") if ws.paths.home is not None else None
+    path = agents_databases.chroma_database(ws.paths.home / "chroma") if ws.paths.home is not None else None
     if path is None or (path.parent / agents_databases.OURS).exists():
         return []
     named = {"path": ws.paths.relative(path.parent), "format": "chroma"}
@@ -141,7 +142,7 @@ def _backfill(ws: Workspace) -> dict[str, Any]:
 def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
     """How many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the tokens
     `by_origin` (nanomem, the agent's own log, an import)."""
-    groups = reading.record_groups(ws.store)
+    groups = lookup.record_groups(ws.store)
     origins: dict[str, int] = {}
     requests = 0
     for kind, source, _, asked, tokens in groups:
@@ -149,7 +150,9 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
             origin = "nanomem" if source == "nanomem" else "import"
             origins[origin], requests = origins.get(origin, 0) + tokens, requests + asked
     if ws.paths.token_log is not None:
-        asked, tokens, problem = agents_databases.totals(ws.paths.token_log, ws.paths.relative(ws.paths.token_log))
+        asked, tokens, problem = agents_databases.usage_totals(
+            ws.paths.token_log, ws.paths.relative(ws.paths.token_log)
+        )
         origins["agent"], requests = tokens, requests + asked
         problems += [problem] if problem else []
     return {
@@ -180,7 +183,7 @@ def _tiers(ws: Workspace) -> dict[str, Any]:
     file = next((one for one in files if one.exists()), None)
     if file is None:  # what reads it is not imported
         return {**dict.fromkeys(TIERS, 0), "exact": True, "bytes": 0}
-    from nanomem_tui.store.place import count_work
+    from nanomem_tui.store.storage import count_work
 
     return {**count_work(ws.paths, ws.id), "exact": True, "bytes": file.stat().st_size}
 

@@ -28,11 +28,12 @@ from nanomem_tui.core.errors import (
 from nanomem_tui.core.operations import Actor, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.memory.turns.injections import Traces, own_sessions_folder
-from nanomem_tui.store import forgotten, operations
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.database.operation_log import LogEntry, OwnChanges
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.files import user
-from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
-from nanomem_tui.store.operations import LogEntry, OwnChanges
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.files.user import Habits
     from nanomem_tui.store.memory_store import Checkpointer
     from nanomem_tui.store.values import Item
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
     from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
@@ -85,8 +86,8 @@ if TYPE_CHECKING:
     from nanomem_tui.tiers.semantic import KnowledgeBase as AsyncKnowledgeBase
     from nanomem_tui.tiers.semantic import Memory
     from nanomem_tui.vectors.collection import PassageVectors
-    from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.records import RecordMeaning
+    from nanomem_tui.vectors.semantic_search import SemanticSearch
 
 
 # The parts of a workspace that ask a person, each made when it is first used; mixed into the other parts.
@@ -365,7 +366,7 @@ class Parts(CurationParts):
     @cached_property
     def tier_database(self) -> WorkStore:
         """Where the records of an agent's work lie, and the knowledge base."""
-        from nanomem_tui.store import takeover
+        from nanomem_tui.store.first_edition import takeover
 
         return takeover.open_work(self.paths, self.id, self.settings.database_url, self.settings.flush_interval_seconds)
 
@@ -566,11 +567,11 @@ class Parts(CurationParts):
         return Recall(self.store, self.settings, lambda: self.meaning)
 
     @cached_property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> SemanticSearch:
         """What is near in meaning."""
-        from nanomem_tui.vectors.meaning import meaning_of
+        from nanomem_tui.vectors.semantic_search import semantic_search_of
 
-        return meaning_of(self.store, self.settings)
+        return semantic_search_of(self.store, self.settings)
 
     @cached_property
     def traces(self) -> Traces:
@@ -629,7 +630,7 @@ class Parts(CurationParts):
         """Whether an agent runs on this workspace now."""
         from nanomem_tui.store.files import presence
 
-        return presence.look(self.paths, self.layout.sessions_dir)
+        return presence.find_running_agent(self.paths, self.layout.sessions_dir)
 
 
 def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
@@ -690,13 +691,13 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             journal = self.store.journal
             for _ in range(max(1, count)):
                 found = (
-                    self.own_changes.next_undo(journal.find) if own else journal.first_answer(operations.undo_target)
+                    self.own_changes.next_undo(journal.find) if own else journal.first_answer(operation_log.undo_target)
                 )
                 if found is None:
                     break
                 done.append(self._undo(found, keys))
             if not done:
-                raise operations.no_more_own() if own else operations.nothing_to_undo(self.log(1_000))
+                raise operation_log.no_more_own() if own else operation_log.nothing_to_undo(self.log(1_000))
             return done
 
     def _undo(self, entry: LogEntry, keys: Sequence[str] | None) -> Operation:
@@ -724,7 +725,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             done: list[Operation] = []
             journal = self.store.journal
             for _ in range(max(1, count)):
-                undo = self.own_changes.next_redo(journal.find) if own else journal.first_answer(operations.redo_target)
+                undo = (
+                    self.own_changes.next_redo(journal.find) if own else journal.first_answer(operation_log.redo_target)
+                )
                 if undo is None:
                     break
                 label = f"redo: {undo.label.removeprefix('undo: ')}"
@@ -738,12 +741,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         entry = self.store.journal.find(op_id)
         if entry is None:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
-        if entry.operation.kind == operations.MENDED:
-            raise operations.mended(entry.operation)
-        if operations.is_final(entry.operation):
+        if entry.operation.kind == operation_log.REPAIRED:
+            raise operation_log.explain_repair(entry.operation)
+        if operation_log.is_final(entry.operation):
             what = "nothing brings that back: it took texts out for good, or its own were taken out"
             raise NothingToDo(what, op_id, "`nanomem log` says which `forget` or `scrub` it was")
-        if entry.operation.kind in operations.BOOKKEEPING:
+        if entry.operation.kind in operation_log.BOOKKEEPING:
             fix = "`nanomem redo` takes back the last undo; else name the operation that it undid"
             raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)
         return entry
@@ -838,12 +841,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
-        from nanomem_tui.agents.layout import missing_sessions, not_read
+        from nanomem_tui.agents.layout import missing_sessions, unsupported_agent
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
                  "record_meaning", "collector", "habits")  # fmt: skip
-        found += filter(None, [missing_sessions(self.layout), not_read(self.layout)])
+        found += filter(None, [missing_sessions(self.layout), unsupported_agent(self.layout)])
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()
@@ -861,7 +864,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         from nanomem_tui.review.finders import sources
         from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import lifecycle as tiers
-        from nanomem_tui.vectors import meaning as vectors
+        from nanomem_tui.vectors import semantic_search as vectors
 
         known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]
         known += self.habits.problems()
@@ -879,7 +882,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         held = partial(memory_doctor.stored_secrets, self.store)
         unfinished, meaning = (
             partial(unfinished_changes, self),
-            partial(vectors.health, self.store, self.settings),
+            partial(vectors.find_problems, self.store, self.settings),
         )
         again = partial(sources.problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)

@@ -25,7 +25,7 @@ from nanomem_tui.core.errors import (
     NothingToDo,
     Problem,
     Refused,
-    in_words,
+    shown_error,
 )
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.paths import Paths, usual_name
@@ -33,10 +33,12 @@ from nanomem_tui.core.settings import named_path
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.review.find import LIMIT, Found, Place, Places
-from nanomem_tui.store import forgotten, operations, snapshot
+from nanomem_tui.store import snapshot
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import user
 from nanomem_tui.store.memory_store import CheckpointResult, agent_name
-from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.workspace import Workspace
 
@@ -267,7 +269,7 @@ def summary(known: Known, opened: Opened | None = None) -> Summary:
         finally:
             ws.close()
     except Exception as error:  # noqa: BLE001 - one that is broken in any way takes no other down
-        return Summary(known, error=in_words(error, "reading the workspace"))
+        return Summary(known, error=shown_error(error, "reading the workspace"))
 
 
 def _together_told(known: Known, ws: Workspace) -> Summary:
@@ -353,7 +355,7 @@ class Together:
             if found is not None and found.left_out:
                 self._wrong[known.name] = found.left_out
         except Exception as error:  # noqa: BLE001 - the rest is searched all the same
-            self._wrong[known.name] = in_words(error, "reading the workspace").line()
+            self._wrong[known.name] = shown_error(error, "reading the workspace").line()
 
     def _places_of(self, known: Known) -> Places:
         if known.found is None:
@@ -405,7 +407,7 @@ class Rehearsal(Workspace):
 
     def perform(self, operation: Operation) -> Operation:
         """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
-        operation = forgotten.allowed(self.paths, operation, forgotten.stamp(self.paths))
+        operation = forgotten.without_forgotten(self.paths, operation, forgotten.stamp(self.paths))
         by_layer: dict[str, list[Change]] = {}
         for change in operation.changes:
             self._register(change.layer)
@@ -471,7 +473,7 @@ def _on_top(stored: list[LogEntry], done: list[Operation]) -> list[LogEntry]:
     """Return the entries, newest first, with these operations on top, oldest first."""
     entries = {one.id: LogEntry(one, False, 0) for one in reversed(done)} | {e.operation.id: e for e in stored}
     for one in done:
-        target = one.undoes if one.undoes and operations.takes_back_all(one) else one.redoes
+        target = one.undoes if one.undoes and operation_log.takes_back_all(one) else one.redoes
         if target in entries:
             entries[target] = entries[target]._replace(undone=bool(one.undoes))
     return list(entries.values())

@@ -124,7 +124,7 @@ def _schemas(postgres: PostgresServer) -> set[str]:
 
 def let_go(url: str) -> None:
     """Close the connections of memories that a test left open, as those of a process that ended: a server has 100."""
-    from nanomem_tui.store.postgres import PostgresDatabase
+    from nanomem_tui.store.database.postgres import PostgresDatabase
 
     for left in [one for one in gc.get_objects() if isinstance(one, PostgresDatabase)]:
         if left.url == url:

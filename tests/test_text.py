@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nanomem_tui.core.text import cell_width, closed, clusters, counted, cut, one_line, pad, quoted, safe_text, wrap
+from nanomem_tui.core.text import cell_width, clusters, counted, cut, cut_quoted, one_line, pad, quoted, safe_text, wrap
 
 ODD = st.sampled_from(
     [
@@ -160,6 +160,6 @@ def test_a_quotation_is_one_line_that_is_closed(text: str, limit: int) -> None:
 @given(st.text(st.sampled_from("ab “”漢"), max_size=20), st.integers(0, 30))
 def test_what_is_cut_inside_a_quotation_is_closed(text: str, width: int) -> None:
     label = f"edit “{text.replace('“', '').replace('”', '')}”"
-    shown = closed(label, width)
+    shown = cut_quoted(label, width)
     assert cell_width(shown) <= max(width, 0)
     assert width < 3 or shown.count("“") == shown.count("”")

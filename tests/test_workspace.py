@@ -21,8 +21,8 @@ from nanomem_tui.core.errors import (
     from_os_error,
 )
 from nanomem_tui.core.paths import workspace_id
-from nanomem_tui.store import operations
-from nanomem_tui.store.store import Store
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.transactions import Store
 from tests.store.homes import Agent, item, kill, make_home
 
 
@@ -115,9 +115,9 @@ def test_a_page_of_the_log_reads_no_more_than_the_page(tmp_path: Path, monkeypat
             ws.items.edit("ltm_1", text=f"edit {number}")
         undone = ws.undo()[0]
         read: list[object] = []
-        real = operations.entry_of
+        real = operation_log.entry_of
         with monkeypatch.context() as patch:
-            patch.setattr(operations, "entry_of", lambda row, *more: (read.append(row), real(row, *more))[1])
+            patch.setattr(operation_log, "entry_of", lambda row, *more: (read.append(row), real(row, *more))[1])
             whole = ws.log(100)
             assert len(whole) == 44
             read.clear()

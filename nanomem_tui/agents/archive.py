@@ -10,7 +10,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from nanomem_tui.agents.jsonl import NOTHING, dump_line, records, unknown
+from nanomem_tui.agents.jsonl import NOTHING, dump_line, records, unknown_keys
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import Problem
 
@@ -75,7 +75,7 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
     problems: list[Problem] = []
     seen: set[int] = set()
     highest = -1
-    for record in records(files.plain(data), where):
+    for record in records(files.as_utf8(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:
@@ -109,7 +109,7 @@ def dump_entry(entry: HistoryEntry) -> bytes:
     return dump_line({**value, **entry.extra})
 
 
-def capped(content: str, limit: int = MAX_CONTENT) -> str:
+def cap_content(content: str, limit: int = MAX_CONTENT) -> str:
     """`content` as agents cap it: `limit` characters, and behind them that it was cut."""
     return content if len(content) <= limit else content[:limit] + TRUNCATED_SUFFIX
 
@@ -126,7 +126,7 @@ def _entry(value: dict[str, Any], line: int, start: int) -> HistoryEntry | str:
         return "no content" if content is None else "content is no text"
     if session_key is not None and not isinstance(session_key, str):
         return "session_key is no text"
-    extra = unknown(value, _KNOWN)
+    extra = unknown_keys(value, _KNOWN)
     if session_key is None and "session_key" in value:
         extra["session_key"] = None
     return HistoryEntry(cursor, timestamp, content, session_key, line, extra, start)
@@ -184,13 +184,13 @@ def not_dreamt(
     return [entry for place, entry in enumerate(entries) if entry.cursor > cursor or place > last]
 
 
-def beyond(stated: int, latest: int, given: int) -> int:
+def count_skipped(stated: int, latest: int, given: int) -> int:
     """How many entries to come a cursor passes over already; 0 when it is not beyond the last entry and the last cursor
     that the agent gave, whose entry may be gone."""
     return max(0, stated - max(latest, given))
 
 
-def marks(content: str) -> list[tuple[str | None, str]]:
+def marked_lines(content: str) -> list[tuple[str | None, str]]:
     """Each line of a summary that is not blank: its mark (of MARKS, or None) and its text without bullet and mark."""
     bullet_at, mark_at, _ = _patterns()
     result: list[tuple[str | None, str]] = []
@@ -214,7 +214,7 @@ def parse_history_md(data: bytes, where: str, mtime: float) -> tuple[tuple[Histo
     A stamp that is no date is named: its entry gets the date of the one before (the first: that of the file), and the
     stamp stays in the text. One that goes back in time is named as well, and stands where it is.
     """
-    lines, problems = _decoded_lines(files.plain(data), where)
+    lines, problems = _decoded_lines(files.as_utf8(data), where)
     entries: list[HistoryEntry] = []
     newest = ""
     for start, stamped, body in _md_blocks(lines):

@@ -57,7 +57,7 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
         raise BadInput(f"cannot read the database: {error}", str(path)) from error
 
 
-def identify(path: Path) -> Kind | None:
+def identify_database(path: Path) -> Kind | None:
     """Which system the database at `path` belongs to; None when it is none of them, or cannot be read."""
     try:
         with open_read_only(path) as connection:
@@ -218,7 +218,7 @@ class Tables:
 
 
 @contextmanager
-def tables(path: Path, where: str) -> Iterator[Tables]:
+def open_tables(path: Path, where: str) -> Iterator[Tables]:
     """The tables of the database at `path`, as long as the context lasts. `where` is how problems name the file.
 
     Raises like `foreign_databases.open_read_only`.
@@ -276,7 +276,7 @@ class ChromaFolder(NamedTuple):
     problems: list[Problem]
 
 
-def database(path: Path) -> Path | None:
+def chroma_database(path: Path) -> Path | None:
     """The database of the Chroma folder at `path`, which may be named itself; None when there is none."""
     found = path / NAME if path.is_dir() else path
     return found if found.name == NAME and found.is_file() else None
@@ -288,7 +288,7 @@ def read_chroma_folder(path: Path, where: str) -> ChromaFolder:
     What waits in Chroma's queue and is in no table yet is read as if it were. Raises BadInput for a version whose
     tables are others, and like `foreign_databases.open_read_only`.
     """
-    with tables(path, where) as source:
+    with open_tables(path, where) as source:
         _check(source, path)
         names = {str(raw["id"]): str(raw["name"]) for _, raw in source.rows("collections", ("id", "name"))}
         segments = _segments(source)
@@ -426,7 +426,7 @@ def read_llm_usage(path: Path, where: str, since: str = "") -> Report:
         return Report((), (Problem(f"the agent's token log cannot be read: {error}", where, fix=_FIX),))
 
 
-def totals(path: Path, where: str) -> tuple[int, int, Problem | None]:
+def usage_totals(path: Path, where: str) -> tuple[int, int, Problem | None]:
     """(requests, tokens) of the whole log, and why they cannot be told. Cheaper than `read`. Never raises."""
     import sqlite3
 

@@ -1,7 +1,7 @@
-"""The folder of a git repository: whether it is one that we use, its refs, its staging area, and how one is made.
+"""The folder of a git repository: whether we use it, its refs, its staging area, how one is made; commits as values.
 
 Reads and writes through dulwich's refs and index, never through its porcelain: no hook, filter or setting that the
-repository names ever acts. Must not know what objects hold.
+repository names ever acts. `git_history` reads and writes objects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.agents.archive import parse_cursor
 from nanomem_tui.core import atomic
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dulwich.objects import ObjectID
     from dulwich.refs import DiskRefsContainer, Ref
 
-    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.merge import Hunk
 
 
@@ -87,6 +86,19 @@ class FileDiff(NamedTuple):
         return merge.unified(self.path, self.before, self.after)
 
 
+class History(Protocol):
+    """What a commit asks of the history that it was read from."""
+
+    def read(self, sha: str) -> Commit:
+        """Read a commit. Raises DamagedGit."""
+
+    def counted(self, sha: str) -> tuple[tuple[FileStat, ...], str]:
+        """Count the lines that a commit added to and removed from each file; also why some cannot be counted."""
+
+    def cursor_at(self, sha: str) -> int | None:
+        """Return the Dream cursor in the tree of a commit, None where it was not kept."""
+
+
 class Commit:
     """One commit: its ids are 40 hex digits, `at` is the committer's time in UTC ISO, `author` is `Name <mail>`.
 
@@ -94,7 +106,7 @@ class Commit:
     """
 
     def __init__(
-        self, git: GitHistory, sha: str, tree: str, parents: tuple[str, ...], author: str, at: str, message: str
+        self, git: History, sha: str, tree: str, parents: tuple[str, ...], author: str, at: str, message: str
     ) -> None:
         self._git = git
         self.sha = sha
@@ -227,7 +239,7 @@ _KILLED = 10.0  # seconds after its note in which a process of ours takes a lock
 # Whether it is one that we use
 
 
-def why_not(git_dir: Path, workspace: Path) -> tuple[str, str] | None:
+def why_unused(git_dir: Path, workspace: Path) -> tuple[str, str] | None:
     """Why a repository is not used, and what to do about it; None for one that is. Raises OSError."""
     if not git_dir.is_dir():
         return "a .git that is no folder (a worktree or a submodule) is not followed", _FOLDER
@@ -245,9 +257,9 @@ def why_not(git_dir: Path, workspace: Path) -> tuple[str, str] | None:
     return None
 
 
-def why_not_outer(git_dir: Path, workspace: Path) -> str:
+def why_outer_unused(git_dir: Path, workspace: Path) -> str:
     """Return why the repository of a folder above the workspace is not used, "" for one that is. Raises OSError."""
-    if reason := why_not(git_dir, git_dir.parent):
+    if reason := why_unused(git_dir, git_dir.parent):
         return reason[0]
     if os.stat(git_dir).st_uid not in (os.geteuid(), os.stat(workspace).st_uid):
         return "it belongs to another account"
@@ -399,7 +411,7 @@ def worktrees(git_dir: Path) -> list[Path]:
     return sorted(path for path in (git_dir / "worktrees").glob("*") if path.is_dir() and not path.is_symlink())
 
 
-def words(git_dir: Path) -> Iterator[tuple[Path, bytes]]:
+def kept_messages(git_dir: Path) -> Iterator[tuple[Path, bytes]]:
     """Each message that is kept beside the objects, with its file: of reflogs, and what was typed for a commit.
 
     Raises OSError.
@@ -413,7 +425,7 @@ def words(git_dir: Path) -> Iterator[tuple[Path, bytes]]:
                 yield from ((path, line.partition(b"\t")[2]) for line in core_files.read(path).splitlines())
 
 
-def move(git_dir: Path, head: Head, new: str, wait: float = 2.0) -> bool:
+def move_branch(git_dir: Path, head: Head, new: str, wait: float = 2.0) -> bool:
     """Move the branch of `head` to the commit `new`, durable; False where HEAD, or the branch, is elsewhere by now.
 
     Raises Refused while another program holds git's lock longer than `wait` seconds, DamagedGit where the refs cannot
@@ -437,12 +449,12 @@ def move(git_dir: Path, head: Head, new: str, wait: float = 2.0) -> bool:
         except Exception as error:  # whatever a damaged `packed-refs` makes of it
             raise DamagedGit(_UNREADABLE, str(git_dir)) from error
     path = git_dir / head.name
-    atomic.inherit(path, path.parent)
+    atomic.give_to_folder_owner(path, path.parent)
     atomic.sync_folder(path.parent)
     return True
 
 
-def log(git_dir: Path, head: Head, new: str, person: str, reason: str) -> None:
+def log_move(git_dir: Path, head: Head, new: str, person: str, reason: str) -> None:
     """Note a move in the reflogs that exist; `person` is `Name <mail> seconds zone`. The commit stands without it."""
     line = f"{head.sha or '0' * 40} {new} {person}\t{reason}\n".encode("utf-8", "replace")
     for name in {head.name, "HEAD"}:
@@ -573,7 +585,7 @@ def stage(git_dir: Path, files: Mapping[str, Staged]) -> bool:
             writer = SHA1Writer(file)
             write_index_dict(writer, new)
             writer.write_sha()
-        atomic.inherit(path, git_dir)
+        atomic.give_to_folder_owner(path, git_dir)
 
     try:
         refuse_misplaced(path)
@@ -587,7 +599,7 @@ def stage(git_dir: Path, files: Mapping[str, Staged]) -> bool:
 # How one is made
 
 
-def make(git_dir: Path) -> None:
+def make_repository(git_dir: Path) -> None:
     """An empty repository on the branch `master`, complete before it gets its name. Raises OSError."""
     from dulwich.repo import Repo
 
@@ -598,7 +610,7 @@ def make(git_dir: Path) -> None:
             atomic.make_folder((building / name).parent, 0o777)
             (building / name).touch()
         for path in (building, *building.rglob("*")):
-            atomic.inherit(path, git_dir.parent)
+            atomic.give_to_folder_owner(path, git_dir.parent)
             (atomic.sync_folder if path.is_dir() else atomic.sync_file)(path)
         building.rename(git_dir)
     atomic.sync_folder(git_dir.parent)

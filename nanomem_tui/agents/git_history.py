@@ -1,4 +1,4 @@
-"""The versions of SOUL, USER and MEMORY in the workspace's git repository: read them, and add commits of our own.
+"""The versions of SOUL, USER and MEMORY in a git repository: read them, add commits, and find who wrote each line.
 
 Works on dulwich's objects and refs only, so nothing that the repository plants (hooks, filters, fsmonitor, includes,
 attributes, signing) ever runs, and a held `index.lock` stops nothing. A commit is built on the tree of HEAD: blobs,
@@ -10,7 +10,7 @@ takes our change back; but a person's `git status` would show our change as stag
 the files that we committed are brought up to date afterwards: only where they were what they had been before, and given
 up quietly when another program holds the lock.
 
-Must not know Dreams as edits, the ledger, or how a file is written.
+Must not know Dreams as edits, the log of operations, or how a file is written.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from nanomem_tui.core.errors import (
     Problem,
     Refused,
     from_os_error,
-    in_words,
+    shown_error,
 )
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
 
@@ -104,7 +104,7 @@ def covers(changed: str, path: str) -> bool:
     return changed == path or (changed.endswith("/") and path.startswith(changed))
 
 
-class Opened(NamedTuple):
+class Repository(NamedTuple):
     """What was found: a readable history or none, and why one that is there cannot be read or is not used.
 
     `why_none` says why the repository of a folder above the workspace keeps no versions of the memory files.
@@ -115,7 +115,7 @@ class Opened(NamedTuple):
     why_none: str = ""
 
 
-def probe(paths: Paths) -> Opened:
+def find_repository(paths: Paths) -> Repository:
     """Look for the repository of the workspace, else of `memory/`, else of a folder above the workspace.
 
     One above counts only when it tracks a memory file. Reads only; never raises for what it finds.
@@ -125,36 +125,36 @@ def probe(paths: Paths) -> Opened:
             continue
         where = paths.relative(git_dir)
         try:
-            if reason := git.why_not(git_dir, paths.workspace):
-                return Opened(None, (Problem(reason[0], where, fix=reason[1]),))
+            if reason := git.why_unused(git_dir, paths.workspace):
+                return Repository(None, (Problem(reason[0], where, fix=reason[1]),))
             if not (git_dir / "objects").is_dir():
                 raise DamagedGit("not a git repository: it has no objects")
             history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
             history.check()
-            return Opened(history)
+            return Repository(history)
         except (NanomemError, OSError) as error:
-            said = in_words(error, "reading the git repository")
+            said = shown_error(error, "reading the git repository")
             fix = said.fix if isinstance(said, AccessDenied | ElsewhereHead) else MENDING
-            return Opened(None, (Problem(said.what, where, fix=fix),))
+            return Repository(None, (Problem(said.what, where, fix=fix),))
     return _probe_outer(paths)
 
 
-def _probe_outer(paths: Paths) -> Opened:
+def _probe_outer(paths: Paths) -> Repository:
     git_dir = paths.outer_git_dir
     if git_dir is None:
-        return Opened(None)
+        return Repository(None)
     root = git_dir.parent
     try:
-        if not (reason := git.why_not_outer(git_dir, paths.workspace)):
+        if not (reason := git.why_outer_unused(git_dir, paths.workspace)):
             history = GitHistory(git_dir, inside=f"{paths.workspace.relative_to(root).as_posix()}/")
             history.check()
             head = history.head()
             if head is not None and any(history.blob_id(head, name) for name in TRACKED_FILES):
-                return Opened(history)
+                return Repository(history)
             reason = "it tracks none of SOUL.md, USER.md and memory/MEMORY.md"
     except (NanomemError, OSError) as error:
-        reason = in_words(error, "reading the git repository").what
-    return Opened(None, why_none=f"the workspace lies in the git repository {root} ({reason})")
+        reason = shown_error(error, "reading the git repository").what
+    return Repository(None, why_none=f"the workspace lies in the git repository {root} ({reason})")
 
 
 class GitHistory:
@@ -175,7 +175,7 @@ class GitHistory:
     @classmethod
     def open(cls, paths: Paths) -> GitHistory | None:
         """The history of the workspace, None when there is none that can be read (`probe` says why)."""
-        return probe(paths).history
+        return find_repository(paths).history
 
     def check(self) -> None:
         """Raise DamagedGit unless HEAD leads to a commit, or to a branch where none has commits yet."""
@@ -609,12 +609,12 @@ class GitHistory:
         new = commit.id.decode()
         try:
             self._write([*made, commit])
-            if not git.move(self.git_dir, head, new):
+            if not git.move_branch(self.git_dir, head, new):
                 return None
         except OSError as error:
             raise from_os_error(error, "writing the git history") from error
         reason = ("commit: " if head.sha else "commit (initial): ") + message.split("\n", 1)[0]
-        git.log(self.git_dir, head, new, f"{author} {commit.commit_time} +0000", reason)
+        git.log_move(self.git_dir, head, new, f"{author} {commit.commit_time} +0000", reason)
         git.stage(self.git_dir, self._staged(old_tree, tree, files))
         return new
 
@@ -626,7 +626,7 @@ class GitHistory:
             path = self._loose(one.id.decode())
             self._add(one, path)
             for new, around in ((path.parent, folder), (path, path.parent)):
-                atomic.inherit(new, around)
+                atomic.give_to_folder_owner(new, around)
             folders.add(path.parent)
         for path in folders:
             atomic.sync_folder(path)
@@ -751,7 +751,7 @@ class GitHistory:
         if paths.is_versioned:
             return cls.open(paths)
         try:
-            git.make(paths.workspace / ".git")
+            git.make_repository(paths.workspace / ".git")
             ignore = git.merged_ignore(paths.workspace / ".gitignore")
             files: dict[str, bytes | None] = {".gitignore": ignore}
             for name in VERSIONED:
@@ -784,14 +784,14 @@ def _decoded(message: bytes, charset: bytes | None) -> str:
 # first.
 
 
-class Written(NamedTuple):
+class LineOrigin(NamedTuple):
     """The commit that wrote a line, and the one that wrote it before that brought it back; mostly the same."""
 
     by: str
     first: str
 
 
-def blame(git: GitHistory, sha: str, path: str, brings_back: Callable[[Commit], bool]) -> list[Written]:
+def blame(git: GitHistory, sha: str, path: str, brings_back: Callable[[Commit], bool]) -> list[LineOrigin]:
     """Who wrote each line of `path` as of the commit `sha`.
 
     A line that comes from a version that cannot be read is given to the commit behind it; one that `brings_back` says
@@ -800,7 +800,7 @@ def blame(git: GitHistory, sha: str, path: str, brings_back: Callable[[Commit], 
     """
     blob = git.blob_id(sha, path)
     lines = _lines(git, blob)
-    written: list[Written | None] = [None] * len(lines)
+    written: list[LineOrigin | None] = [None] * len(lines)
     held = [[place] for place in range(len(lines))]  # for each line of the version that is looked at, where it ends up
     sought: dict[str, list[int]] = {}  # lines that were brought back, and that an older version may have
     while sought or any(held):
@@ -811,7 +811,7 @@ def blame(git: GitHistory, sha: str, path: str, brings_back: Callable[[Commit], 
             continue
         older = _lines(git, before)
         passed: list[list[int]] = [[] for _ in older]
-        for ends, came_from in zip(held, places(older, lines), strict=True):
+        for ends, came_from in zip(held, line_places(older, lines), strict=True):
             if came_from is not None:
                 passed[came_from] += ends
         for number, line in enumerate(older):
@@ -820,13 +820,13 @@ def blame(git: GitHistory, sha: str, path: str, brings_back: Callable[[Commit], 
         back = brings_back(commit)
         for line, ends in zip(lines, held, strict=True):
             for place in (end for end in ends if end not in handed_on):
-                written[place] = Written((written[place] or Written(sha, sha)).by, sha)
+                written[place] = LineOrigin((written[place] or LineOrigin(sha, sha)).by, sha)
                 if back and line.strip():
                     sought.setdefault(line, []).append(place)
         if parent is None:
             break
         sha, blob, lines, held = parent, before, older, passed
-    return [one or Written(sha, sha) for one in written]
+    return [one or LineOrigin(sha, sha) for one in written]
 
 
 def _before(git: GitHistory, commit: Commit, path: str) -> tuple[str | None, str | None]:
@@ -845,7 +845,7 @@ def _lines(git: GitHistory, blob: str | None) -> list[str]:
     return merge.split_lines(git.text(blob) or "")
 
 
-def places(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+def line_places(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     """For each line of `new` its place in `old`, None for one that is new."""
     found: list[int | None] = []
     at = 0

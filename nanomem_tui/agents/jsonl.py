@@ -105,7 +105,7 @@ def torn_tail(data: bytes) -> bytes:
     return tail[found[-1].start :] if found and found[-1].value is None else b""
 
 
-def shared_lines(records: Iterable[Record]) -> int:
+def count_shared_lines(records: Iterable[Record]) -> int:
     """How many lines hold several objects."""
     found = Counter(record.number for record in records if record.value is not None)
     return sum(count > 1 for count in found.values())
@@ -264,7 +264,7 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def mendable(problems: Iterable[Problem], fix: str = TAKEN_OUT) -> list[Problem]:
+def repairable(problems: Iterable[Problem], fix: str = TAKEN_OUT) -> list[Problem]:
     """The same of a file that the doctor mends, which says so; of a line that is taken out in the words of `fix`."""
     fixes = {LINE_STAYS: fix, SHARED_LINE: SPLIT}
     return [one._replace(fix=fixes.get(one.fix, one.fix)) for one in problems]
@@ -276,7 +276,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No keys: the default of a value's mappings, which nobody can write into."""
 
 
-def merged(
+def merge_fields(
     origin: Mapping[str, Any], known: Mapping[str, Any], as_read: Mapping[str, Any], extra: Mapping[str, Any]
 ) -> dict[str, Any]:
     """`origin` with the fields of `known` that differ from `as_read` replaced, in its own order, unknown keys kept.
@@ -297,7 +297,7 @@ def merged(
     return result
 
 
-def unknown(origin: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def unknown_keys(origin: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The keys of `origin` that are not in `known`, in their order."""
     return {} if origin.keys() <= known else {key: value for key, value in origin.items() if key not in known}
 
@@ -307,7 +307,7 @@ def text_of(value: object, default: str = "") -> str:
     return value if isinstance(value, str) else default
 
 
-def whole(value: object, default: int = 0) -> int:
+def whole_number(value: object, default: int = 0) -> int:
     """`value` as a whole number; `default` for a truth value, a text or a fraction."""
     if isinstance(value, bool):
         return default

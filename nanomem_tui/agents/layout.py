@@ -98,7 +98,7 @@ def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
     )
 
 
-def not_read(layout: Layout) -> Problem | None:
+def unsupported_agent(layout: Layout) -> Problem | None:
     """That a home is of an agent whose memory is not read yet; None for every other one."""
     file = NOT_READ.get(layout.release)
     if file is None:

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.agents.jsonl import NOTHING, dump_line, dump_line_as_read, merged, records, text_of, unknown, whole
+from nanomem_tui.agents.jsonl import (
+    NOTHING,
+    dump_line,
+    dump_line_as_read,
+    merge_fields,
+    records,
+    text_of,
+    unknown_keys,
+    whole_number,
+)
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import Problem
 
@@ -46,7 +55,7 @@ class LtmItem(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
-        return merged(self.origin, _known(self), _known(LtmItem.from_dict(self.origin)), self.extra)
+        return merge_fields(self.origin, _known(self), _known(LtmItem.from_dict(self.origin)), self.extra)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any], number: int = 0) -> LtmItem:
@@ -58,8 +67,8 @@ class LtmItem(NamedTuple):
             session_key=text_of(value.get("session_key")),
             created_at=text_of(value.get("created_at")),
             updated_at=text_of(value.get("updated_at")),
-            hits=whole(value.get("hits")),
-            extra=unknown(value, _KNOWN),
+            hits=whole_number(value.get("hits")),
+            extra=unknown_keys(value, _KNOWN),
             origin=value,
             number=number,
         )
@@ -79,7 +88,7 @@ class LtmSnapshot(NamedTuple):
 
 def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
     """The snapshot in `data`; `where` names the file in problems. Never raises: see `complete` and `problems`."""
-    body = files.plain(data).removeprefix(b"\xef\xbb\xbf")
+    body = files.as_utf8(data).removeprefix(b"\xef\xbb\xbf")
     text, problems = body.decode("utf-8", "surrogateescape"), list[Problem]()
     bad = _BAD_BYTE.search(text) if not text.isascii() else None
     if bad and not _valid(body):
@@ -97,8 +106,8 @@ def dump_snapshot(snapshot: LtmSnapshot) -> bytes:
     """The file as the agent writes it: indent 2, real characters, no newline at the end."""
     origin = {key: value for key, value in snapshot.origin.items() if key != "items" or isinstance(value, list)}
     known = {"version": snapshot.version, "updated_at": snapshot.updated_at, "items": None}
-    version, updated_at = whole(origin.get("version"), VERSION), text_of(origin.get("updated_at"))
-    value = merged(origin, known, {"version": version, "updated_at": updated_at, "items": ()}, snapshot.extra)
+    version, updated_at = whole_number(origin.get("version"), VERSION), text_of(origin.get("updated_at"))
+    value = merge_fields(origin, known, {"version": version, "updated_at": updated_at, "items": ()}, snapshot.extra)
     value["items"] = [item.to_dict() for item in snapshot.items]
     return json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
 
@@ -126,9 +135,9 @@ def _snapshot(
         seen.add(item.id)
     return LtmSnapshot(
         items=tuple(items),
-        version=whole(top.get("version"), VERSION),
+        version=whole_number(top.get("version"), VERSION),
         updated_at=text_of(top.get("updated_at")),
-        extra=unknown(top, _TOP),
+        extra=unknown_keys(top, _TOP),
         complete=complete,
         problems=tuple(problems),
         origin={key: [] if key == "items" else value for key, value in top.items()},
@@ -297,7 +306,7 @@ class LessonLine(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
         as_read = LessonLine.from_dict(self.origin)
-        return merged(self.origin, _fields(self), _fields(as_read), self.extra)
+        return merge_fields(self.origin, _fields(self), _fields(as_read), self.extra)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any], line: int = 0) -> LessonLine:
@@ -307,10 +316,10 @@ class LessonLine(NamedTuple):
         return cls(
             **texts,
             scope=text_of(value.get("scope"), "session"),
-            confidence=whole(value.get("confidence"), 1),
-            hits=whole(value.get("hits")),
+            confidence=whole_number(value.get("confidence"), 1),
+            hits=whole_number(value.get("hits")),
             enabled=bool(enabled) if isinstance(enabled, bool | int) else True,
-            extra=unknown(value, _LESSONS_KNOWN),
+            extra=unknown_keys(value, _LESSONS_KNOWN),
             line=line,
             origin=value,
         )
@@ -330,7 +339,7 @@ def parse_lessons(data: bytes, where: str) -> LessonsFile:
     problems: list[Problem] = []
     complete = True
     seen: set[str] = set()
-    for record in records(files.plain(data), where):
+    for record in records(files.as_utf8(data), where):
         if record.problem is not None:
             problems.append(record.problem._replace(fix=_LESSONS_FIX if record.value is None else record.problem.fix))
         lesson = LessonLine.from_dict(record.value, record.number) if record.value is not None else None
@@ -382,7 +391,7 @@ def parse_audit(data: bytes, where: str) -> tuple[tuple[AuditEvent, ...], tuple[
     """The events of a log in file order, of known and unknown types; a bad line costs that line."""
     events: list[AuditEvent] = []
     problems: list[Problem] = []
-    for record in records(files.plain(data), where):
+    for record in records(files.as_utf8(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

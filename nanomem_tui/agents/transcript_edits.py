@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.agents.archive import RAW_PREFIX, capped, marks
+from nanomem_tui.agents.archive import RAW_PREFIX, cap_content, marked_lines
 from nanomem_tui.agents.jsonl import Record, dump_line, dump_line_as_read, parse_jsonl
 from nanomem_tui.agents.transcripts import (
     BOUNDARY_TEXT,
@@ -43,7 +43,7 @@ class Splice(NamedTuple):
     data: bytes
 
 
-def spliced(data: bytes, splices: Sequence[Splice]) -> bytes:
+def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:
     """`data` with the splices made, which are in order and apart. Raises BadInput where they do not fit."""
     parts: list[bytes] = []
     at = 0
@@ -55,7 +55,7 @@ def spliced(data: bytes, splices: Sequence[Splice]) -> bytes:
     return b"".join((*parts, data[at:]))
 
 
-def inverse(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
+def inverse_splices(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
     """The splices that make `data` again of what the given ones made of it."""
     back: list[Splice] = []
     moved = 0
@@ -66,7 +66,7 @@ def inverse(data: bytes, splices: Sequence[Splice]) -> tuple[Splice, ...]:
     return tuple(back)
 
 
-def consolidated(data: bytes, end: int, summary: str, now: str) -> tuple[Splice, ...]:
+def consolidation_splices(data: bytes, end: int, summary: str, now: str) -> tuple[Splice, ...]:
     """What changes in the file when its first `end` messages are archived, `summary` being what replaces them.
 
     `end` counts readable messages; `now` is local naive ISO, as an agent stamps messages. Raises BadInput for a file
@@ -119,7 +119,7 @@ def merged_summary(before: str, added: str, limit: int = MAX_SUMMARY) -> str:
         for line in list(kept[:-1]):
             if size <= limit:
                 break
-            if not passing or any(mark == "ephemeral" for mark, _ in marks(line)):
+            if not passing or any(mark == "ephemeral" for mark, _ in marked_lines(line)):
                 kept.remove(line)
                 size -= len(line) + 1
     return "\n".join(kept)
@@ -363,7 +363,7 @@ def _last_results(messages: Sequence[Message], calls: dict[str, int]) -> dict[in
     return found
 
 
-def oldest(messages: Sequence[Message], start: int, budget: int, chars_per_token: float) -> Slice | None:
+def oldest_slice(messages: Sequence[Message], start: int, budget: int, chars_per_token: float) -> Slice | None:
     """The oldest slice from `start` after which no more than half of `budget` tokens stay, so that there is room again.
 
     None when what is there fits into the budget. Where no end leaves so little, the last safe one is taken; an empty
@@ -389,7 +389,7 @@ def archivable(messages: Sequence[Message]) -> list[Message]:
 
 def dump(messages: Sequence[Message]) -> str:
     """The messages as agents archive them when no summary can be made; cut at RAW_CHARS it says so."""
-    return capped(_whole_dump(messages), RAW_CHARS)
+    return cap_content(_whole_dump(messages), RAW_CHARS)
 
 
 def fits_dump(messages: Sequence[Message]) -> bool:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from nanomem_tui.agents.jsonl import (
     BOM,
     Record,
+    count_shared_lines,
     dump_line_as_read,
     parse_jsonl,
     parse_object,
     records,
-    shared_lines,
     text_of,
 )
 from nanomem_tui.core import files
@@ -146,7 +146,7 @@ class Compacted(NamedTuple):
     before: tuple[int | None, int | None] = (None, None)
 
 
-class Mended(NamedTuple):
+class Repaired(NamedTuple):
     """A transcript without the lines that cannot be read: its bytes, how many such lines it had, and its messages.
     `shared`: lines that held several objects, each of which has a line of its own now."""
 
@@ -208,20 +208,20 @@ def compact(data: bytes, keep: int) -> Compacted:
     )
 
 
-def without_unreadable(data: bytes) -> Mended:
+def without_unreadable(data: bytes) -> Repaired:
     """The transcript without the lines that cannot be read and with one object a line, its offsets at the messages that
     they pointed at, in UTF-8; the same bytes where there is no such line and no other encoding."""
-    plain = files.plain(data)
+    plain = files.as_utf8(data)
     records = parse_jsonl(plain, "")
-    shared = shared_lines(records)
+    shared = count_shared_lines(records)
     head, body = _split(records)
     kept = [place for place, record in enumerate(body) if record.value is not None]
     lines = len(body) - len(kept)
     if not lines and not shared:
-        return Mended(plain, 0, len(kept))
+        return Repaired(plain, 0, len(kept))
     offsets = [_shifted(body, kept, offset) for offset in offsets_of(head, len(body))]
     whole = (*_head_lines(head, (offsets[0], offsets[1])), *(_line(body[place]) for place in kept))
-    return Mended(b"".join(whole), lines, len(kept), shared)
+    return Repaired(b"".join(whole), lines, len(kept), shared)
 
 
 def uncompact(
@@ -249,7 +249,7 @@ def uncompact(
     return b"".join((*_head_lines(head, (archived, consolidated)), *lines, *rest))
 
 
-def in_front(data: bytes, earlier: bytes) -> bytes:
+def prepend_messages(data: bytes, earlier: bytes) -> bytes:
     """`data` with the messages of an `earlier` transcript in front of its own. Its metadata stays; an offset that it
     has not moved yet is that of the earlier one, any other points at the message that it pointed at."""
     head, body = _split(parse_jsonl(earlier, ""))
@@ -468,7 +468,7 @@ def parse_session(data: bytes, where: str, fallback_key: str) -> Session:
     problems: list[Problem] = []
     if files.is_wide(data):
         problems.append(Problem(_WIDE.format(files.encoding_of(data)[:6].upper()), where, 1, _WIDE_FIX))
-    for record in records(files.plain(data), where):
+    for record in records(files.as_utf8(data), where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.agents.databases import MAX_CELL, Raw, tables
+from nanomem_tui.agents.databases import MAX_CELL, Raw, open_tables
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
 
@@ -42,12 +42,12 @@ class WorkRows(NamedTuple):
     refused: Mapping[str, int]
 
 
-def read(path: Path, where: str) -> WorkRows:
+def read_work_records(path: Path, where: str) -> WorkRows:
     """Every row of the known tables. Raises what opening does."""
     rows: list[WorkRow] = []
     problems: list[Problem] = []
     refused = Counter[str]()
-    with tables(path, where) as source:
+    with open_tables(path, where) as source:
         for name, (kind, fields) in TABLES.items():
             for table in (name, f"archived_{name}"):
                 columns = _columns(fields, source.columns(table)) if table in source.names else {}

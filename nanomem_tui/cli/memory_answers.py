@@ -45,9 +45,9 @@ def elsewhere_note(ws: Workspace, words: str = "", audience: Audience | None = N
 
 def renamed_memory(ws: Workspace) -> str:
     """That the agent's home has a memory that nothing shows; "" where it has none, or this workspace has one."""
-    from nanomem_tui.store import place
+    from nanomem_tui.store import storage
 
-    return next((f"Note: {one.text()}" for one in place.renamed(ws.paths)), "")
+    return next((f"Note: {one.text()}" for one in storage.find_renamed_workspaces(ws.paths)), "")
 
 
 def _to_import(ws: Workspace, *, with_rows: bool) -> str:

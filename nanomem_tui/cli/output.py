@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from nanomem_tui.core import clock, errors
-from nanomem_tui.core.text import ELLIPSIS, cell_width, closed, counted, one_line, pad, safe_text, wrap
+from nanomem_tui.core.text import ELLIPSIS, cell_width, counted, cut_quoted, one_line, pad, safe_text, wrap
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import Usage
@@ -295,7 +295,9 @@ def _fit(columns: Sequence[Column], natural: list[int], shown: list[int], width:
 
 
 def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int]) -> str:
-    parts = [pad(closed(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()]
+    parts = [
+        pad(cut_quoted(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()
+    ]
     return GAP.join(parts).rstrip()
 
 
@@ -399,15 +401,15 @@ def _from_database(error: BaseException) -> errors.NanomemError | None:
     sqlite3 = sys.modules.get("sqlite3")
     if sqlite3 is None or not isinstance(error, sqlite3.Error):
         return None
-    from nanomem_tui.store import engine
+    from nanomem_tui.store.database import driver_errors
 
-    text, code = str(error), engine.code_of(error)
+    text, code = str(error), driver_errors.code_of(error)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return errors.CorruptDatabase("the database cannot be read", text, "run `nanomem doctor`; it was not changed")
-    if code == engine.FULL:
+    if code == driver_errors.FULL:
         return errors.DiskFull("no space left for the database", text, "free some space; nothing was changed")
-    if code in engine.BUSY:
+    if code in driver_errors.BUSY:
         return errors.Refused("the database is busy", text, "try again in a moment")
-    if code in engine.REFUSED:
+    if code in driver_errors.REFUSED:
         return errors.AccessDenied("the database cannot be opened", text, "check its owner and mode")
     return errors.StoreError("the database could not do that", text, "run `nanomem doctor`")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.memory.sessions.sessions import SessionInfo, TranscriptHit
     from nanomem_tui.memory.turn_log import OpenTurn, WalInfo
-    from nanomem_tui.store.operations import LogEntry
+    from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson, Record
 
 FOREIGN = "foreign:"

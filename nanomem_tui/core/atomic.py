@@ -162,8 +162,8 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
     try:
         handle = open_owned(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        if misplaced(path):
-            raise files.told(error, path) from error
+        if kind_in_place_of_lock(path):
+            raise files.file_error(error, path) from error
         raise from_os_error(error, f"opening {path.name}") from error
     try:
         wait_for_lock(handle, path, wait)
@@ -173,7 +173,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
         os.close(handle)
 
 
-def misplaced(path: Path) -> str:
+def kind_in_place_of_lock(path: Path) -> str:
     """What lies in the place of a lock and is no file, in a word; "" where it is one, or nothing is there."""
     try:
         mode = os.lstat(path).st_mode
@@ -202,7 +202,7 @@ def holds(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def held(lock: Path, wait: float) -> Iterator[bool]:
+def try_writers_lock(lock: Path, wait: float) -> Iterator[bool]:
     """Whether the lock of those who write was got in time, held until the end; true where there is no such file."""
     try:
         handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -308,7 +308,7 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise files.told(error, path) from error
+        raise files.file_error(error, path) from error
 
 
 def quarantined(folder: Path) -> list[Path]:
@@ -371,7 +371,7 @@ def give_to_owner(handle: int, target: Path) -> os.stat_result | None:
     try:
         old = os.stat(target)
     except FileNotFoundError:
-        inherit(handle, target.parent)
+        give_to_folder_owner(handle, target.parent)
         return None
     new = os.fstat(handle)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
@@ -383,7 +383,7 @@ def give_to_owner(handle: int, target: Path) -> os.stat_result | None:
     return old
 
 
-def inherit(made: int | Path, folder: Path) -> None:
+def give_to_folder_owner(made: int | Path, folder: Path) -> None:
     """Give what we made in `folder` to its owner, where we are root, and it is not a folder for everybody's files."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # a file system that knows no owners
@@ -395,7 +395,7 @@ def inherit(made: int | Path, folder: Path) -> None:
 def make_owned_folder(path: Path, mode: int = 0o777) -> None:
     """One folder, for the owner of the one around it. Raises OSError, FileExistsError among them."""
     os.mkdir(path, mode)
-    inherit(path, path.parent)
+    give_to_folder_owner(path, path.parent)
 
 
 def open_owned(path: Path, flags: int) -> int:
@@ -405,7 +405,7 @@ def open_owned(path: Path, flags: int) -> int:
             return os.open(path, flags)
         with contextlib.suppress(FileExistsError):  # made by another process in this moment
             handle = os.open(path, flags | os.O_CREAT | os.O_EXCL, _NEW)
-            inherit(handle, path.parent)
+            give_to_folder_owner(handle, path.parent)
             return handle
 
 
@@ -595,7 +595,7 @@ def remove_expected(target: Path, expected: str) -> None:
             aside.unlink()
 
 
-def settle(target: Path) -> None:
+def finish_exchange(target: Path) -> None:
     """Finish what a process that was killed in the middle of an exchange left beside `target`.
 
     What is ours or was expected goes; what somebody else wrote gets its name back, or, when that has been written anew,
@@ -800,7 +800,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextlib.contextmanager
-def opened(path: Path, doing: str) -> Iterator[int]:
+def open_locked(path: Path, doing: str) -> Iterator[int]:
     """The file, made when missing (0600, its folder 0700) and under an exclusive lock; links are not followed.
 
     Whoever replaces the file holds this lock while it does; who waited for the lock of the file that is gone opens the
@@ -837,9 +837,9 @@ def gone_unless_written(handle: int, path: Path) -> Iterator[None]:
         raise
 
 
-def append(path: Path, data: bytes, doing: str) -> int:
+def append_lines(path: Path, data: bytes, doing: str) -> int:
     """Append whole lines in one write, after a newline where the last line was torn; returns the size after."""
-    with opened(path, doing) as handle:
+    with open_locked(path, doing) as handle:
         append_to(handle, data)
         return os.fstat(handle).st_size
 

@@ -78,7 +78,7 @@ def parse(text: str | None) -> datetime | None:
         return None
 
 
-def past(text: str | None) -> datetime:
+def past_time(text: str | None) -> datetime:
     """When something was that is told of now: the time in `text`, the present for one to come, or for none."""
     present = now()
     return min(parse(text) or present, present)

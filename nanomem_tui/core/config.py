@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import AccessDenied, InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.core.paths import Paths, is_of_other_account, user_settings
-from nanomem_tui.core.settings import ABOUT, LOOKS, NAMES, OF_USER, Settings, check, from_text, nearest
+from nanomem_tui.core.settings import ABOUT, LOOKS, NAMES, OF_USER, Settings, check, from_text, suggestion
 
 # The keys of an agent's `config.json` that are about memory: where each stands, and what of a file is read by nobody.
 
@@ -38,7 +38,7 @@ def value_at(root: Any, key: str) -> Any:
     return root
 
 
-def judged(root: Any, source: str) -> list[Problem]:
+def section_warnings(root: Any, source: str) -> list[Problem]:
     """A warning for each section that is no object and for each key about memory that nobody reads."""
     if not isinstance(root, dict):
         return [Problem(f"the agent's configuration must be an object, not {_shown(root)}", source, severity="warning")]
@@ -89,7 +89,7 @@ def _hint(key: str) -> str:
     section, _, leaf = key.rpartition(".")
     if key in _KEYS:
         return f"did you mean `{key}`?"
-    if close := nearest(leaf, _inside(section), 0.7):
+    if close := suggestion(leaf, _inside(section), 0.7):
         return close.replace("`", f"`{section}.", 1)
     elsewhere = _of_name(_NAMES, leaf)
     return f"did you mean `{elsewhere[0]}`?" if elsewhere else _holds(section)
@@ -143,7 +143,7 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
         for name, value in found.items():
             if name not in NAMES:
                 inside = [f"{name}_{inner}" for inner in value] if isinstance(value, dict) else []
-                hint = next(filter(None, (nearest(one, NAMES) for one in [*inside, name])), "")
+                hint = next(filter(None, (suggestion(one, NAMES) for one in [*inside, name])), "")
                 problems.append(Problem(f"unknown setting `{name}`", source, fix=hint, severity="warning"))
                 continue
             if paths is not None and name in OF_USER and source == str(paths.settings):
@@ -161,7 +161,7 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
             sources.setdefault(name, source)
     settings = Settings(**values)
     for name, problem in refused:
-        used = f"{written(getattr(settings, name))} ({sources.get(name, 'default')}) is used instead"
+        used = f"{toml_value(getattr(settings, name))} ({sources.get(name, 'default')}) is used instead"
         problems.append(problem._replace(what=f"{problem.what}; {used}"))
     return Loaded(settings, sources, tuple(problems))
 
@@ -200,20 +200,20 @@ def _line(source: str, name: str) -> int | None:
     return next((number for number, line in enumerate(lines, 1) if starts.match(line)), None)
 
 
-def written(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A value as TOML writes it, in one line."""
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(key)} = {written(entry)}" for key, entry in value.items())
+        inside = ", ".join(f"{_key(key)} = {toml_value(entry)}" for key, entry in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(written, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, bool | str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value)
 
 
 def _key(text: str) -> str:
-    return text if text.replace("-", "a").replace("_", "a").isalnum() and text.isascii() else written(text)
+    return text if text.replace("-", "a").replace("_", "a").isalnum() and text.isascii() else toml_value(text)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -260,5 +260,5 @@ def _agent_values(path: Path, problems: list[Problem], workspace: Path) -> dict[
             found[name] = check(name, value, str(path), workspace)
         except InvalidConfig as error:
             problems.append(Problem(error.what, f"{path} {about.agent_key}", fix=error.fix, severity="warning"))
-    problems += judged(root, str(path))
+    problems += section_warnings(root, str(path))
     return found

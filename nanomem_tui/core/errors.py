@@ -171,7 +171,7 @@ class Problem(NamedTuple):
         return self._asdict()
 
 
-def in_words(error: BaseException, doing: str = "working on the workspace") -> NanomemError:
+def shown_error(error: BaseException, doing: str = "working on the workspace") -> NanomemError:
     """`error` as one of this tree, so that it can be shown to a person."""
     if isinstance(error, NanomemError):
         return error

@@ -45,10 +45,10 @@ def opened(path: Path | str) -> io.BufferedReader:
 def read(path: Path | str, most: int = MOST) -> bytes:
     """All of its bytes. Raises as `opened`, and OSError of EFBIG beyond `most` of them."""
     with opened(path) as file:
-        return whole(file, path, most)
+        return read_all(file, path, most)
 
 
-def whole(file: BinaryIO, path: Path | str, most: int) -> bytes:
+def read_all(file: BinaryIO, path: Path | str, most: int) -> bytes:
     """All bytes of a file that is open. Raises OSError of EFBIG beyond `most` of them, however long it says it is."""
     size = os.fstat(file.fileno()).st_size
     data = file.read(size + 1) if size <= most else b""
@@ -60,7 +60,7 @@ def whole(file: BinaryIO, path: Path | str, most: int) -> bytes:
     return data
 
 
-def pieces(file: BinaryIO, path: Path | str, size: int, left: int | None = None) -> Iterator[bytes]:
+def read_pieces(file: BinaryIO, path: Path | str, size: int, left: int | None = None) -> Iterator[bytes]:
     """The next bytes of a file that is open, `left` of them or all, in pieces of about `size` that end where a line
     ends. Raises OSError, also of EFBIG for a line of more than `MOST`."""
     rest: list[bytes] = []
@@ -83,7 +83,7 @@ def too_large(path: Path | str, most: int) -> OSError:
     return OSError(errno.EFBIG, f"more than {most // 1024**2:,} MB", str(path))
 
 
-def told(error: OSError, path: Path) -> NanomemError:
+def file_error(error: OSError, path: Path) -> NanomemError:
     """Why a file cannot be read, in words; of what is no file, what lies there instead."""
     try:
         mode = os.lstat(path).st_mode
@@ -150,7 +150,7 @@ def encode(text: str, name: str) -> bytes:
     return mark + body.encode(UTF8 if mark == codecs.BOM_UTF8 else name)
 
 
-def plain(data: bytes) -> bytes:
+def as_utf8(data: bytes) -> bytes:
     """A file in UTF-16 or UTF-32 as UTF-8 without a mark; any other as it is."""
     return decode(data, "replace").encode() if is_wide(data) else data
 
@@ -171,7 +171,7 @@ def stamp_of(found: os.stat_result) -> Stamp:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def is_as(path: Path, stamp: Stamp) -> bool:
+def has_stamp(path: Path, stamp: Stamp) -> bool:
     """Whether a file has that stamp now."""
     try:
         return stamp_of(os.lstat(path)) == stamp
@@ -187,10 +187,10 @@ def read_file(path: Path, most: int = MOST) -> bytes:
         try:
             with open_plainly(path) as file:
                 before = os.fstat(file.fileno())
-                data = whole(file, path, most)
+                data = read_all(file, path, most)
                 after = os.fstat(file.fileno())
         except OSError as error:
-            raise told(error, path) from error
+            raise file_error(error, path) from error
         settled = time.time() - after.st_mtime > 0.2
         if before.st_mtime_ns == after.st_mtime_ns and len(data) == after.st_size and (data or settled):
             break
@@ -230,7 +230,7 @@ def chunks(path: Path, start: int = 0) -> Iterator[bytes]:
     try:
         with open_plainly(path) as file:
             file.seek(start)
-            yield from pieces(file, path, CHUNK)
+            yield from read_pieces(file, path, CHUNK)
     except OSError as error:
         raise from_os_error(error, f"reading {path.name}") from error
 
@@ -277,7 +277,7 @@ class Parsed(Generic[Value]):
             return self._parse(b"", where), Problem(error.what, where, fix=error.fix)
 
 
-def no_files(folder: Path, ending: str) -> list[tuple[str, str]]:
+def non_files(folder: Path, ending: str) -> list[tuple[str, str]]:
     """Name and kind (link, pipe, folder …) of what ends so in a folder and is no file, by name; hidden ones are left
     out."""
     found = []

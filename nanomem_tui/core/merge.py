@@ -347,7 +347,7 @@ def revert_edit(before: str, after: str, edit: Edit) -> str:
     return text[:-1] if is_open and text else text
 
 
-def alike(old: Sequence[str], new: Sequence[str]) -> bool:
+def has_reworded_line(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether any line of `new` looks like one of `old` that was reworded."""
     return _alike(list(old), list(new))
 

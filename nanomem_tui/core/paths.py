@@ -259,11 +259,11 @@ def workspace_id(found: Paths) -> str:
     """
     if known := _id_in(found.database):
         return known
-    own = kept_id(found.own_id)
+    own = read_id(found.own_id)
     if not found.own_id.exists() or (own and (found.ledger / own).is_dir()):
         return own or derived_id(found)
     derived = own or derived_id(found)
-    others = {kept_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
+    others = {read_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
     ledgers = found.ledger.iterdir() if found.ledger.is_dir() else ()
     ours = sorted({ledger.name for ledger in ledgers if _is_id(ledger.name)} - others)
     fix = f"write the id of its memory into that file, one of {', '.join(ours)} (the names in {found.ledger})"
@@ -298,7 +298,7 @@ def _id_in(database: Path) -> str:
     return ""
 
 
-def kept_id(file: Path) -> str:
+def read_id(file: Path) -> str:
     """The id in a file; empty when there is none, or none that can be one."""
     try:
         text = core_files.read(file).decode("ascii").strip()
@@ -307,14 +307,14 @@ def kept_id(file: Path) -> str:
     return text if _is_id(text) else ""
 
 
-def sharing(found: Paths) -> dict[str, str]:
+def sharing_workspaces(found: Paths) -> dict[str, str]:
     """The other workspaces that share our folder, its database and its settings: name and id."""
     ids = found.own_id.parent
     try:
         files = sorted(file for file in ids.iterdir() if file != found.own_id and file.is_file())
     except OSError:
         return {}
-    return {file.name: known for file in files if (known := kept_id(file))}
+    return {file.name: known for file in files if (known := read_id(file))}
 
 
 def _is_id(text: str) -> bool:
@@ -323,7 +323,7 @@ def _is_id(text: str) -> bool:
 
 def derived_id(found: Paths) -> str:
     """The id of a workspace that we did not begin with yet."""
-    if named := kept_id(found.workspace_id_file):
+    if named := read_id(found.workspace_id_file):
         return named
     import hashlib  # 3 ms, and not needed where there is an id
 
@@ -370,7 +370,7 @@ def remembered_workspaces() -> Path:
 def default_workspace() -> Path:
     """`NANOMEM_WORKSPACE`, else the workspace in the agent's configuration, else `~/.nanobot/workspace`."""
     if chosen := os.environ.get("NANOMEM_WORKSPACE"):
-        return expanded(chosen)
+        return expand_home(chosen)
     return configured_workspace(usual_config()) or _usual_workspace()
 
 
@@ -389,7 +389,7 @@ def configured_workspace(config: Path) -> Path | None:
         configured = core_files.loads(core_files.read(config))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return expanded(configured) if isinstance(configured, str) and configured else None
+    return expand_home(configured) if isinstance(configured, str) and configured else None
 
 
 def locate(path: Path | str | None = None, *, starting: bool = False, config: Path | str | None = None) -> Paths:
@@ -401,7 +401,7 @@ def locate(path: Path | str | None = None, *, starting: bool = False, config: Pa
     """
     config_file = _config_file(config) if config is not None else None
     if path is not None:
-        named = expanded(path)
+        named = expand_home(path)
     elif config_file is not None:
         named = configured_workspace(config_file) or _usual_workspace()
     else:
@@ -436,7 +436,7 @@ def locate(path: Path | str | None = None, *, starting: bool = False, config: Pa
 
 def _config_file(config: Path | str) -> Path:
     """The agent's configuration that is named, by its own path or by its folder. Raises BadInput."""
-    file = expanded(config)
+    file = expand_home(config)
     file = file / "config.json" if os.path.isdir(file) else file
     try:
         value = core_files.loads(core_files.read(file))
@@ -462,7 +462,7 @@ def _config_beside(found: Paths, named: Path) -> Path | None:
     return None
 
 
-def expanded(path: Path | str) -> Path:
+def expand_home(path: Path | str) -> Path:
     """`path` with `~` replaced; as it is where that names nobody."""
     try:
         return Path(path).expanduser()

@@ -154,7 +154,7 @@ THEMES = (
 """The themes of the console: who chooses among ours, ours, and those of the library it is made with."""
 
 
-class About(NamedTuple):
+class SettingInfo(NamedTuple):
     """What there is to know of a setting: its help, the key in the agent's `config.json`, the smallest and the largest
     number, the words that it (or each of its values) may be, the names that its table may hold."""
 
@@ -166,205 +166,245 @@ class About(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-ABOUT: Mapping[str, About] = {
-    "flush_every_updates": About("checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1),
-    "flush_interval_seconds": About(
+ABOUT: Mapping[str, SettingInfo] = {
+    "flush_every_updates": SettingInfo("checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1),
+    "flush_interval_seconds": SettingInfo(
         "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
     ),
-    "max_items": About("items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0),
-    "export_max_items": About("items written to the agent's LTM_SNAPSHOT.json", least=1),
-    "max_lessons": About("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
-    "lesson_confidence_decay_hours": About(
+    "max_items": SettingInfo(
+        "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0
+    ),
+    "export_max_items": SettingInfo("items written to the agent's LTM_SNAPSHOT.json", least=1),
+    "max_lessons": SettingInfo("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
+    "lesson_confidence_decay_hours": SettingInfo(
         "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
     ),
-    "audit": About("write the agent's audit logs where it keeps them"),
-    "export": About("write changes back to the files that the agent keeps"),
-    "session_keep_messages": About(
+    "audit": SettingInfo("write the agent's audit logs where it keeps them"),
+    "export": SettingInfo("write changes back to the files that the agent keeps"),
+    "session_keep_messages": SettingInfo(
         "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
     ),
-    "session_compact_threshold_messages": About(
+    "session_compact_threshold_messages": SettingInfo(
         "messages at which a session of ours is compacted", "agents.sessions.compactThresholdMessages", 1
     ),
-    "session_compact_threshold_bytes": About(
+    "session_compact_threshold_bytes": SettingInfo(
         "bytes at which a session of ours is compacted", "agents.sessions.compactThresholdBytes", 1
     ),
-    "memory_enabled": About("remember and recall in turns (off: a turn reads and writes nothing)", "memory.enabled"),
-    "short_term_turns": About("turns of a session kept as working memory", "agents.memory.shortTermTurns", 0),
-    "pending_limit": About("pending items kept for a session", "agents.memory.pendingLimit", 0),
-    "wal_enabled": About("write each turn into the session state before and after the answer", "memory.wal.enabled"),
-    "wal_state_dir": About("folder of the session state, inside the workspace", "memory.wal.stateDir"),
+    "memory_enabled": SettingInfo(
+        "remember and recall in turns (off: a turn reads and writes nothing)", "memory.enabled"
+    ),
+    "short_term_turns": SettingInfo("turns of a session kept as working memory", "agents.memory.shortTermTurns", 0),
+    "pending_limit": SettingInfo("pending items kept for a session", "agents.memory.pendingLimit", 0),
+    "wal_enabled": SettingInfo(
+        "write each turn into the session state before and after the answer", "memory.wal.enabled"
+    ),
+    "wal_state_dir": SettingInfo("folder of the session state, inside the workspace", "memory.wal.stateDir"),
     **{
-        f"retention_{kind}_days": About(
+        f"retention_{kind}_days": SettingInfo(
             f"days that a captured item of kind {kind} is kept (0: for good, also those that are there)",
             f"memory.retention.{kind}Days",
             0,
         )
         for kind in ("episodic", "fact", "preference", "decision")
     },
-    "mirrors": About(
+    "mirrors": SettingInfo(
         "append what is remembered to Markdown files in memory/ (auto: where they are kept)",
         choices=("auto", "on", "off"),
     ),
-    "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
-    "recall_backend": About(
+    "memory_db_path": SettingInfo("a database of the scoped system, to import from", "memory.dbPath"),
+    "recall_backend": SettingInfo(
         "what finds items: words and meaning where the extra `vector` is installed (auto), both by choice (hybrid, "
         "reserved_hybrid), or words alone (ram, or the database's index)",
         "memory.backend",
         choices=("auto", "ram", "sqlite_fts", "hybrid", "reserved_hybrid"),
     ),
-    "recall_profile": About(
+    "recall_profile": SettingInfo(
         "how items are ranked: our own way, or exactly as one of the systems that nanomem reads",
         choices=("default", "seed000", "seed001"),
     ),
-    "recall_max_results": About("items recalled for a message", "memory.recall.maxResults", 1),
-    "recall_max_prompt_chars": About(
+    "recall_max_results": SettingInfo("items recalled for a message", "memory.recall.maxResults", 1),
+    "recall_max_prompt_chars": SettingInfo(
         "characters of retrieved memory in a prompt, with its frame", "memory.recall.maxPromptChars", 1
     ),
-    "recall_context_chars": About(
+    "recall_context_chars": SettingInfo(
         "characters of what stands beside it: lessons, notes, the last turns, what is pending", least=0
     ),
-    "recall_user_layer_results": About(
+    "recall_user_layer_results": SettingInfo(
         "items recalled because they are about the sender (-1: as many as there is room for; 2 with profile seed001)",
         "memory.recall.userPreferenceLayerResults",
         -1,
     ),
-    "recall_global": About("also recall what belongs to every chat"),
-    "private_in_groups": About(
+    "recall_global": SettingInfo("also recall what belongs to every chat"),
+    "private_in_groups": SettingInfo(
         "kinds of what a person says in a private chat that are recalled for them in groups too (none: nothing is)",
         choices=("preference", "fact"),
     ),
-    "recall_related_facts": About(
+    "recall_related_facts": SettingInfo(
         "facts put before the model as near in meaning, if recall_backend is hybrid or auto", least=0
     ),
-    "recall_max_distance": About("how far in meaning a fact may be: cosine distance (0 to 2)", least=0, most=2),
-    "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
-    "capture_mode": About("how turns are read", "memory.capture.mode", choices=("heuristic",)),
-    "capture_min_confidence": About("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
-    "capture_min_importance": About("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
-    "capture_episodic_allowance": About("how much less confidence an episode needs than the rest", least=0, most=1),
-    "capture_channels": About("channels in which turns are captured", "memory.capture.channels"),
-    "capture_assistant": About("also read what the assistant says", "memory.capture.captureAssistant"),
-    "capture_tools": About("also read what tools give back"),
-    "capture_inbox_roles": About(
+    "recall_max_distance": SettingInfo("how far in meaning a fact may be: cosine distance (0 to 2)", least=0, most=2),
+    "capture_enabled": SettingInfo("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
+    "capture_mode": SettingInfo("how turns are read", "memory.capture.mode", choices=("heuristic",)),
+    "capture_min_confidence": SettingInfo("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
+    "capture_min_importance": SettingInfo("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
+    "capture_episodic_allowance": SettingInfo(
+        "how much less confidence an episode needs than the rest", least=0, most=1
+    ),
+    "capture_channels": SettingInfo("channels in which turns are captured", "memory.capture.channels"),
+    "capture_assistant": SettingInfo("also read what the assistant says", "memory.capture.captureAssistant"),
+    "capture_tools": SettingInfo("also read what tools give back"),
+    "capture_inbox_roles": SettingInfo(
         "whose words wait in the inbox until a person accepts them", choices=("user", "assistant", "tool")
     ),
-    "capture_senders": About(
+    "capture_senders": SettingInfo(
         "senders who teach at once, what the others say waits in the inbox (none: all named ones)"
     ),
-    "capture_unnamed_channels": About("channels of one person: what comes without a sender waits in all others"),
-    "capture_max_entries_per_turn": About("captures of one turn (0: none)", "memory.capture.maxEntriesPerTurn", 0),
-    "capture_scopes": About(
+    "capture_unnamed_channels": SettingInfo("channels of one person: what comes without a sender waits in all others"),
+    "capture_max_entries_per_turn": SettingInfo(
+        "captures of one turn (0: none)", "memory.capture.maxEntriesPerTurn", 0
+    ),
+    "capture_scopes": SettingInfo(
         "kind = scope, where a captured kind does not go where it goes by default",
         choices=("chat", "user", "global"),
         names=("preference", "fact", "decision", "episodic"),
     ),
-    "learning_enabled": About("learn lessons and put them before the model", "agents.selfImprovement.enabled"),
-    "max_lessons_in_prompt": About("lessons put before the model", "agents.selfImprovement.maxLessonsInPrompt", 0),
-    "min_lesson_confidence": About(
+    "learning_enabled": SettingInfo("learn lessons and put them before the model", "agents.selfImprovement.enabled"),
+    "max_lessons_in_prompt": SettingInfo(
+        "lessons put before the model", "agents.selfImprovement.maxLessonsInPrompt", 0
+    ),
+    "min_lesson_confidence": SettingInfo(
         "confidence that a lesson needs now to be put before the model",
         "agents.selfImprovement.minLessonConfidence",
         0,
         most=10,
     ),
-    "feedback_max_message_chars": About(
+    "feedback_max_message_chars": SettingInfo(
         "longest message that is read as a correction", "agents.selfImprovement.feedbackMaxMessageChars", 1
     ),
-    "feedback_require_prefix": About(
+    "feedback_require_prefix": SettingInfo(
         "a correction begins with its word (off: the word may stand anywhere)",
         "agents.selfImprovement.feedbackRequirePrefix",
     ),
-    "promotion_enabled": About(
+    "promotion_enabled": SettingInfo(
         "make a lesson global that many people teach", "agents.selfImprovement.promotionEnabled"
     ),
-    "promotion_min_users": About("how many people that are", "agents.selfImprovement.promotionMinUsers", 1),
-    "promotion_triggers": About(
+    "promotion_min_users": SettingInfo("how many people that are", "agents.selfImprovement.promotionMinUsers", 1),
+    "promotion_triggers": SettingInfo(
         "which corrections may become global lessons",
         "agents.selfImprovement.promotionTriggers",
         choices=("response:length", "response:language", "response:accuracy", "response:alignment"),
     ),
-    "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
-    "dream_max_iterations": About(
+    "dream_max_batch_size": SettingInfo(
+        "history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1
+    ),
+    "dream_max_iterations": SettingInfo(
         "edits that a Dream makes for each entry of its batch", "agents.defaults.dream.maxIterations", 1
     ),
-    "dream_dreamer": About(
+    "dream_dreamer": SettingInfo(
         "who dreams: fixed rules, offline, or a language model (auto: a model only where model_base_url is set)",
         choices=("auto", "rules", "model"),
     ),
-    "dream_schedule": About(
+    "dream_schedule": SettingInfo(
         "Dreams by themselves, in the console and `dream schedule` (auto: unless the agent dreams by itself)",
         choices=("auto", "on", "off"),
     ),
-    "dream_interval_h": About("hours between two Dreams", "agents.defaults.dream.intervalH", 0.05),
-    "dream_cron": About("cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"),
-    "crystallize_messages": About("messages that are read for facts, the last ones of all sessions", least=1),
-    "crystallize_extractor": About(
+    "dream_interval_h": SettingInfo("hours between two Dreams", "agents.defaults.dream.intervalH", 0.05),
+    "dream_cron": SettingInfo(
+        "cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"
+    ),
+    "crystallize_messages": SettingInfo("messages that are read for facts, the last ones of all sessions", least=1),
+    "crystallize_extractor": SettingInfo(
         "who finds facts: fixed rules, offline, or a language model", choices=("rules", "model")
     ),
-    "crystallize_schedule": About("cron line that says when facts are looked for, where Dreams run by themselves"),
-    "consolidate_schedule": About(
+    "crystallize_schedule": SettingInfo(
+        "cron line that says when facts are looked for, where Dreams run by themselves"
+    ),
+    "consolidate_schedule": SettingInfo(
         "sessions archived by themselves when over their budget: those that nanomem writes (own), or the agent's too, "
         "while it does not run (all)",
         choices=("own", "all", "off"),
     ),
-    "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
-    "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
-    "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
-    "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),
-    "model_key_env": About("environment variable that holds the key for model_base_url"),
-    "model_timeout_seconds": About("seconds for one question to the model, with its retries", least=1),
-    "model_max_tokens": About("tokens of one answer of the model", least=16),
-    "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
-    "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
-    "model_price_out": About("price of a million tokens answered", least=0),
-    "model_prices": About("prices of a million tokens asked/answered by beginnings of names: gpt-4o=2.5/10,o3=2/8"),
-    "embedding_enabled": About("search by meaning, where an embedding model is installed", "memory.embedding.enabled"),
-    "embedding_backend": About(
+    "consolidate_budget_tokens": SettingInfo("tokens of a session beyond which its oldest part is archived", least=1),
+    "consolidate_chars_per_token": SettingInfo("bytes of text that are reckoned as a token there", least=0.1),
+    "model_base_url": SettingInfo(
+        "address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"
+    ),
+    "model_name": SettingInfo("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),
+    "model_key_env": SettingInfo("environment variable that holds the key for model_base_url"),
+    "model_timeout_seconds": SettingInfo("seconds for one question to the model, with its retries", least=1),
+    "model_max_tokens": SettingInfo("tokens of one answer of the model", least=16),
+    "model_context_tokens": SettingInfo("tokens of question and answer together that the model takes", least=1000),
+    "model_price_in": SettingInfo("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
+    "model_price_out": SettingInfo("price of a million tokens answered", least=0),
+    "model_prices": SettingInfo(
+        "prices of a million tokens asked/answered by beginnings of names: gpt-4o=2.5/10,o3=2/8"
+    ),
+    "embedding_enabled": SettingInfo(
+        "search by meaning, where an embedding model is installed", "memory.embedding.enabled"
+    ),
+    "embedding_backend": SettingInfo(
         "who makes vectors of texts (auto, reserved_hybrid: MiniLM of the extra `vector`; endpoint gets the texts)",
         "memory.embedding.backend",
         choices=("auto", "minilm", "endpoint", "onnx", "sentence-transformers", "reserved_hybrid"),
     ),
-    "embedding_model": About("embedding model to ask the endpoint for, or name of a sentence-transformers model"),
-    "embedding_base_url": About("address of an endpoint that answers /embeddings, asked if embedding_backend says so"),
-    "embedding_key_env": About("environment variable that holds the key for embedding_base_url"),
-    "embedding_path": About("ONNX file or folder of an embedding model on this machine"),
-    "vector_index": About("what finds vectors, made anew from the rows", choices=("rows", "chroma", "pgvector")),
-    "chroma_path": About("folder of our Chroma index (empty: `chroma` in nanomem's own folder)"),
-    "chroma_url": About("address of a Chroma server to use in its place, as http://127.0.0.1:8000"),
-    "pgvector_url": About("PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"),
-    "database_url": About("PostgreSQL database for the memory, without a password (empty: a file of our own)"),
-    "mcp_writes": About("let agents propose memories over MCP, with --allow-writes too; a person accepts them"),
-    "agent_name": About(
+    "embedding_model": SettingInfo("embedding model to ask the endpoint for, or name of a sentence-transformers model"),
+    "embedding_base_url": SettingInfo(
+        "address of an endpoint that answers /embeddings, asked if embedding_backend says so"
+    ),
+    "embedding_key_env": SettingInfo("environment variable that holds the key for embedding_base_url"),
+    "embedding_path": SettingInfo("ONNX file or folder of an embedding model on this machine"),
+    "vector_index": SettingInfo("what finds vectors, made anew from the rows", choices=("rows", "chroma", "pgvector")),
+    "chroma_path": SettingInfo("folder of our Chroma index (empty: `chroma` in nanomem's own folder)"),
+    "chroma_url": SettingInfo("address of a Chroma server to use in its place, as http://127.0.0.1:8000"),
+    "pgvector_url": SettingInfo(
+        "PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"
+    ),
+    "database_url": SettingInfo("PostgreSQL database for the memory, without a password (empty: a file of our own)"),
+    "mcp_writes": SettingInfo("let agents propose memories over MCP, with --allow-writes too; a person accepts them"),
+    "agent_name": SettingInfo(
         "who the agent of a workspace is in the log, where several work (empty: the name of its home)",
         "agents.defaults.botName",
     ),
-    "workspaces": About("workspaces that one console and one search are over: PATH, or NAME=PATH; of the user alone"),
-    "remember_workspaces": About("also those that the console was opened on before; of the user alone"),
-    "context_max_tokens": About("tokens of context that are assembled for a task", least=1),
-    "context_tokenizer": About(
+    "workspaces": SettingInfo(
+        "workspaces that one console and one search are over: PATH, or NAME=PATH; of the user alone"
+    ),
+    "remember_workspaces": SettingInfo("also those that the console was opened on before; of the user alone"),
+    "context_max_tokens": SettingInfo("tokens of context that are assembled for a task", least=1),
+    "context_tokenizer": SettingInfo(
         "what counts those tokens: auto (tiktoken, where its data is here), estimate, or a model's tokenizer.json"
     ),
-    "operational_entries": About("entries of what happens now, before the oldest go into working memory", least=1),
-    "operational_seconds": About("seconds that an entry is among what happens now", least=1),
-    "collector_enabled": About("measure processes, connections, processor, memory, disk and GPU of this machine"),
-    "collector_interval_seconds": About("seconds between two looks at the machine", least=1),
-    "lifecycle_enabled": About("move old records to long-term memory by itself, once a day (`nanomem lifecycle`)"),
-    "tiers_metric_days": About("days that metrics are kept as measured, and then as averages of their hours", least=1),
-    "tiers_metric_hourly_days": About("days that averages of hours are kept (0: for good)", least=0),
-    "tiers_record_days": About(
+    "operational_entries": SettingInfo(
+        "entries of what happens now, before the oldest go into working memory", least=1
+    ),
+    "operational_seconds": SettingInfo("seconds that an entry is among what happens now", least=1),
+    "collector_enabled": SettingInfo("measure processes, connections, processor, memory, disk and GPU of this machine"),
+    "collector_interval_seconds": SettingInfo("seconds between two looks at the machine", least=1),
+    "lifecycle_enabled": SettingInfo(
+        "move old records to long-term memory by itself, once a day (`nanomem lifecycle`)"
+    ),
+    "tiers_metric_days": SettingInfo(
+        "days that metrics are kept as measured, and then as averages of their hours", least=1
+    ),
+    "tiers_metric_hourly_days": SettingInfo("days that averages of hours are kept (0: for good)", least=0),
+    "tiers_record_days": SettingInfo(
         "days that tool calls, decisions, events and states of agents are in working memory", least=1
     ),
-    "tiers_goal_days": About("days that goals and tasks that have ended are in working memory", least=1),
-    "tiers_undo_days": About("days that a run of the lifecycle can be undone: it keeps what it averaged", least=0),
-    "tiers_working_gb": About("size of working memory beyond which you are told (0: any)", least=0),
-    "tiers_longterm_gb": About("size of long-term memory beyond which you are told (0: any)", least=0),
-    "theme": About("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
-    "ascii": About("draw without box characters"),
-    "thin_output": About(
+    "tiers_goal_days": SettingInfo("days that goals and tasks that have ended are in working memory", least=1),
+    "tiers_undo_days": SettingInfo(
+        "days that a run of the lifecycle can be undone: it keeps what it averaged", least=0
+    ),
+    "tiers_working_gb": SettingInfo("size of working memory beyond which you are told (0: any)", least=0),
+    "tiers_longterm_gb": SettingInfo("size of long-term memory beyond which you are told (0: any)", least=0),
+    "theme": SettingInfo("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
+    "ascii": SettingInfo("draw without box characters"),
+    "thin_output": SettingInfo(
         "write to the terminal only what differs from what it shows (auto: over SSH)", choices=("auto", "on", "off")
     ),
-    "real_cursor": About("show the terminal's own cursor on the current row, for screen readers that look for it"),
-    "reduced_motion": About("rows that others changed do not flash: nothing moves by itself"),
-    "keys": About("action = key, to remap the console"),
+    "real_cursor": SettingInfo(
+        "show the terminal's own cursor on the current row, for screen readers that look for it"
+    ),
+    "reduced_motion": SettingInfo("rows that others changed do not flash: nothing moves by itself"),
+    "keys": SettingInfo("action = key, to remap the console"),
 }
 """Each setting of `Settings`, by name."""
 
@@ -540,7 +580,7 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
         raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
     for word in inside if kind in ("list", "table") else [value]:
         if about.choices and word not in about.choices:
-            fix = nearest(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
+            fix = suggestion(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
             raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
     trouble = folder_trouble(value, workspace) if name == "wal_state_dir" else ""
     trouble = cron_trouble(value) if name in ("dream_cron", "crystallize_schedule") else trouble
@@ -556,7 +596,7 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
 
 
-def to_keep(name: str, text: str, workspace: Path | None = None) -> Any:
+def checked_value(name: str, text: str, workspace: Path | None = None) -> Any:
     """The value of a setting given as text, for who writes it into a file. Raises BadInput, as `from_text` does, and
     InvalidConfig for an address that nobody can be asked at, too: one that is in a file is told when it is used."""
     value = from_text(name, text, "", workspace)
@@ -571,7 +611,7 @@ def check_address(name: str, value: Any, source: str) -> None:
         return
     if name in ("database_url", "pgvector_url"):
         if not is_postgres(value):
-            raise no_postgres(name, source)
+            raise invalid_postgres_address(name, source)
         if holds_password(value):
             raise with_password(name, source)
     elif trouble := address_trouble(value, user=name == "model_base_url", port=name == "chroma_url"):
@@ -579,7 +619,7 @@ def check_address(name: str, value: Any, source: str) -> None:
         raise InvalidConfig(f"`{name}` cannot be used: {trouble}", source, fix)
 
 
-def no_postgres(name: str, source: str) -> InvalidConfig:
+def invalid_postgres_address(name: str, source: str) -> InvalidConfig:
     """The error of an address that leads to no database."""
     fix = f"nanomem config set {name} {_ADDRESSES[name]}"
     return InvalidConfig(f"`{name}` is no address of a PostgreSQL database", source, fix)
@@ -624,7 +664,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def _bound(about: About) -> str:
+def _bound(about: SettingInfo) -> str:
     if about.most is not None and about.least is not None:
         return f" from {about.least:g} to {about.most:g}"
     return f" of at least {about.least:g}" if about.least is not None else ""
@@ -633,7 +673,7 @@ def _bound(about: About) -> str:
 def from_text(name: str, text: str, source: str, workspace: Path | None = None) -> Any:
     """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
     if name not in NAMES:
-        raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
+        raise BadInput(f"unknown setting `{name}`", source, suggestion(name, NAMES) or "see `nanomem config show`")
     kind = _kind(name)
     words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
     value: Any = text
@@ -670,7 +710,7 @@ def _kind(name: str) -> str:
     return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
 
 
-def nearest(name: str, known: tuple[str, ...], least: float = 0.5) -> str:
+def suggestion(name: str, known: tuple[str, ...], least: float = 0.5) -> str:
     """`did you mean …?` for a misspelt name, empty when nothing is near (`least` of 1 is the name itself)."""
     import difflib
 

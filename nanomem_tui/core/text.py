@@ -318,7 +318,7 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def whole(text: str) -> str:
+def without_lone_surrogates(text: str) -> str:
     """`text` as it can be written: half a character, as JSON may hold it, becomes U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -331,7 +331,7 @@ def quoted(text: str, limit: int = 40) -> str:
     return f"“{line.translate(_SINGLE_MARKS)}”"
 
 
-def closed(text: str, width: int) -> str:
+def cut_quoted(text: str, width: int) -> str:
     """`cut`, with the quotation mark that was lost at the end put back."""
     shown = cut(text, width)
     if shown == text or shown.count("“") <= shown.count("”") or width < 3:

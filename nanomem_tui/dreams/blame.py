@@ -15,9 +15,9 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents import git_history
-from nanomem_tui.agents.archive import HistoryEntry, marks
+from nanomem_tui.agents.archive import HistoryEntry, marked_lines
 from nanomem_tui.agents.git import Commit, DamagedGit
-from nanomem_tui.agents.git_history import Written
+from nanomem_tui.agents.git_history import LineOrigin
 from nanomem_tui.core import clock, merge
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
@@ -88,7 +88,7 @@ def features(text: str) -> frozenset[str]:
 
 def plain(line: str) -> str:
     """What a line says, without bullet, mark and white space around it."""
-    found = marks(line)
+    found = marked_lines(line)
     return found[0][1] if found else ""
 
 
@@ -125,7 +125,9 @@ class Candidates:
 
     def __init__(self, entries: Sequence[HistoryEntry]) -> None:
         self._statements = [
-            (entry, text, features(text)) for entry in entries for _, text in marks(entry.content[: 16 * _MOST_TEXT])
+            (entry, text, features(text))
+            for entry in entries
+            for _, text in marked_lines(entry.content[: 16 * _MOST_TEXT])
         ]
         self._weights = Weights(found for _, _, found in self._statements)
 
@@ -154,7 +156,7 @@ def recorded(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEnt
         if entry is None:  # compacted away since
             result.append(EntryEvidence(cursor, "", None, "", 1.0, True))
             continue
-        texts = [text for _, text in marks(entry.content[: 16 * _MOST_TEXT])]
+        texts = [text for _, text in marked_lines(entry.content[: 16 * _MOST_TEXT])]
         text = max(texts, key=lambda text: len(wanted & features(text)), default="")
         result.append(_found(entry, text, 1.0)._replace(recorded=True))
     return tuple(result)
@@ -201,7 +203,7 @@ def _best(found: Iterable[Any], order: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence
-_Placed = tuple[int, str, Written | None]  # number from 1, text, who wrote it
+_Placed = tuple[int, str, LineOrigin | None]  # number from 1, text, who wrote it
 
 
 class Blames:
@@ -222,7 +224,7 @@ class Blames:
         self._history = history
         self._operations = operations
         self._sessions = sessions
-        self._kept: dict[str, tuple[str, list[Written]]] = {}  # by file: who wrote its lines as of the commit
+        self._kept: dict[str, tuple[str, list[LineOrigin]]] = {}  # by file: who wrote its lines as of the commit
 
     def blame(self, file: str) -> list[BlamedLine]:
         """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
@@ -259,7 +261,7 @@ class Blames:
             return name, None, [(number, text, None) for number, text in enumerate(texts, 1)]
         written = self._written(git, head, name)
         committed = merge.split_lines(git.text(git.blob_id(head, name)) or "")
-        places = git_history.places(committed, merge.split_lines(loaded.text or ""))
+        places = git_history.line_places(committed, merge.split_lines(loaded.text or ""))
         lines = [None if place is None else written[place] for place in places]
         return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, lines, strict=True))
 
@@ -285,7 +287,7 @@ class Blames:
             if any((m.session_key, m.index) == wanted for m in line.messages)
         ]
 
-    def _written(self, git: GitHistory, head: str, name: str) -> list[Written]:
+    def _written(self, git: GitHistory, head: str, name: str) -> list[LineOrigin]:
         """Who wrote each line as of `head`."""
         kept = self._kept.get(name)
         if kept is None or kept[0] != head:
@@ -342,7 +344,7 @@ class _Work:
         self._recorded: dict[str, list[RecordedEdit]] = {}
         self._candidates: dict[str, tuple[Candidates, bool]] = {}
 
-    def line(self, number: int, text: str, written: Written | None) -> BlamedLine:
+    def line(self, number: int, text: str, written: LineOrigin | None) -> BlamedLine:
         """One line with its entries; `written` names who wrote it."""
         if written is None:
             return BlamedLine(self._name, number, text, None)

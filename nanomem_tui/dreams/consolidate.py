@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.transcript_edits import (
     Slice,
+    apply_splices,
     archivable,
-    consolidated,
+    consolidation_splices,
     last_summary,
     merged_summary,
-    oldest,
+    oldest_slice,
     safe_ends,
-    spliced,
     tokens,
 )
 from nanomem_tui.agents.transcripts import Message, Session, parse_session
@@ -36,7 +36,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.dreams.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
 from nanomem_tui.memory.sessions.layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
-from nanomem_tui.store.files.history import appended, look_through
+from nanomem_tui.store.files.history import append_changes, read_archive
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
@@ -278,7 +278,7 @@ class Consolidator:
         summariser = self._summariser(dreamer)
         limit = self._budget(budget)
         start, rate = session.last_archived, self._settings.consolidate_chars_per_token
-        cut = oldest(session.messages, start, limit, rate)
+        cut = oldest_slice(session.messages, start, limit, rate)
         now = round(sum(tokens(message, rate) for message in session.messages[start:]))
         plan = Consolidation(
             key=info.key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=start,
@@ -309,7 +309,9 @@ class Consolidator:
         otherwise = clock.local_naive(clock.parse(session.updated_at) or clock.now())[:16].replace("T", " ")
         entries = entries_of(summary, done, plan.key, otherwise, {SLICE: marker})
         stays = merged_summary(last_summary(session.metadata), summary.text)
-        after = parse_session(spliced(data, consolidated(data, summary.end, stays, otherwise)), "", plan.key)
+        after = parse_session(
+            apply_splices(data, consolidation_splices(data, summary.end, stays, otherwise)), "", plan.key
+        )
         return replace(
             plan,
             end=summary.end,
@@ -341,7 +343,7 @@ class Consolidator:
     # -- doing ----------------------------------------------------------------------------------------------------
 
     def _operation(self, plan: Consolidation, data: bytes, actor: Actor) -> tuple[Operation, Consolidation]:
-        archive = look_through(self._paths, sign=plan.marker.encode())
+        archive = read_archive(self._paths, sign=plan.marker.encode())
         known = [e for e in archive.entries if e.session_key == plan.key and e.extra.get(SLICE) == plan.marker]
         summary, counter = plan.summary, archive.counter
         if known:  # archived by a process that did not come so far as to move the offsets
@@ -351,10 +353,10 @@ class Consolidator:
         else:
             first = archive.latest + 1
             entries = [entry._replace(cursor=first + number) for number, entry in enumerate(plan.entries)]
-        splices = consolidated(data, plan.end, summary, clock.local_naive(clock.now()))
+        splices = consolidation_splices(data, plan.end, summary, clock.local_naive(clock.now()))
         boundary = sum(b"_hidden_history" in splice.data for splice in splices[1:])
         before, after = splice_values(plan.path.name, data, splices, (plan.messages, plan.messages + boundary))
-        changes = [*appended(entries, counter), Change("session", plan.key, before, after)]
+        changes = [*append_changes(entries, counter), Change("session", plan.key, before, after)]
         raw = ", as they are" if plan.raw else ""
         label = f"archive {counted(plan.archived, 'message')} of session {plan.key}{raw}"
         meta: dict[str, Any] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui.agents.archive import TRUNCATED_SUFFIX, HistoryEntry, marks
+from nanomem_tui.agents.archive import TRUNCATED_SUFFIX, HistoryEntry, marked_lines
 from nanomem_tui.core.text import indent
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.edits import LineEdit
@@ -69,7 +69,7 @@ def lines_of(content: str) -> list[EntryLine]:
     for raw in content.split("\n"):
         is_bullet = _BULLET.match(raw) is not None
         depth = indent(raw) if is_bullet else -1
-        for own, text in marks(raw):
+        for own, text in marked_lines(raw):
             plain = " ".join(text.split())
             before = SPEECH.fullmatch(lines[-1].text) if lines and own is None and not is_bullet else None
             if before and lines[-1].mark and not before["what"]:

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from nanomem_tui.agents.archive import HistoryEntry, marks
+from nanomem_tui.agents.archive import HistoryEntry, marked_lines
 from nanomem_tui.core.errors import BadInput, Conflict
-from nanomem_tui.core.text import is_utf8, whole
+from nanomem_tui.core.text import is_utf8, without_lone_surrogates
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import LineEdit, apply_edits
 from nanomem_tui.language import compare, dates, injection, pair_features, secrets, sentences
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.store.forgotten import WHY, Forgotten
+from nanomem_tui.store.erasure.forgotten import WHY, Forgotten
 
 _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
 """What follows a value and is none of it: only the value itself is superseded. When it was told belongs to it."""
@@ -166,7 +166,7 @@ def holding(kinds: Iterable[str]) -> str:
 def discreet(refusal: Refusal) -> Refusal:
     """The refusal with a reason that repeats no part of a secret in its edit: reasons are kept and shown."""
     kinds = repeated(refusal.edit, refusal.why)
-    return Refusal(refusal.edit, holding(kinds) if kinds else whole(refusal.why))
+    return Refusal(refusal.edit, holding(kinds) if kinds else without_lone_surrogates(refusal.why))
 
 
 def repeated(edit: LineEdit, text: str) -> set[str]:
@@ -286,7 +286,12 @@ def hide(text: str) -> str:
 
 def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
     """The entries as a model may see them."""
-    return [entry._replace(content=hide(whole(entry.content)), timestamp=whole(entry.timestamp)) for entry in entries]
+    return [
+        entry._replace(
+            content=hide(without_lone_surrogates(entry.content)), timestamp=without_lone_surrogates(entry.timestamp)
+        )
+        for entry in entries
+    ]
 
 
 def unmasked(text: str) -> str:
@@ -397,7 +402,7 @@ def _unasked(edit: LineEdit, said: str) -> str:
     if SOUL not in (edit.to_file or edit.file, edit.to_file):
         return ""
     wanted = edits.words(edit.new or edit.old)
-    told = [text for _, text in marks(said)]
+    told = [text for _, text in marked_lines(said)]
     held = [(len(wanted) - len(edits.missing(wanted, edits.words(one))), one) for one in told]
     most = max((count for count, _ in held), default=0)
     asked = most and all(_is_wish(one) for count, one in held if count == most)
@@ -429,7 +434,7 @@ def _support_may_go(edit: LineEdit, today: str, text: str) -> bool:
 
 def plain(line: str) -> str:
     """What a line says, without bullet, mark and white space around it."""
-    found = marks(line)
+    found = marked_lines(line)
     return found[0][1] if found else ""
 
 

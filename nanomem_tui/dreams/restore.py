@@ -64,7 +64,7 @@ class RestoreConflict:
     def is_over(self) -> bool:
         """Whether nothing of what the commit did is left there: what it wrote is gone, and it took nothing away."""
         removed = any(not _came_of(line, self.left) for line in self.then if line.strip())
-        return not removed and not merge.alike(self.left, self.now)
+        return not removed and not merge.has_reworded_line(self.left, self.now)
 
     def to_json(self) -> dict[str, Any]:
         """The place, and both sides as lines."""
@@ -162,7 +162,7 @@ class RestorePreview:
 def _came_of(line: str, left: Sequence[str]) -> bool:
     """Whether one of the lines that a commit left is `line`, reworded or with something added."""
     said = line.strip()
-    return merge.alike(left, [line]) or any(said in other for other in left)
+    return merge.has_reworded_line(left, [line]) or any(said in other for other in left)
 
 
 def lines_of(text: str | None) -> Counter[str]:

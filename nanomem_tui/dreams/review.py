@@ -20,7 +20,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, Value, new_key, new_operation
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.text import counted, quoted, whole
+from nanomem_tui.core.text import counted, quoted, without_lone_surrogates
 from nanomem_tui.dreams import guards
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, emptied, nobodys, rebased
 from nanomem_tui.dreams.guards import Refusal, on_its_line
@@ -329,7 +329,10 @@ def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
 
 def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
     at = clock.iso(clock.now())
-    hunks = (Hunk(new_key(key), masked(refusal.edit), whole(refusal.why), at, dreamer) for refusal in refusals)
+    hunks = (
+        Hunk(new_key(key), masked(refusal.edit), without_lone_surrogates(refusal.why), at, dreamer)
+        for refusal in refusals
+    )
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
 
 
@@ -375,7 +378,7 @@ def masked(edit: LineEdit) -> LineEdit:
 
 
 def _told_as(text: str) -> str:
-    return secrets.mask(whole(text))
+    return secrets.mask(without_lone_surrogates(text))
 
 
 def _file(files: FileLayer, name: str, before: str, after: str) -> Change:

@@ -15,12 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.agents.archive import HistoryEntry, ReadTo
-from nanomem_tui.agents.git_history import VERSIONED, GitHistory, probe
+from nanomem_tui.agents.git_history import VERSIONED, GitHistory, find_repository
 from nanomem_tui.core import atomic, merge
 from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
-from nanomem_tui.core.text import counted, whole
+from nanomem_tui.core.text import counted, without_lone_surrogates
 from nanomem_tui.dreams import rules
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, day_of, emptied, nobodys
 from nanomem_tui.dreams.entries import Dreamer, Skipped, Watch, nobody
@@ -40,11 +40,11 @@ from nanomem_tui.dreams.service import DreamQueue, Queue
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.repairs import half_done
 from nanomem_tui.model.client import Usage
-from nanomem_tui.store import forgotten
+from nanomem_tui.store.database.operation_log import STUCK
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import layer as files_layer
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence
-from nanomem_tui.store.operations import STUCK
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -72,13 +72,13 @@ def foreseen(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
         return (f"{paths.relative(git.git_dir)} {waits}",) if names else ()
     if not paths.is_versioned:
         return ()
-    if problems := probe(paths).problems:
+    if problems := find_repository(paths).problems:
         return tuple(f"a Dream would be refused: {problem.text()}" for problem in problems)
     return (_none_kept(paths),)
 
 
 def _none_kept(paths: Paths) -> str:
-    return f"no version is kept: {probe(paths).why_none}, and no repository is made inside another"
+    return f"no version is kept: {find_repository(paths).why_none}, and no repository is made inside another"
 
 
 def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
@@ -570,7 +570,8 @@ class DreamRunner(DreamQueue):
             meta["read_to"] = list(ReadTo.of(result.cursor_after, result.read_to))
         if result.facts_left:
             meta["left"] = [
-                {**line.to_json(), "text": whole(secrets.mask(line.text))} for line in result.facts_left[:_MAX_KEPT]
+                {**line.to_json(), "text": without_lone_surrogates(secrets.mask(line.text))}
+                for line in result.facts_left[:_MAX_KEPT]
             ]
         if rejected:
             meta["rejected"] = [masked(one.edit).to_json() for one in rejected[:_MAX_KEPT]]

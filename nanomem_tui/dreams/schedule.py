@@ -24,7 +24,7 @@ from nanomem_tui.core.errors import (
     NothingToDo,
     Refused,
     StoreError,
-    in_words,
+    shown_error,
 )
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.schedule import cron_next
@@ -252,7 +252,7 @@ class Schedule:
         return Outcome(kind, said, self.next_at(plan), result)
 
     def _failed(self, plan: Plan, memory: Memory, queue: Queue, error: Exception) -> Outcome:
-        known = in_words(error)
+        known = shown_error(error)
         size, alone = memory.size, memory.alone
         by_entry = not isinstance(error, (NanomemError, OSError)) or _refused_by_model(error)
         if by_entry or isinstance(error, ModelUnavailable):  # too slow for so many, perhaps

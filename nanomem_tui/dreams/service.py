@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.agents.archive import (
     HistoryEntry,
     ReadTo,
-    beyond,
     clamp_cursor,
+    count_skipped,
     not_dreamt,
     parse_cursor,
     parse_history,
 )
 from nanomem_tui.core import atomic
-from nanomem_tui.core.errors import BadInput, NanomemError, Problem, Refused, in_words
+from nanomem_tui.core.errors import BadInput, NanomemError, Problem, Refused, shown_error
 from nanomem_tui.core.operations import Operation, Perform
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted
@@ -65,7 +65,7 @@ class Queue(NamedTuple):
     @property
     def ahead(self) -> int:
         """How many entries to come the cursor file passes over already; 0 when it is not beyond the last one."""
-        return beyond(self.stated, self.latest, self.given)
+        return count_skipped(self.stated, self.latest, self.given)
 
     def too_far(self, git: GitHistory | None) -> Problem | None:
         """What a cursor file that is `ahead` leads to, and what to write there; None when it is not.
@@ -129,7 +129,7 @@ class DreamQueue:
         try:
             entries, problems, latest, more = self._read(stated)
         except (OSError, NanomemError) as error:
-            said = in_words(error, f"reading {self._paths.history.name}")
+            said = shown_error(error, f"reading {self._paths.history.name}")
             raise type(said)(said.what, self._paths.relative(self._paths.history), said.fix) from error
         cursor = clamp_cursor(stated, latest)
         waiting = not_dreamt(entries, max(0, stated), self._read_to)
@@ -281,9 +281,9 @@ class Dreams:
         """Return as a sentence why no versions are kept; "" where they are, or cannot be read, or none is expected."""
         if self._git() is not None:
             return ""
-        from nanomem_tui.agents.git_history import probe
+        from nanomem_tui.agents.git_history import find_repository
 
-        found = probe(self._paths)
+        found = find_repository(self._paths)
         if found.problems:
             return ""
         why = found.why_none

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nanomem_tui.agents.archive import HistoryEntry, capped
+from nanomem_tui.agents.archive import HistoryEntry, cap_content
 from nanomem_tui.agents.transcript_edits import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import ModelError, ModelTooLong
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.core.text import counted, whole
+from nanomem_tui.core.text import counted, without_lone_surrogates
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams.entries import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.dreams.guards import hidden, hide
@@ -127,7 +127,7 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         """The line as it stands in the archive."""
-        return f"- [{self.mark}] {whole(self.text)}"
+        return f"- [{self.mark}] {without_lone_surrogates(self.text)}"
 
 
 class LeftOut(NamedTuple):
@@ -153,7 +153,7 @@ class Summary:
     @property
     def text(self) -> str:
         """All of it as one text."""
-        return whole(self.raw) or "\n".join(map(str, self.lines))
+        return without_lone_surrogates(self.raw) or "\n".join(map(str, self.lines))
 
 
 class Summariser(Protocol):
@@ -376,7 +376,7 @@ def entries_of(
     for message in messages:
         known = stamps[message.index] = stamp(message.timestamp) or known
     if summary.raw:
-        return [HistoryEntry(0, known, capped(summary.text), key, 0, extra)]
+        return [HistoryEntry(0, known, cap_content(summary.text), key, 0, extra)]
     entries: list[HistoryEntry] = []
     for line in sorted(summary.lines, key=lambda line: line.message):
         at, text = stamps.get(line.message, known), str(line)
@@ -384,7 +384,7 @@ def entries_of(
         if last and last.timestamp[:10] == at[:10] and len(last.content) + 1 + len(text) <= ENTRY_CHARS:
             entries[-1] = last._replace(timestamp=max(last.timestamp, at), content=f"{last.content}\n{text}")
         else:
-            entries.append(HistoryEntry(0, at, capped(text), key, 0, extra))
+            entries.append(HistoryEntry(0, at, cap_content(text), key, 0, extra))
     return entries
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
 from nanomem_tui.core import atomic, files
-from nanomem_tui.core.atomic import append, opened, read_from
+from nanomem_tui.core.atomic import append_lines, open_locked, read_from
 from nanomem_tui.core.errors import NanomemError
 
 COUNTERS: Mapping[str, str] = {
@@ -77,7 +77,7 @@ class Counters:
         added = {name: number for name, number in self._added.items() if number}
         if not added:
             return
-        size = append(self._file, dump_line(added), "writing the counters")
+        size = append_lines(self._file, dump_line(added), "writing the counters")
         self._added.clear()
         if size > FOLD_AT:
             self._fold()
@@ -108,7 +108,7 @@ class Counters:
         return found
 
     def _fold(self) -> None:
-        with opened(self._file, "writing the counters") as handle:
+        with open_locked(self._file, "writing the counters") as handle:
             if os.fstat(handle).st_size > FOLD_AT:
                 atomic.write_atomic(self._file, dump_line(_sum(read_from(handle))))
 
@@ -159,7 +159,7 @@ class CheckpointLog:
 
     def add(self, done: Checkpointed) -> None:
         """Keep what a checkpoint took."""
-        with contextlib.suppress(NanomemError), opened(self._file, "writing what checkpoints took") as handle:
+        with contextlib.suppress(NanomemError), open_locked(self._file, "writing what checkpoints took") as handle:
             atomic.append_to(handle, dump_line(done._asdict()))
             if os.fstat(handle).st_size > MAX_BYTES:
                 kept = b"".join(dump_line(one._asdict()) for one in self.last(KEPT))

@@ -19,14 +19,14 @@ from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import layout as agents_layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.agents.jsonl import mendable
+from nanomem_tui.agents.jsonl import repairable
 from nanomem_tui.agents.layout import Layout, agent_settings, session_folders
 from nanomem_tui.agents.markdown import WIDE_FIX, decode
 from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
 from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core.atomic import KEPT
-from nanomem_tui.core.errors import NanomemError, Problem, in_words
+from nanomem_tui.core.errors import NanomemError, Problem, shown_error
 from nanomem_tui.core.files import chunks, read_log, regular_files
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import Paths, workspace_id
@@ -39,9 +39,10 @@ from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.turn_log import WalStates, may_go_on
-from nanomem_tui.store import backup, purge_marker
-from nanomem_tui.store.backup import folder_of
-from nanomem_tui.store.files.presence import Presence, look, since
+from nanomem_tui.store.erasure import purge_marker
+from nanomem_tui.store.files.presence import Presence, find_running_agent, running_since
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import folder_of
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan
@@ -97,9 +98,9 @@ _OFFERED = 20
 
 def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
     """What is wrong with the git history of the memory files."""
-    from nanomem_tui.agents.git_history import probe
+    from nanomem_tui.agents.git_history import find_repository
 
-    opened = probe(paths)
+    opened = find_repository(paths)
     problems = opened.problems
     yield from problems
     if opened.history is not None:
@@ -131,7 +132,7 @@ def _dangling(history: GitHistory, paths: Paths) -> Iterator[Problem]:
     try:
         lost = list(history.missing())
     except (OSError, NanomemError) as error:
-        said = in_words(error, "reading the git repository")
+        said = shown_error(error, "reading the git repository")
         yield Problem(said.what, said.where or paths.relative(history.git_dir), None, "`git fsck` says what is lost")
         return
     for name, what, fix in lost[:_OFFERED]:
@@ -247,7 +248,7 @@ def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], Imp
     if path is None or not os.path.lexists(path):
         return
     where = paths.relative(path)
-    if agents_databases.identify(path) in ("scoped", "facts"):
+    if agents_databases.identify_database(path) in ("scoped", "facts"):
         if not any(
             known is not None and foreign.same_file(path, known) for known in (paths.longterm_db, paths.facts_db)
         ):
@@ -361,7 +362,7 @@ def misplaced_locks(paths: Paths) -> dict[Path, str]:
         folders[:] = [name for name in folders if Path(folder, name) != paths.quarantine]
         for name in (*folders, *names):
             path = Path(folder, name)
-            if name.endswith(".lock") and (kind := atomic.misplaced(path)) not in ("", "link"):
+            if name.endswith(".lock") and (kind := atomic.kind_in_place_of_lock(path)) not in ("", "link"):
                 found[path] = kind
     return found
 
@@ -422,13 +423,13 @@ def examine(
     where the rows lie, if that is no file.
     """
     if agent is None:
-        agent = look(paths, layout.sessions_dir)
+        agent = find_running_agent(paths, layout.sessions_dir)
     checks: tuple[Callable[[], Iterable[Problem]], ...] = (
         lambda: _documents(paths),
         lambda: _history(paths),
         lambda: _cursors(paths),
         lambda: _ram_first(paths),
-        lambda: filter(None, [agents_layout.not_read(layout)]),
+        lambda: filter(None, [agents_layout.unsupported_agent(layout)]),
         lambda: identity(paths, layout),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
@@ -571,7 +572,7 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
         yield Problem("empty", paths.relative(paths.ltm_snapshot), None, "the agent starts without its items")
     yield from parse_lessons(_data(paths.lessons), paths.relative(paths.lessons)).problems
     for log in (paths.ltm_audit, paths.lessons_audit):
-        yield from mendable(parse_audit(_data(log), paths.relative(log))[1])
+        yield from repairable(parse_audit(_data(log), paths.relative(log))[1])
 
 
 def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
@@ -649,7 +650,7 @@ def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
     yield from wal.problems()
     lost, recovered = wal.check(), wal.recovered()
     if agent.running and lost:
-        began = since(paths, agent)
+        began = running_since(paths, agent)
         lost = [turn for turn in lost if not may_go_on(turn, began)]
     for info in wal.list():
         key = info.session_key

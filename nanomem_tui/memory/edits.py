@@ -12,7 +12,7 @@ from typing import Any
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import quoted
-from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 

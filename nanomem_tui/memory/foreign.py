@@ -15,7 +15,7 @@ from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store.operations import Journal, LogEntry
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
 
 Raw = dict[str, Any]
 SHOWN = ("scoped", "facts")
@@ -47,7 +47,7 @@ def sources(paths: Paths, settings: Settings) -> tuple[Path, ...]:
     others = (named(paths, settings), paths.facts_db)
     for other in others:
         if other is not None and other.is_file() and not any(same_file(other, path) for path in found):
-            found += [other] if agents_databases.identify(other) in SHOWN else []
+            found += [other] if agents_databases.identify_database(other) in SHOWN else []
     return tuple(found)
 
 
@@ -57,7 +57,7 @@ def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
     Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
     keeps for this one. Raises like `foreign_databases.open_read_only`.
     """
-    if agents_databases.identify(path) == "facts":
+    if agents_databases.identify_database(path) == "facts":
         return _facts(path, workspace_id)
     entries = agents_databases.memory_entries(path)
     if paths.home is not None and path.resolve().is_relative_to(paths.home.resolve()):

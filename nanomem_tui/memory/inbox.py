@@ -20,7 +20,7 @@ from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.merging import Twins
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
-from nanomem_tui.store import reading, values
+from nanomem_tui.store import lookup, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row, dumped, lesson_key
@@ -65,7 +65,7 @@ class Inbox:
 
     def count(self) -> int:
         """How many items and lessons wait."""
-        groups = (*reading.item_groups(self._store), *reading.lesson_groups(self._store))
+        groups = (*lookup.item_groups(self._store), *lookup.lesson_groups(self._store))
         return sum(int(group[-1]) for group in groups)
 
     def get(self, row_id: str) -> Waiting:

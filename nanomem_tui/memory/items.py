@@ -23,9 +23,9 @@ from nanomem_tui.memory.merging import Twins
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
-from nanomem_tui.store import reading, values
+from nanomem_tui.store import lookup, values
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped, with_value
 
@@ -72,7 +72,7 @@ class Items:
 
     def first(self, limit: int) -> list[Item]:
         """The newest items for a first page; does not load the rest where a database holds them."""
-        found = reading.newest(self._store, limit) if not self._store.loaded else None
+        found = lookup.newest(self._store, limit) if not self._store.loaded else None
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
@@ -87,13 +87,13 @@ class Items:
         gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
         back = taken_back(self._store.journal, gone)
         found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
-        found = values.unknown(found, ours.values())
+        found = values.without_known_facts(found, ours.values())
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:
         """`total`, `enabled` and the counts by kind, scope and source of the active items; `inbox`: how many wait for
         a person beside them."""
-        groups = reading.item_groups(self._store)
+        groups = lookup.item_groups(self._store)
         totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
         found = {"total": 0, "enabled": 0, "inbox": 0}
         for kind, scope, source, is_enabled, number, waiting in groups:
@@ -252,7 +252,7 @@ class Items:
         captured text would have held it. It is kept as given all the same."""
         from nanomem_tui.memory import safety
 
-        twins = [row for row in reading.same_text(self._store, item.text) if row.scope_key == item.scope_key]
+        twins = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
         twins = [row for row in twins if row.id != item.id]
         where = "waits in the inbox" if twins and twins[0].waits else "is already there"
         return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]

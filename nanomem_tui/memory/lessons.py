@@ -15,9 +15,9 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import superseded
 from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.store import reading
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, active, dumped, lesson_key
 
@@ -67,7 +67,7 @@ class Lessons:
 
     def count(self) -> dict[str, Any]:
         """`total`, `enabled` and the count by scope; `inbox`: how many wait for a person beside them."""
-        groups = reading.lesson_groups(self._store)
+        groups = lookup.lesson_groups(self._store)
         scopes: Counter[str] = Counter()
         for scope, _, number, waiting in groups:
             if number > waiting:
@@ -121,7 +121,7 @@ class Lessons:
 
     def strong(self) -> int:
         """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
-        enabled = [row for row in reading.lessons(self._store) if row.enabled]
+        enabled = [row for row in lookup.lessons(self._store) if row.enabled]
         return len(enabled) - len(self.faded(enabled))
 
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:

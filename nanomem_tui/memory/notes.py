@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nanomem_tui.agents.markdown import daily_note_name, decode, dump_mirror_line
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import NanomemError, NotFound, Problem, from_os_error
-from nanomem_tui.core.files import Parsed, no_files, regular_files
+from nanomem_tui.core.files import Parsed, non_files, regular_files
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
@@ -95,7 +95,7 @@ class Notes:
         for _, path in self._files():
             (_, problems), unreadable = self._parsed.get(path, self._paths.relative(path))
             found += [*problems, *([unreadable] if unreadable else [])]
-        for name, kind in no_files(self._paths.memory, ".md"):  # mirrors name their own
+        for name, kind in non_files(self._paths.memory, ".md"):  # mirrors name their own
             if daily_note_name(name):
                 what = f"a {kind} lies in the place of a note, and is not read"
                 fix = "put the real file in its place"
@@ -229,7 +229,7 @@ class MirrorLayer:
                     atomic.make_folder(folder)
             _append(path, title, added)
         if removed and _is_folder(path.parent) and os.path.lexists(path):
-            atomic.settle(path)
+            atomic.finish_exchange(path)
             _take_out(path, removed)
 
 

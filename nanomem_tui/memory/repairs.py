@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents import layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
-from nanomem_tui.agents.jsonl import BOM, parse_jsonl, shared_lines
+from nanomem_tui.agents.jsonl import BOM, count_shared_lines, parse_jsonl
 from nanomem_tui.agents.layout import session_folders
 from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
@@ -28,7 +28,8 @@ from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import doctor
 from nanomem_tui.memory.sessions import repair
-from nanomem_tui.store import operations, purge_marker
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.erasure import purge_marker
 from nanomem_tui.store.files.history import LAYER, file_value
 from nanomem_tui.store.values import ROW_LAYERS
 
@@ -86,15 +87,15 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         return
     if ws.store.shows_copy:
         return
-    from nanomem_tui.store import processes
     from nanomem_tui.store import recovery as store_recovery
-    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.database import postgres
+    from nanomem_tui.store.database.engine import SqliteDatabase
     from nanomem_tui.store.recovery import LOG
 
     where = ws.store.where
     database, recovery = ws.store.writer.database, ws.store.writer.recovery
     if recovery is not None and isinstance(database, SqliteDatabase):
-        if damaged := list(store_recovery.damage(database)):
+        if damaged := list(store_recovery.damaged_parts(database)):
             how = "it is made anew from the newest whole copy and the log"
             how += "; this file goes to the quarantine" if database.file.exists() else ""
             yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
@@ -112,12 +113,12 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
         if names := store_recovery.missing_indexes(database):
             how = "they are made anew from their tables"
             yield Repair(f"lacks index {names[0]}", where, how, partial(store_recovery.make_indexes, database, names))
-    if (server := ws.store.server) is not None and (tables := processes.strays(server)):
+    if (server := ws.store.server) is not None and (tables := postgres.foreign_owned_tables(server)):
         what = f"tables of one role, which other members may not see: {', '.join(tables)}"
         how = "they are given to the owner of the schema"
-        yield Repair(what, where, how, partial(processes.give_strays_to_owner, server))
+        yield Repair(what, where, how, partial(postgres.give_tables_to_owner, server))
     for entry in ws.store.unfinished():
-        if entry.state == operations.STUCK:
+        if entry.state == operation_log.STUCK:
             close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
             yield Repair(half_done(entry.operation), where, "what is there stays", close)
     if not ws.store.index_state().current:
@@ -210,9 +211,9 @@ def _tell(perform: Callable[[Operation], object], wanted: Sequence[Repair], back
     fixes = [[one.where, one.what, one.how] for one in wanted]
     with contextlib.suppress(NanomemError, OSError):
         meta = {"backup": backup, "fixes": fixes} | (
-            {operations.ASIDE: True} if all(one.aside for one in wanted) else {}
+            {operation_log.ASIDE: True} if all(one.aside for one in wanted) else {}
         )
-        perform(new_operation(operations.MENDED, label, (), meta=meta))
+        perform(new_operation(operation_log.REPAIRED, label, (), meta=meta))
         return True
     return False
 
@@ -277,9 +278,9 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
             data = _bytes(path)
         except NanomemError:  # the doctor names it, and it stays as it is
             continue
-        records = parse_jsonl(core_files.plain(data), "")
+        records = parse_jsonl(core_files.as_utf8(data), "")
         good = [record for record in records if record.value is not None]
-        bad, shared = len(records) - len(good), shared_lines(records)
+        bad, shared = len(records) - len(good), count_shared_lines(records)
         padded = sum(b"\0" in record.raw for record in good)
         where, after = paths.relative(path), b"".join(record.raw.replace(b"\0", b"") + b"\n" for record in good)
         if data.startswith(BOM):

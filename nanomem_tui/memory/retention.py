@@ -18,13 +18,13 @@ from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_o
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory.edits import told
-from nanomem_tui.store import reading
+from nanomem_tui.store import lookup
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, identity_of_item
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.operations import LogEntry
 
 
 HOUR = timedelta(hours=1)
@@ -366,7 +366,7 @@ def problems(store: MemoryStore) -> list[Problem]:
 
 def _problems(store: MemoryStore) -> list[Problem]:
     cap = store.settings.max_items
-    if not is_over(reading.item_rows(store), cap):
+    if not is_over(lookup.item_rows(store), cap):
         return []
     found: list[Problem] = []
     done: LogEntry | None = store.journal.newest("items.compact", "compaction")
@@ -374,7 +374,7 @@ def _problems(store: MemoryStore) -> list[Problem]:
     if told is not None and done is not None and told.operation.at < done.operation.at:
         told = None  # that was done
     if told is not None and _within(told.operation.at, TOLD):
-        number = sum(group[4] for group in reading.item_groups(store) if group[3])
+        number = sum(group[4] for group in lookup.item_groups(store) if group[3])
         if is_over(number, cap):
             at = clock.parse(told.operation.at)
             after = clock.iso(at + WAIT)[:16].replace("T", " ") if at is not None else "a day"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeVar
 
+from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item, Lesson, Row, dumped
-from nanomem_tui.store.word_index import Candidate
 
 R = TypeVar("R", Item, Lesson)
 Why = Literal["outdated", "wrong"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents import turn_log
 from nanomem_tui.core import atomic, clock, files
-from nanomem_tui.core.atomic import opened
+from nanomem_tui.core.atomic import open_locked
 from nanomem_tui.core.errors import BadInput, Conflict, InvalidConfig, NotFound, Problem
 from nanomem_tui.core.files import Parsed, regular_files
 from nanomem_tui.core.paths import Paths
@@ -296,7 +296,7 @@ class WalWriter:
         path = self.file(session_key)
         if not path.is_file():
             return
-        with opened(path, "writing the session state") as handle:
+        with open_locked(path, "writing the session state") as handle:
             size = os.fstat(handle).st_size
             start = max(0, size - _LONGEST_PRE)
             tail = os.pread(handle, size - start, start)
@@ -350,7 +350,7 @@ class WalWriter:
         return self._files[session_key]
 
     def _append(self, session_key: str, header: bytes, block: bytes) -> None:
-        with opened(self.file(session_key), "writing the session state") as handle:
+        with open_locked(self.file(session_key), "writing the session state") as handle:
             head = os.pread(handle, _HEAD, 0)
             owner = _owner_in(head)
             if mine := owner in (None, session_key):

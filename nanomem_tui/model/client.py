@@ -84,7 +84,7 @@ class Counted(NamedTuple):
     cost: float | None = None
 
 
-def parsed(data: bytes) -> dict[str, Any]:
+def parse_body(data: bytes) -> dict[str, Any]:
     """The body of a response as an object, `{}` when it is none."""
     try:
         value = _DECODER.decode(data.decode("utf-8").strip().removeprefix("\ufeff"))
@@ -112,7 +112,7 @@ def reply_of(body: Mapping[str, Any], secrets: tuple[str, ...]) -> Reply:
         if finish == "length":
             raise CutAnswer("it was cut before it began")
         raise Unusable("it calls a tool instead of answering" if message.get("tool_calls") else "it is empty")
-    return Reply(scrubbed(text, secrets), finish == "length")
+    return Reply(without_secrets(text, secrets), finish == "length")
 
 
 def value_of(reply: Reply, schema: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def value_of(reply: Reply, schema: Mapping[str, Any], secrets: tuple[str, ...] =
     raise Unusable(why or "it holds no complete JSON object")
 
 
-def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """`schema` as endpoints take it: every field required, no other allowed, and no limits, which many do not know.
 
     The words under `suggested` are all that is allowed there; here they are not, as one wrong word spoils one entry."""
@@ -147,23 +147,23 @@ def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
     if "suggested" in result:
         result["enum"] = result.pop("suggested")
     if schema.get("type") == "object":
-        result["properties"] = {name: strict(inner) for name, inner in schema["properties"].items()}
+        result["properties"] = {name: strict_schema(inner) for name, inner in schema["properties"].items()}
         result |= {"required": list(result["properties"]), "additionalProperties": False}
     if schema.get("type") == "array":
-        result["items"] = strict(schema["items"])
+        result["items"] = strict_schema(schema["items"])
     return result
 
 
-def answers_told(data: bytes, secrets: tuple[str, ...]) -> str:
+def error_text(data: bytes, secrets: tuple[str, ...]) -> str:
     """What the body of an error says, on one short line; nothing when it is a page for a browser."""
-    found = _said(parsed(data), secrets)
+    found = _said(parse_body(data), secrets)
     if found:
         return found
     text = data[:4000].decode("utf-8", "replace").strip()
     return "" if text.startswith(("<", "{")) else _short(text, secrets)
 
 
-def counted(body: Mapping[str, Any]) -> Counted:
+def usage_of(body: Mapping[str, Any]) -> Counted:
     """The tokens and the price that the response tells."""
     usage = body.get("usage")
     if not isinstance(usage, dict):
@@ -176,7 +176,7 @@ def counted(body: Mapping[str, Any]) -> Counted:
     )  # fmt: skip
 
 
-def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
+def without_secrets(text: str, secrets: tuple[str, ...]) -> str:
     """`text` without any of `secrets`."""
     for secret in secrets:
         text = text.replace(secret, "***")
@@ -253,7 +253,7 @@ def _integer(value: Any, where: str) -> int:
 def _cleaned(value: Any, secrets: tuple[str, ...]) -> Any:
     """`value` with the secrets taken out of its texts: an escape in the JSON may have hidden one."""
     if isinstance(value, str):
-        return scrubbed(value, secrets)
+        return without_secrets(value, secrets)
     if isinstance(value, dict):
         return {name: _cleaned(inner, secrets) for name, inner in value.items()}
     return tuple(_cleaned(inner, secrets) for inner in value) if isinstance(value, tuple) else value
@@ -267,7 +267,7 @@ def _said(body: Mapping[str, Any], secrets: tuple[str, ...]) -> str:
 
 
 def _short(text: str, secrets: tuple[str, ...]) -> str:
-    return one_line(scrubbed(text[:4000], secrets), _MAX_SAID)
+    return one_line(without_secrets(text[:4000], secrets), _MAX_SAID)
 
 
 def _number(value: Any) -> int | None:
@@ -330,7 +330,7 @@ class Endpoint:
             response = self._wired().post(body(), deadline, lambda: watch(f"asking {self._config.model}"))
             if response.status == 200:
                 return response.data
-            told = answers_told(response.data, self._config.secrets)
+            told = error_text(response.data, self._config.secrets)
             if _too_long(response.status, told.casefold()):
                 raise ModelTooLong("the endpoint says that the question is too long", self.where, told)
             if response.status in _OTHERWISE and otherwise(told.casefold()):
@@ -565,7 +565,7 @@ class ModelClient:
     ) -> _Tried:
         """The object, or why there is none in what came. Raises what no further question can help."""
         started = time.monotonic()
-        body = parsed(self._completion(messages, schema, name, deadline, watch))
+        body = parse_body(self._completion(messages, schema, name, deadline, watch))
         secrets, text = self.config.secrets, ""
         try:
             reply = reply_of(body, secrets)
@@ -595,12 +595,12 @@ class ModelClient:
         if self._temperature is not None:
             body["temperature"] = self._temperature
         if self._forms[0] == "json_schema":
-            shape = {"name": name, "strict": True, "schema": strict(schema)}
+            shape = {"name": name, "strict": True, "schema": strict_schema(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         elif self._forms[0] == "json_object":
             body["response_format"] = {"type": "json_object"}
         if self._forms[0] != "json_schema":
-            shown = json.dumps(strict(schema), ensure_ascii=False)
+            shown = json.dumps(strict_schema(schema), ensure_ascii=False)
             text = f"Answer with one JSON object and nothing else. It must fit this JSON schema:\n{shown}"
             body["messages"] = [*messages, {"role": "user", "content": text}]
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -618,7 +618,7 @@ class ModelClient:
         return True
 
     def _count(self, messages: Sequence[Mapping[str, str]], body: Mapping[str, Any], text: str, seconds: float) -> None:
-        found = counted(body)
+        found = usage_of(body)
         asked = sum(estimate_tokens(message["content"]) for message in messages)
         tokens_in = asked if found.tokens_in is None else found.tokens_in
         tokens_out = estimate_tokens(text) if found.tokens_out is None else found.tokens_out
@@ -787,7 +787,7 @@ class Wire:
         return found
 
 
-def needed() -> None:
+def require_httpx() -> None:
     """Raise MissingExtra where httpx is not installed; imports nothing."""
     if util.find_spec("httpx") is None:
         raise _missing()

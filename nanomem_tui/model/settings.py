@@ -112,33 +112,33 @@ NO_CHAT = frozenset({"assemblyai"})
 Entry = Mapping[str, Any]
 
 
-def snake(name: str) -> str:
+def snake_case(name: str) -> str:
     """A provider's name as the agent compares it: `lmStudio`, `lm-studio` and `lm_studio` are one."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
 
 
 def key_of(name: str) -> str:
     """The name under which a provider of a configuration is looked for; one that it made up has no words in it."""
-    found = known(name)
+    found = known_provider(name)
     return found.name if found is not None else name.replace("-", "_").lower()
 
 
-def known(name: str) -> Provider | None:
+def known_provider(name: str) -> Provider | None:
     """The provider of that name, None for one that the configuration made up."""
-    return next((provider for provider in PROVIDERS if provider.name == snake(name)), None)
+    return next((provider for provider in PROVIDERS if provider.name == snake_case(name)), None)
 
 
-def chosen(providers: Mapping[str, Entry], model: str, wanted: str = "auto") -> Provider | None:
+def choose_provider(providers: Mapping[str, Entry], model: str, wanted: str = "auto") -> Provider | None:
     """The provider that the agent takes for `model`: the one `wanted`, else by the prefix of its name, by a word
     in it, a local one with an address, the first with a key, one of its own with an address. None when there is none.
 
     `providers` is the table of the configuration, by names as `key_of` gives them.
     """
     if wanted not in ("auto", ""):
-        return known(wanted) or _made_up(providers, wanted)
+        return known_provider(wanted) or _made_up(providers, wanted)
     low = model.lower()
     prefix = low.split("/", 1)[0].replace("-", "_") if "/" in low else ""
-    named = known(prefix) if prefix else None
+    named = known_provider(prefix) if prefix else None
     if named is not None and named.name == prefix and _usable(named, _entry(providers, named)):
         return named
     if prefix and (own := _made_up(providers, prefix)) is not None:
@@ -156,7 +156,7 @@ def request_name(provider: Provider, model: str) -> str:
         return model
     if provider.strip == ("*",):
         return model.rpartition("/")[2]
-    return rest if {snake(prefix), key_of(prefix)} & {*provider.strip} else model
+    return rest if {snake_case(prefix), key_of(prefix)} & {*provider.strip} else model
 
 
 def text_of(entry: Entry, name: str) -> str:
@@ -165,7 +165,7 @@ def text_of(entry: Entry, name: str) -> str:
 
 
 def _text(entry: Entry, name: str) -> str:
-    value = entry.get(name, entry.get(snake(name)))
+    value = entry.get(name, entry.get(snake_case(name)))
     return value if isinstance(value, str) else ""
 
 
@@ -197,7 +197,7 @@ def _local(providers: Mapping[str, Entry]) -> Provider | None:
 
 def _own(providers: Mapping[str, Entry]) -> list[tuple[str, Entry]]:
     """The providers that the configuration made up, in its order."""
-    return [(name, entry) for name, entry in providers.items() if known(name) is None and name not in NO_CHAT]
+    return [(name, entry) for name, entry in providers.items() if known_provider(name) is None and name not in NO_CHAT]
 
 
 def _made_up(providers: Mapping[str, Entry], name: str) -> Provider | None:
@@ -237,7 +237,7 @@ def model_config(paths: Paths, settings: Settings, environ: Mapping[str, str] = 
 def _ours(settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
     if not settings.model_name:
         raise InvalidConfig("model_base_url is set and model_name is not", "the settings", FIX)
-    price = own_price(settings, settings.model_name)
+    price = price_of_model(settings, settings.model_name)
     return ModelConfig(
         base_url=settings.model_base_url,
         model=settings.model_name,
@@ -256,14 +256,14 @@ def _theirs(path: Path, root: Mapping[str, Any], settings: Settings, environ: Ma
     raw = {key_of(name): entry for name, entry in _table(root, "providers").items() if isinstance(entry, dict)}
     names = (*raw, *(one.name for one in PROVIDERS if one.name not in raw))
     providers = {name: _with_environment(name, raw.get(name, {}), environ) for name in names}
-    provider = chosen(providers, preset.model, preset.provider)
+    provider = choose_provider(providers, preset.model, preset.provider)
     entry = providers.get(provider.name, {}) if provider is not None else {}
     where = f"{path} providers.{provider.name}" if provider is not None else str(path)
     entry = _resolved(entry, environ, where)
     base = _base(provider, entry, preset.model, where)
     assert provider is not None
     model = _resolved(request_name(provider, preset.model), environ, where)
-    price = own_price(settings, model)
+    price = price_of_model(settings, model)
     return ModelConfig(
         base_url=base,
         model=model,
@@ -332,8 +332,8 @@ def _with_environment(name: str, entry: Mapping[str, Any], environ: Mapping[str,
     """`entry` with the key and address that the agent takes from its environment where the file has no such field."""
     found = dict(entry)
     for field in ("apiKey", "apiBase"):
-        given = environ.get(f"NANOBOT_PROVIDERS__{name}__{snake(field)}".upper())
-        if given and field not in entry and snake(field) not in entry:
+        given = environ.get(f"NANOBOT_PROVIDERS__{name}__{snake_case(field)}".upper())
+        if given and field not in entry and snake_case(field) not in entry:
             found[field] = given
     return found
 
@@ -364,7 +364,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _table(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = entry.get(name, entry.get(snake(name)))
+    value = entry.get(name, entry.get(snake_case(name)))
     return value if isinstance(value, dict) else {}
 
 
@@ -373,7 +373,7 @@ def _texts(entry: Mapping[str, Any], name: str) -> dict[str, str]:
 
 
 def _count(entry: Mapping[str, Any], name: str, otherwise: int) -> int:
-    value = entry.get(name, entry.get(snake(name)))
+    value = entry.get(name, entry.get(snake_case(name)))
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else otherwise
 
 
@@ -381,7 +381,7 @@ def _share(value: Any, otherwise: float | None) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
-def own_price(settings: Settings, model: str) -> Price | None:
+def price_of_model(settings: Settings, model: str) -> Price | None:
     """What the model that we ask costs, as far as a person said: by itself, else by its name."""
     if settings.model_price_in or settings.model_price_out:
         return Price(settings.model_price_in, settings.model_price_out)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.purge.texts import has_taken, in_value, unmarked
+from nanomem_tui.purge.texts import has_taken, in_value, without_origin
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought
-from nanomem_tui.store.operations import WITHHELD
+from nanomem_tui.store.database.operation_log import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
-from nanomem_tui.store.work import aging, knowledge, models, records, search
+from nanomem_tui.store.work import aging, indexes, knowledge, models, records
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import TierRecord
 
@@ -98,7 +98,7 @@ class Cleaning:
         return kept if label == operation.label else kept._replace(label=label)
 
     def _without(self, operation: Operation, found: Found) -> Operation:
-        meta = unmarked(in_value(dict(operation.meta), self._sought, found), self._sought, found)
+        meta = without_origin(in_value(dict(operation.meta), self._sought, found), self._sought, found)
         stay: list[Change] = []
         files = False
         for change in reversed(operation.changes):
@@ -218,7 +218,7 @@ def clean_work(
     count("knowledge", _documents(connection, sought, write=write))
     count("lifecycle", _batches(connection, sought, write=write))
     if write and every:
-        search.drop_removed(connection)
+        indexes.drop_removed(connection)
     return held
 
 

@@ -17,22 +17,23 @@ from nanomem_tui.core import atomic, config
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.purge import any_database, cleaning, stored_files
 from nanomem_tui.purge.wanted_words import Found, Sought
-from nanomem_tui.store import engine, first_edition
-from nanomem_tui.store import place as store_place
-from nanomem_tui.store.place import Place
-from nanomem_tui.store.reading import SqliteReading
+from nanomem_tui.store import storage as store_place
+from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database.reading import SqliteReading
+from nanomem_tui.store.first_edition import contents
+from nanomem_tui.store.storage import Storage
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.vectors import collection as vectors
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.store.engine import Database, SqliteDatabase
+    from nanomem_tui.store.database.engine import Database, SqliteDatabase
+    from nanomem_tui.store.database.postgres import PostgresDatabase
     from nanomem_tui.store.files.presence import Presence
-    from nanomem_tui.store.postgres import PostgresDatabase
     from nanomem_tui.store.recovery import Recovery
     from nanomem_tui.store.values import AnyRow
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 
 UNMOVED = "the file and its WAL could not be written anew while another process reads: the same command again does"
@@ -59,7 +60,7 @@ class Memory(NamedTuple):
 def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
     """What `backups` keeps of the conversations that go, for their undo. That the database cannot be read is told
     where it is looked through."""
-    from nanomem_tui.store import taking_out
+    from nanomem_tui.store.erasure import database_purge
 
     names: set[str] = set()
     if sought.marks.sessions:
@@ -67,7 +68,7 @@ def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
         with contextlib.suppress(NanomemError), opened as database:
             if database is not None and database.exists():
                 with database.reading() as connection:
-                    names = cleaning.kept_transcripts(taking_out.changes_of(connection, "session"), sought)
+                    names = cleaning.kept_transcripts(database_purge.changes_of(connection, "session"), sought)
     found = [memory.paths.backups / name for name in sorted(names) if atomic.is_blob_name(name)]
     return [path for path in found if path.is_file()]
 
@@ -76,17 +77,17 @@ def kept_transcripts(memory: Memory, sought: Sought) -> list[Path]:
 def _in_file(memory: Memory, *, write: bool = False) -> Iterator[SqliteDatabase | None]:
     """Open the database in the file, None where there is none. A memory of the first edition or an older schema is
     taken over first, to `write`; else a private copy of it is, to look into."""
-    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.database.engine import SqliteDatabase
 
     path = memory.paths.database
-    place = Place(memory.paths, memory.workspace_id)
+    place = Storage(memory.paths, memory.workspace_id)
     with contextlib.ExitStack() as at_end:
         if memory.server is None and (place.is_first_edition() or place.has_older_schema()):
             if write:
                 place.take_over(_agents_rows(memory))
             else:
                 path, _ = at_end.enter_context(place.read_copy(_agents_rows(memory)))
-        is_there = not first_edition.is_first_edition(path) and SqliteReading(path).exists
+        is_there = not contents.is_first_edition(path) and SqliteReading(path).exists
         yield at_end.enter_context(contextlib.closing(SqliteDatabase(path))) if is_there else None
 
 
@@ -127,15 +128,15 @@ def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *
 def _clean(
     memory: Memory, database: Database, recovery: Recovery | None, asked: cleaning.Cleaning, *, write: bool
 ) -> None:
-    from nanomem_tui.store import taking_out
+    from nanomem_tui.store.erasure import database_purge
 
     if write:
-        taken = taking_out.take_out(database, recovery, asked)
+        taken = database_purge.purge_database(database, recovery, asked)
         keys = [key for layer, key in taken.gone | taken.cleaned if layer == "item"]
-        vectors.forget(memory.paths.vectors, {vectors.ITEMS: keys})
+        vectors.forget_vectors(memory.paths.vectors, {vectors.ITEMS: keys})
     else:
         with database.reading() as connection:
-            taking_out.clean(connection, asked, write=False)
+            database_purge.clean_database(connection, asked, write=False)
 
 
 def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
@@ -149,7 +150,7 @@ def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
 def _on_server(
     memory: Memory, schema: PostgresDatabase, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
-    from nanomem_tui.store import takeover
+    from nanomem_tui.store.first_edition import takeover
 
     key = memory.workspace_id
     if write and takeover.is_due_on_server(schema, key):
@@ -161,7 +162,7 @@ def _on_server(
         if write:
             schema.compact()
     found: Found = Counter()
-    with takeover.old_rows(schema, key) as file:
+    with takeover.old_server_rows(schema, key) as file:
         if file is not None:
             clean_old(file, key, sought, found.update, write=False)
     if found:
@@ -177,7 +178,7 @@ def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
 
 def work_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool) -> None:
     """Look through what agents did, and with `write` take out what is sought. Raises the store's errors."""
-    from nanomem_tui.store import takeover
+    from nanomem_tui.store.first_edition import takeover
 
     url = config.load(memory.paths, forgiving=True).settings.database_url
     for place in dict.fromkeys((url, "")):  # beside a server what a move there left behind, too
@@ -190,7 +191,7 @@ def work_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, 
                 store.read(clean)
                 continue
             written = store.rewrite(clean)
-            vectors.forget(memory.paths.vectors, {KINDS[kind].table: keys for kind, keys in written.items()})
+            vectors.forget_vectors(memory.paths.vectors, {KINDS[kind].table: keys for kind, keys in written.items()})
             if not store.is_remote:
                 _compact(store, store.path.name, tell)
 
@@ -246,7 +247,7 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
             _recovery(memory, database).copy_anew()
 
 
-_OLD_TABLES = (*first_edition.TABLES.values(), "operations", "foreign_rows", "memory_meta")
+_OLD_TABLES = (*contents.TABLES.values(), "operations", "foreign_rows", "memory_meta")
 _MADE_OF_ROWS = ("vectors", "operation_keys")
 _WORDS = "memory_entries_fts"
 _OURS = {True: "instr(\"key\", ?1 || ':') > 0", False: "workspace_id = ?1"}
@@ -257,7 +258,7 @@ Changed = tuple[str, int, Mapping[str, Any] | None]
 
 def is_old(path: Path) -> bool:
     """Whether a file is such a database, and every page of it can be read."""
-    if not first_edition.is_first_edition(path):
+    if not contents.is_first_edition(path):
         return False
     with contextlib.suppress(NanomemError, sqlite3.Error), open_read_only(path) as connection:
         is_sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
@@ -278,7 +279,7 @@ def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[...,
                 if not _write_old(connection, workspace_id, sought):
                     tell(Counter({"bytes": 1}), UNMOVED)
         except sqlite3.Error as error:
-            raise engine.in_our_words(error, path) from error
+            raise driver_errors.error_from_driver(error, path) from error
     tell(found)
 
 
@@ -335,9 +336,9 @@ def _tables_of(connection: sqlite3.Connection) -> set[str]:
 
 def old_servers(memory: Memory) -> list[tuple[str, str]]:
     """List what may still hold a text, and why that is left: each server that the memory was on before it moved."""
-    file = memory.paths.relative(memory.paths.data / store_place.FILE)
+    file = memory.paths.relative(memory.paths.data / store_place.SERVERS_FILE)
     try:
-        left = store_place.known(memory.paths, memory.workspace_id).there
+        left = store_place.known_servers(memory.paths, memory.workspace_id).there
     except NanomemError as error:
         return [(file, error.line())]
     why = "what it holds is left: delete it there as docs/postgresql.md shows"
@@ -351,7 +352,7 @@ def old_servers(memory: Memory) -> list[tuple[str, str]]:
 def _is_used(url: str, memory: Memory) -> bool:
     if memory.server is None:
         return False
-    from nanomem_tui.store.postgres import PostgresDatabase
+    from nanomem_tui.store.database.postgres import PostgresDatabase
 
     try:
         return PostgresDatabase(url, memory.workspace_id).where == memory.server.where

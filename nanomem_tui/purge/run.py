@@ -1,8 +1,9 @@
-"""Looking through everything that is stored for what is sought, and taking it out: the order, the locks, the receipt.
+"""Find texts in everything that is stored, and remove them: the order, the locks, the receipt.
 
-First what is to stay forgotten is kept, then come the databases and the files, and a look through all of it again.
-Histories in git are looked through and told. Killed at any step, the same command again finishes it. Nothing here can
-be undone. A receipt says when, of what sort, from where, how often, what is left and why; no word of it.
+What is to stay forgotten is kept first, then come the databases and the files, and a search of all of it again.
+Backups, histories in git and names of files are searched and reported, never changed. Killed at any step, the same
+command again finishes it. Nothing here can be undone. A receipt says when, of what sort, from where, how often, what
+is left and why; no word of it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shlex
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,22 +21,340 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.agents.layout import missing_sessions
+from nanomem_tui.agents import git
+from nanomem_tui.agents.git_history import GitHistory, find_repository
+from nanomem_tui.agents.layout import Layout, missing_sessions, session_folders
+from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX, key_to_lossy_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
-from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, Refused
+from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, Refused, from_os_error, shown_error
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.core.paths import is_of_other_account
-from nanomem_tui.core.text import counted
-from nanomem_tui.purge import cleaning, databases, stored_files, untouched
+from nanomem_tui.core.paths import Paths, is_of_other_account
+from nanomem_tui.core.text import FORGOTTEN, counted
+from nanomem_tui.purge import any_database, cleaning, databases, stored_files
 from nanomem_tui.purge.databases import Memory
-from nanomem_tui.purge.texts import Line
+from nanomem_tui.purge.stored_files import is_session
+from nanomem_tui.purge.texts import GZIP, Line, in_bytes, unpacked
 from nanomem_tui.purge.wanted_words import Found, KeptWords, Sought
-from nanomem_tui.store import backup, forgotten, processes
+from nanomem_tui.store import processes
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import SUFFIX as BACKUP
+from nanomem_tui.store.moving.backup import Archive
 
 if TYPE_CHECKING:
-    from nanomem_tui.core.paths import Paths
     from nanomem_tui.workspace import Workspace
+
+
+# What is looked through and told, and never changed: backups, histories in git, and names (of files and folders,
+# sessions, branches, tags, and paths in a history).
+
+
+def archives(paths: Paths) -> list[Path]:
+    """The backups, and the bundles of git histories that earlier versions left."""
+    folder = backup.folder_of(paths)
+    return sorted((*folder.glob(f"*{BACKUP}"), *folder.glob("*.bundle")))
+
+
+def in_archive(path: Path, sought: Sought) -> Found:
+    """What a backup, or a bundle of a git history, holds, also in names. Raises BadInput where it cannot be read."""
+    found: Found = Counter()
+    if path.suffix == ".bundle":
+        for data in _packed(path):
+            in_history(data, sought, found)
+        return found
+    with Archive(path) as archive:
+        for entry in archive.manifest.entries:
+            data = b"".join(archive.data(entry))
+            if data.startswith(any_database.SQLITE):
+                found.update(any_database.in_database_bytes(data, sought))
+            elif "/.git/" in f"/{entry.path}":
+                found.update(_object(data, sought))
+            elif is_session(Path(entry.path).name, data, sought.marks):
+                found["file"] += 1
+            else:
+                in_bytes(unpacked(data) or data, sought.at(entry.path), found)
+            if sought.whole and "/.git/" not in f"/{entry.path}" and masked_name(entry.path, sought) != entry.path:
+                found["name"] += 1
+    return found
+
+
+def in_history(data: bytes, sought: Sought, found: Found) -> None:
+    """What an object of a git history holds, which says no name: a database, a conversation, a text."""
+    if data.startswith(any_database.SQLITE):
+        found.update(any_database.in_database_bytes(data, sought))
+    elif is_session("", data, sought.marks):
+        found["file"] += 1
+    else:
+        inner = unpacked(data) if data.startswith(GZIP) else None
+        name = "history.jsonl" if data[:1] == b"{" else "document.md"
+        in_bytes(data if inner is None else inner, sought if inner is not None else sought.at(name), found)
+
+
+def _object(data: bytes, sought: Sought) -> Found:
+    found: Found = Counter()
+    try:
+        in_history(zlib.decompress(data).partition(b"\0")[2], sought, found)
+    except zlib.error:
+        in_history(data, sought, found)
+    return found
+
+
+def _packed(path: Path) -> Iterator[bytes]:
+    """What the objects of a bundle of ours hold, which are not differences of each other."""
+    data = core_files.read(path, core_files.MOST_OF_A_LOG)
+    data = data[data.index(b"PACK") + 12 : -20]
+    while data:
+        end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1
+        reader = zlib.decompressobj()
+        yield reader.decompress(data[end:])
+        data = reader.unused_data
+
+
+OUTER = "the repository of a folder above the workspace holds versions of the memory files: look there yourself"
+WORKTREE = "a linked worktree of the git history: look there yourself"
+BORROWED = "objects of the git history lie in another repository: look there yourself"
+TYPED = "what was typed for a commit: remove the file, git makes it anew"
+_OF_REFS = ("index", "packed-refs", "refs", "HEAD", "ORIG_HEAD", "MERGE_HEAD")
+"""Files and folders of a repository that hold names of branches, tags and paths; these names are reported."""
+_NAMED = 3
+"""Commits that are named; the rest are counted."""
+
+
+def untouched_histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
+    """The histories that can be looked through, and what of them cannot, with the reasons."""
+    found: list[Path] = []
+    unread: list[tuple[str, str]] = []
+    for git_dir in filter(os.path.lexists, paths.git_dirs):
+        if reason := _unread(git_dir, paths.workspace):
+            unread.append((paths.relative(git_dir), reason))
+            continue
+        found.append(git_dir)
+        unread += [(paths.relative(path), why) for path, why in _elsewhere(git_dir, paths.workspace)]
+    if (outer := paths.outer_git_dir) is not None and (history := find_repository(paths).history) is not None:
+        history.close()
+        unread.append((str(outer), OUTER))
+    return found, unread
+
+
+def _unread(git_dir: Path, workspace: Path) -> str:
+    try:
+        return (git.why_unused(git_dir, workspace) or ("", ""))[0]
+    except OSError as error:
+        return shown_error(error, "reading the git repository").line()
+
+
+def _elsewhere(git_dir: Path, workspace: Path) -> Iterator[tuple[Path, str]]:
+    """What belongs to a history and lies outside of the workspace: linked worktrees, objects of another repository."""
+    with contextlib.suppress(OSError):  # told where the history itself is read
+        for folder in git.worktrees(git_dir):
+            with contextlib.suppress(FileNotFoundError):
+                said = os.fsdecode(core_files.read(folder / "gitdir")).rstrip("\n")
+                checkout = Path(os.path.realpath(folder / said)).parent
+                if checkout.is_dir() and not checkout.is_relative_to(os.path.realpath(workspace)):
+                    yield checkout, WORKTREE
+        borrowed = git_dir / "objects" / "info" / "alternates"
+        if borrowed.exists() and core_files.read(borrowed).strip():
+            yield borrowed, BORROWED
+
+
+def history_settings(git_dir: Path) -> Iterator[Path]:
+    """The files of one that hold words and are no part of its history: addresses with their passwords, hooks."""
+    folders = ("info", "hooks")
+    for path in sorted((*git_dir.iterdir(), *(one for name in folders for one in (git_dir / name).glob("*")))):
+        odd = path.name in _OF_REFS or path.name.endswith(("MSG", ".lock", ".sample"))
+        if not odd and path.is_file() and not path.is_symlink():
+            yield path
+    yield from sorted((git_dir / "modules").rglob("config"))
+
+
+def look_in_history(where: str, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
+    """Tell what one holds, told of as `where`: blobs and messages, also those that nothing leads to any more, and the
+    messages of reflogs. Raises DamagedGit and the errors of `from_os_error`."""
+    found: Found = Counter()
+    with contextlib.closing(GitHistory(git_dir)) as objects:
+        holding = dict.fromkeys(objects.ids(), False)
+        commits: dict[str, str] = {}
+        trees: list[str] = []
+        for sha in sorted(holding):
+            kind, data = objects.raw(sha)
+            if kind == "tree":
+                trees.append(sha)
+                continue
+            if kind == "commit":
+                commits[sha] = objects.read(sha).tree
+            before = found.total()
+            head, _, message = data.partition(b"\n\n")
+            merged = head.partition(b"\nmergetag ")[2]  # the message of a tag that a commit merged
+            in_history(data if kind == "blob" else b"\n".join((message, merged)), sought, found)
+            holding[sha] = found.total() > before
+        if found:
+            _up(objects, trees, holding)
+    try:
+        for path, said in git.kept_messages(git_dir):
+            mine: Found = Counter()
+            in_history(said, sought, mine)
+            if path.name.endswith("MSG"):
+                tell(f"{where}/{path.relative_to(git_dir).as_posix()}", mine, TYPED)
+            else:
+                found.update(mine)
+    except OSError as error:
+        raise from_os_error(error, "reading the git history") from error
+    held = [sha for sha, tree in commits.items() if holding[sha] or holding.get(tree)]
+    tell(where, found, f"{_commits(held)}; nanomem writes no history anew: {_command(git_dir)}")
+
+
+def _up(objects: GitHistory, trees: list[str], holding: dict[str, bool]) -> None:
+    """Mark the trees that lead to a blob that holds it."""
+    todo = list(trees)
+    done = set(holding) - set(trees)
+    while todo:
+        sha = todo.pop()
+        if sha in done:
+            continue
+        inner = [entry.sha for entry in objects.tree(sha).values() if entry.sha in holding]
+        if waiting := [one for one in inner if one not in done]:
+            todo += [sha, *waiting]
+        else:
+            holding[sha] = any(holding[one] for one in inner)
+            done.add(sha)
+
+
+def _commits(held: list[str]) -> str:
+    if not held:
+        return "no commit holds it, but an object that a reflog, the stash, the index or nothing leads to"
+    more = f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
+    named = ", ".join(sha[:8] for sha in held[:_NAMED])
+    return f"{counted(len(held), 'commit')} ({named}{more}) {'holds' if len(held) == 1 else 'hold'} it"
+
+
+def _command(git_dir: Path) -> str:
+    place = shlex.quote(str(git_dir.parent))
+    return f"`git -C {place} filter-repo --force --replace-text FILE --replace-message FILE` does"
+
+
+def _paths_in(git_dir: Path) -> Iterator[str]:
+    """The path of every file and folder in the commits, also in those that nothing leads to any more, and of the index;
+    one may come twice. Raises DamagedGit."""
+    with contextlib.closing(GitHistory(git_dir)) as objects:
+        commits = (sha for sha in objects.ids() if objects.raw(sha)[0] == "commit")
+        todo = [(objects.read(sha).tree, "") for sha in commits]
+        seen: set[tuple[str, str]] = set()
+        while todo:
+            sha, folder = one = todo.pop()
+            if one not in seen:
+                seen.add(one)
+                for name, entry in objects.tree(sha).items():
+                    yield f"{folder}{name}"
+                    todo += [(entry.sha, f"{folder}{name}/")] if entry.is_folder else []
+    for path in git.staged(git_dir) or {}:
+        parts = path.split("/")
+        yield from ("/".join(parts[: number + 1]) for number in range(len(parts)))
+
+
+RENAME = "nanomem renames nothing of an agent: rename it"
+HISTORY = "nanomem writes no history anew: `git filter-repo --path-rename` does, once no file is named so"
+_FIXED = frozenset(
+    "memory sessions session-state skills prompts cron media workspace .nanobot workspace-id .gitignore .cursor"
+    " .dream_cursor MEMORY.md HISTORY.md USER.md SOUL.md AGENTS.md TOOLS.md IDENTITY.md HEARTBEAT.md SKILL.md README.md"
+    " history.jsonl LTM_SNAPSHOT.json LTM_AUDIT.jsonl LESSONS.jsonl LESSONS_AUDIT.jsonl longterm.db memory.db"
+    " config.json llm_usage.sqlite3 jobs.json master main HEAD".split()
+)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?:\.[a-z]+)?")
+_REFS = {
+    "heads": ("branch", "`git branch -m {} NEW` renames it"),
+    "tags": ("tag", "`git tag -d {}` removes it"),
+}
+
+
+class Named(NamedTuple):
+    """A name that holds it: of what it is (untrusted), and what to do about it."""
+
+    where: str
+    way: str
+
+
+def name_holds(name: str, sought: Sought) -> bool:
+    """Whether a name, without the folders before it, holds what is sought."""
+    if name in _FIXED or _DAY.fullmatch(name):
+        return False
+    found: Found = Counter()
+    sought.clean(name, found)
+    return bool(found)
+
+
+def masked_name(where: str, sought: Sought) -> str:
+    """A place without the names that hold what is sought, also where that of a session does in letters of its own."""
+
+    def masked(part: str) -> str:
+        if (key := _own_key(part)) and name_holds(key, sought):
+            return FORGOTTEN
+        return sought.clean(part, Counter()) if name_holds(part, sought) else part
+
+    return "/".join(map(masked, where.split("/")))
+
+
+def _own_key(name: str) -> str | None:
+    """The session that a file is of by its name as it is made today; None where it is none."""
+    stem = name.removesuffix(CHECKPOINT_SUFFIX).removesuffix(SUFFIX)
+    return name_to_key(stem + SUFFIX) if stem != name else None
+
+
+def names_on_disk(paths: Paths, layout: Layout, sought: Sought) -> Iterator[Named]:
+    """Files, folders and sessions of the workspace and the agent's home whose name holds it; one may come twice."""
+    base, own = backup.base_of(paths), os.path.realpath(paths.data)
+    folders = session_folders(paths, layout)
+    tops = [paths.workspace, *folders, paths.data / "sessions", paths.data / "quarantine"]
+    tops += [folder / name for folder in paths.agent_folders for name in ("media", *stored_files.WORD_FOLDERS)]
+    for path in (found for top in tops for found in _below(top, own if top == paths.workspace else "")):
+        key = _own_key(path.name)
+        if name_holds(path.name if key is None else key, sought):
+            if key := _told(key or _lossy_key(path, folders, paths)):
+                way = f"`nanomem forget --session {shlex.quote(key)}` takes it out, with its name"
+                yield Named(f"the session {key}", way)
+            else:
+                yield Named(f"the name of {_told(os.path.relpath(path, base))}", RENAME)
+
+
+def _below(top: Path, without: str) -> Iterator[Path]:
+    """Every file and folder below one, but those of a repository, of backups and of the folder `without`."""
+    for folder, names, files in os.walk(top):
+        names[:] = sorted(
+            name
+            for name in names
+            if name not in (".git", backup.FOLDER) and os.path.realpath(f"{folder}/{name}") != without
+        )
+        yield from (Path(folder, name) for name in (*names, *sorted(files)))
+
+
+def _lossy_key(path: Path, folders: tuple[Path, ...], paths: Paths) -> str:
+    """The session that a file is of by its name as old releases made it; "" where it is no such file."""
+    if path.parent == paths.wal_dir and path.suffix == ".md":
+        lossy = path.name.removesuffix(".md") + SUFFIX
+    elif path.parent in folders and path.name.endswith((SUFFIX, CHECKPOINT_SUFFIX)):
+        lossy = path.name.removesuffix(CHECKPOINT_SUFFIX).removesuffix(SUFFIX) + SUFFIX
+    else:
+        return ""
+    key = lossy_name_to_key(lossy)
+    return key if key_to_lossy_name(key) == lossy else ""
+
+
+def _told(name: str) -> str:
+    """A name as text: one of the disk or of git may be bytes that are none."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
+    """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
+    repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
+    for ref in sorted(git.ref_names(git_dir)):
+        kind, _, name = ref.removeprefix("refs/").partition("/")
+        if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
+            what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))
+            short = _told(name if kind in _REFS else ref)
+            yield Named(f"the {what} {short} in {where}", way.format(shlex.quote(short)))
+    held = {path for path in _paths_in(git_dir) if name_holds(path.rpartition("/")[2], sought)}
+    yield from (Named(f"the path {_told(path)} in {where}", HISTORY) for path in sorted(held))
 
 
 Progress = Callable[[str], None]
@@ -51,7 +373,7 @@ STAYS = {
 BACKUPS = "a backup: --backups removes those that hold it"
 
 
-class Place(NamedTuple):
+class Finding(NamedTuple):
     """Where something was found, what and how often; `stays`: why it is not taken out, "" when it is."""
 
     where: str
@@ -59,7 +381,7 @@ class Place(NamedTuple):
     stays: str = ""
 
 
-class Goes(NamedTuple):
+class DeletedRow(NamedTuple):
     """A row that goes as a whole: its table, its id, what it says (untrusted)."""
 
     table: str
@@ -67,19 +389,19 @@ class Goes(NamedTuple):
     said: str
 
 
-class Looked(NamedTuple):
+class Findings(NamedTuple):
     """What was found, place by place, and the files that could not be looked through, with the reason. `rows`: those
     that go as a whole; `lines`: of files that stay, the lines that hold it. `passed`: files that
     belong to no memory and were not looked at, with the reason."""
 
-    places: tuple[Place, ...]
+    places: tuple[Finding, ...]
     unread: tuple[tuple[str, str], ...]
-    rows: tuple[Goes, ...] = ()
+    rows: tuple[DeletedRow, ...] = ()
     lines: Mapping[str, Sequence[Line]] = {}
     passed: tuple[tuple[str, str], ...] = ()
 
     @property
-    def can_go(self) -> list[Place]:
+    def can_go(self) -> list[Finding]:
         """What is taken out when that is asked for."""
         return [place for place in self.places if not place.stays]
 
@@ -95,32 +417,32 @@ class Wanted(NamedTuple):
     archives: bool = True
 
 
-def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
+def find_texts(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Findings:
     """Look through everything. Changes nothing; a file that cannot be read stops no other one."""
     return _through(memory, sought, wanted, progress, write=False)
 
 
-def take_out(
+def remove_texts(
     memory: Memory,
     sought: Sought,
     wanted: Wanted,
     progress: Progress = lambda _what: None,
     begin: Callable[[], None] = lambda: None,
-) -> tuple[Looked, Looked]:
+) -> tuple[Findings, Findings]:
     """Take out what is sought wherever it may be: what was found, and what is found by looking again. `begin` is called
     before anything is changed, with nobody else in the memory.
 
     The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
     """
-    refuse(memory)
-    with processes.alone(memory.paths):
+    refuse_running(memory)
+    with processes.exclusive_use(memory.paths):
         begin()
-        return clean(memory, sought, wanted, progress)
+        return remove_alone(memory, sought, wanted, progress)
 
 
-def clean(
+def remove_alone(
     memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None
-) -> tuple[Looked, Looked]:
+) -> tuple[Findings, Findings]:
     """`take_out` for who is alone with the memory."""
     done = _through(memory, sought, wanted, progress, write=True)
     after = _through(memory, sought, wanted, progress, write=False)
@@ -130,12 +452,12 @@ def clean(
     return done, after._replace(places=(*places, *unmoved))
 
 
-def _hindered(place: Place, reasons: Mapping[str, str]) -> str:
+def _hindered(place: Finding, reasons: Mapping[str, str]) -> str:
     """Why the store that a place is in could not be written, where that is so."""
     return next((why for where, why in reasons.items() if place.where.startswith(f"{where}, ")), "")
 
 
-def refuse(memory: Memory) -> None:
+def refuse_running(memory: Memory) -> None:
     """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back; AccessDenied
     for a folder of ours that cannot be read, as what it holds would be left."""
     if memory.agent.running:
@@ -145,7 +467,7 @@ def refuse(memory: Memory) -> None:
         if is_of_other_account(backup.base_of(memory.paths) / where):
             continue  # told as left
         raise AccessDenied(f"a folder that may hold it cannot be looked through: {why}", where, "let it be read first")
-    with processes.alone(memory.paths):
+    with processes.exclusive_use(memory.paths):
         pass
     for pid in _holders(memory.paths.data):
         fix = "close it first: it would write back what it knows"
@@ -163,18 +485,18 @@ def _holders(folder: Path) -> Iterator[int]:
                 yield int(entry.name)
 
 
-def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress, *, write: bool) -> Looked:
-    places: list[Place] = []
+def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress, *, write: bool) -> Findings:
+    places: list[Finding] = []
     unread: list[tuple[str, str]] = []
-    rows: list[Goes] = []
+    rows: list[DeletedRow] = []
     lines: dict[str, Sequence[Line]] = {}
 
     def name(table: str, key: str, said: str) -> None:
-        rows.append(Goes(table, key, said))
+        rows.append(DeletedRow(table, key, said))
 
     def tell(where: str, found: Found, stays: str = "") -> None:
         if found:
-            places.append(Place(where, dict(found), stays))
+            places.append(Finding(where, dict(found), stays))
 
     def tried(where: str, work: Callable[[], object], *, looks: bool = False) -> None:
         """`looks`: it only looks, so that what cannot be read is left and told, and stops nothing."""
@@ -188,7 +510,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
 
     paths = memory.paths
     for path in (kept := databases.kept_transcripts(memory, sought)):  # as long as operations tell whose they are
-        rows += [] if write else [Goes("file", paths.relative(path), "the whole conversation")]
+        rows += [] if write else [DeletedRow("file", paths.relative(path), "the whole conversation")]
         stored_files.remove(path, tell, paths.relative(path.parent), write=write)
     tried("nanomem.db", partial(databases.memory_db, memory, sought, tell, name, write=write))
     tried("work.db", partial(databases.work_db, memory, sought, tell, name, write=write))
@@ -208,40 +530,40 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
         told = partial(tell, stays=STAYS.get("others" if others else place.kind, ""))
         before = len(places)
         if not write and stored_files.is_whole(place, sought):
-            rows.append(Goes("file", place.where, "the whole conversation"))
+            rows.append(DeletedRow("file", place.where, "the whole conversation"))
         tried(place.where, partial(stored_files.clean, place, sought, told, write=write and not others))
         if len(places) > before and not write and (numbers := stored_files.lines_of(place, sought)):
             lines[place.where] = numbers
-    histories, beside = untouched.histories(paths)
+    histories, beside = untouched_histories(paths)
     unread += beside
     for git_dir in histories:
-        for path in untouched.history_settings(git_dir):
+        for path in history_settings(git_dir):
             place = stored_files.Place(path, paths.relative(path), "repository")
             told = partial(tell, stays=STAYS[place.kind])
             tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
         where = paths.relative(git_dir)
-        tried(where, partial(untouched.look_in_history, where, git_dir, sought, tell), looks=True)
+        tried(where, partial(look_in_history, where, git_dir, sought, tell), looks=True)
     if sought.has_words and not write:
         tried("names", partial(_names, memory, histories, sought, tell))
     held: list[Path] = []
-    for path in untouched.archives(paths) if wanted.archives else ():
+    for path in archives(paths) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
         _remove_archives(held)
-    return Looked(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
+    return Findings(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
 
 
 def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Names stay, and are told; also those in these histories in git."""
     paths = memory.paths
-    in_git = (untouched.names_in_git(git_dir, paths.relative(git_dir), sought) for git_dir in histories)
-    for one in dict.fromkeys(chain(untouched.names_on_disk(paths, memory.layout, sought), *in_git)):
+    in_git = (names_in_git(git_dir, paths.relative(git_dir), sought) for git_dir in histories)
+    for one in dict.fromkeys(chain(names_on_disk(paths, memory.layout, sought), *in_git)):
         tell(one.where, Counter({"name": 1}), one.way)
 
 
 def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
-    if found := untouched.in_archive(path, sought):
+    if found := in_archive(path, sought):
         held.append(path)
     tell(path.name, found)
 
@@ -251,7 +573,7 @@ def _remove_archives(held: list[Path]) -> None:
     gone = {path.name for path in held}
     folders = {path.parent for path in held}
     for folder in folders:
-        found = {made.path.name: made.base for made in backup.listed(folder)}
+        found = {made.path.name: made.base for made in backup.list_archives(folder)}
         while more := {name for name, base in found.items() if base in gone and name not in gone}:
             gone |= more
         for name in gone:
@@ -283,10 +605,10 @@ class Receipt(NamedTuple):
         """It as it is kept: a name may say what was sought."""
         if not sought.whole:
             return self
-        taken = tuple((untouched.masked_name(where, sought), times) for where, times in self.taken)
+        taken = tuple((masked_name(where, sought), times) for where, times in self.taken)
         left = []
         for where, times, why in self.left:
-            told = untouched.masked_name(where, sought)
+            told = masked_name(where, sought)
             left.append((told, times, why if told == where else sought.clean(why, Counter())))
         return self._replace(taken=taken, left=tuple(left))
 
@@ -297,7 +619,7 @@ class Receipt(NamedTuple):
         return {**self._asdict(), "asked": dict(self.asked), "taken": taken, "left": left}
 
 
-def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Looked, after: Looked) -> Receipt:
+def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Findings, after: Findings) -> Receipt:
     """The receipt of what was done, and of what a look afterwards still found."""
     taken = tuple((place.where, sum(place.found.values())) for place in done.can_go)
     left = tuple((place.where, sum(place.found.values()), place.stays or "it came back") for place in after.places)
@@ -337,24 +659,24 @@ def receipts(paths: Paths) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: str(one.get("at")), reverse=True)
 
 
-class TakenOutAgain:
+class RemovedAgain:
     """What a restore calls before its end: what is forgotten and came back is taken out."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self.places: tuple[Place, ...] = ()
+        self.places: tuple[Finding, ...] = ()
         """What came back, and is gone again."""
-        self.left: tuple[Place, ...] = ()
+        self.left: tuple[Finding, ...] = ()
 
     def __call__(self) -> None:
         """Take it out. Raises the store's errors."""
         kept = forgotten.load(self._memory.paths)
         if kept:
-            done, after = clean(self._memory, KeptWords(kept), Wanted(archives=False))
+            done, after = remove_alone(self._memory, KeptWords(kept), Wanted(archives=False))
             self.places, self.left = tuple(done.can_go), after.places
 
     def times_in(self, archive: Path) -> int:
         """How often a backup holds it: that of what was there before the restore, which nobody has looked at yet.
         Raises BadInput where it cannot be read."""
         kept = forgotten.load(self._memory.paths)
-        return untouched.in_archive(archive, KeptWords(kept)).total() if kept else 0
+        return in_archive(archive, KeptWords(kept)).total() if kept else 0

@@ -37,9 +37,9 @@ from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
 from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
-from nanomem_tui.store import backup
-from nanomem_tui.store import place as store_place
-from nanomem_tui.store.backup import SIDE_FILES
+from nanomem_tui.store import storage as store_place
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import SIDE_FILES
 from nanomem_tui.store.work import year_archive
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _places(paths: Paths, layout: Layout, left_out: backup.LeftOut) -> Iterator[
                 kind = "year" if path.suffix == ".gz" else "manifest"
             elif top in ("chroma", "blame", "crystallize"):
                 kind = "cache"
-            elif top == store_place.FILE:
+            elif top == store_place.SERVERS_FILE:
                 kind = "settings"
             elif path.suffix == ".kept":
                 kind = "copy"
@@ -331,7 +331,7 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
 
 def _binary(place: Place, sought: Sought, found: Found) -> None:
     data = _read(place.path)
-    if texts.wide(data):
+    if texts.utf16_encoding(data):
         in_bytes(data, sought.at(place.where), found)
     elif number := any_database.times_in_bytes(place.path, sought):
         found["bytes"] += number
@@ -347,7 +347,7 @@ def _packed(place: Place, sought: Sought, found: Found) -> None:
 def _read(path: Path) -> bytes:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with open(handle, "rb") as file:
-        return core_files.whole(file, path, core_files.MOST_OF_A_LOG)
+        return core_files.read_all(file, path, core_files.MOST_OF_A_LOG)
 
 
 def _rows(data: bytes, sought: Sought, found: Found) -> bytes:

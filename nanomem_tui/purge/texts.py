@@ -46,7 +46,7 @@ def unpacked(data: bytes) -> bytes | None:
     return b"".join(parts)
 
 
-def wide(data: bytes) -> str:
+def utf16_encoding(data: bytes) -> str:
     """The encoding of a text in UTF-16, as its first bytes tell it; "" where it is none."""
     codec = _WIDE.get(data[:2], "")
     if codec:
@@ -57,15 +57,15 @@ def wide(data: bytes) -> str:
     return codec
 
 
-def plain(data: bytes) -> bytes:
+def utf16_as_utf8(data: bytes) -> bytes:
     """A text in UTF-16 as UTF-8; other bytes as they are."""
-    codec = wide(data)
+    codec = utf16_encoding(data)
     return data.decode(codec, "surrogatepass").encode("utf-8", "surrogatepass") if codec else data
 
 
-def as_it_was(text: bytes, before: bytes) -> bytes:
+def restore_encoding(text: bytes, before: bytes) -> bytes:
     """What `plain` made, in the encoding that it had."""
-    codec = wide(before)
+    codec = utf16_encoding(before)
     return text.decode("utf-8", "surrogatepass").encode(codec, "surrogatepass") if codec else text
 
 
@@ -131,7 +131,7 @@ def has_taken(value: Any, sought: Sought) -> bool:
     return _is_of_taken(value, sought) or any(has_taken(inner, sought) for inner in value)
 
 
-def unmarked(value: Any, sought: Sought, found: Found) -> Any:
+def without_origin(value: Any, sought: Sought, found: Found) -> Any:
     """What an operation says of itself, without the turn and the session that it was of."""
     if isinstance(value, Mapping):
         left: dict[str, Any] = {}
@@ -139,19 +139,19 @@ def unmarked(value: Any, sought: Sought, found: Found) -> Any:
             if (isinstance(inner, str) and sought.drops(inner)) or sought.takes({key: inner}):
                 found["session"] += 1
             else:
-                left[key] = unmarked(inner, sought, found)
+                left[key] = without_origin(inner, sought, found)
         return left
     if not isinstance(value, (list, tuple)):
         return value
     stay = [one for one in value if not (isinstance(one, str) and sought.drops(one))]
     found.update({"session": len(value) - len(stay)} if len(stay) < len(value) else {})
-    return [unmarked(one, sought, found) for one in stay]
+    return [without_origin(one, sought, found) for one in stay]
 
 
 _ESCAPE = re.compile(r"(\\[nrt])")
 
 
-def torn(text: str, sought: Sought, found: Found) -> str:
+def clean_fragment(text: str, sought: Sought, found: Found) -> str:
     """What may be a part of JSON without what is sought: no letter of an escape is one of the word behind it."""
     if "\\" not in text:
         return sought.clean(text, found)
@@ -227,9 +227,9 @@ def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False)
 
     `redact`: a line that goes as a whole stays, without what it says.
     """
-    if (utf8 := plain(data)) is not data:
+    if (utf8 := utf16_as_utf8(data)) is not data:
         wide = in_bytes(utf8, sought, found, redact=redact)
-        return data if wide == utf8 else as_it_was(wide, data)
+        return data if wide == utf8 else restore_encoding(wide, data)
     data = without_turns(data, sought, found)
     if b"\0" in data:
         sought = sought.in_binary()
@@ -275,7 +275,7 @@ class Line(NamedTuple):
 
 def lines_in(data: bytes, sought: Sought, also: AbstractSet[int] = frozenset()) -> Iterator[Line]:
     """The lines of a file that hold it, and those of the numbers `also`."""
-    data = plain(data)
+    data = utf16_as_utf8(data)
     gone = also | turn_lines_gone(data, sought)
     for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
         mine: Found = Counter()
@@ -314,7 +314,7 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
         if line[:1] == "{" and sought.takes(dict(_FIELD.findall(line))):
             found["line"] += 1
             return FORGOTTEN if redact else None
-        return torn(line, sought, found) if line else line
+        return clean_fragment(line, sought, found) if line else line
     if isinstance(value, dict):
         sought = sought.of_line(value)
     if isinstance(value, dict) and sought.takes(value) and not (redact and value.get("content") == FORGOTTEN):
@@ -326,7 +326,7 @@ def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | Non
     else:
         cleaned = in_value(value, sought, found)
         if isinstance(cleaned, dict) and "changes" in cleaned and isinstance(cleaned.get("meta"), dict):
-            meta = unmarked(cleaned["meta"], sought, found)  # a line of the ledger is an operation
+            meta = without_origin(cleaned["meta"], sought, found)  # a line of the ledger is an operation
             cleaned = cleaned if meta == cleaned["meta"] else {**cleaned, "meta": meta}
     if cleaned is value:
         return line

@@ -15,9 +15,17 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language import secrets
-from nanomem_tui.store import forgotten
-from nanomem_tui.store.forgotten import UNSPACED, Forgotten, Runs, apart, called, run_of, with_mark
-from nanomem_tui.store.purge_marker import Mark
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import (
+    UNSPACED,
+    Forgotten,
+    Runs,
+    forgotten_names,
+    merge_overlaps,
+    run_of,
+    with_mark,
+)
+from nanomem_tui.store.erasure.purge_marker import Mark
 from nanomem_tui.store.snapshot import SAID_AGAIN
 
 Found = Counter[str]
@@ -44,11 +52,11 @@ class Marks(NamedTuple):
 
     def has_session(self, key: str) -> bool:
         """Whether a key is that of a session, or of what is kept of one chat of it."""
-        return any(name in self.sessions for name in called("session", key))
+        return any(name in self.sessions for name in forgotten_names("session", key))
 
     def has_sender(self, key: str) -> bool:
         """Whether a name is that of a sender, or of the scope of one."""
-        return any(name in self.senders for name in called("sender", key))
+        return any(name in self.senders for name in forgotten_names("sender", key))
 
     def mean(self, value: Mapping[str, Any]) -> bool:
         """Whether what says so of itself goes: by its id, its session or chat, who sent it or taught it."""
@@ -291,7 +299,7 @@ class Words(Sought):
         found = self._runs.found_in(text)
         if self._parts is None:
             return found
-        return apart([*found, *forgotten.parts_found_in(text, self._parts)])
+        return merge_overlaps([*found, *forgotten.parts_found_in(text, self._parts)])
 
 
 class LongerWords(Words):

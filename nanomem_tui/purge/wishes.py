@@ -18,13 +18,13 @@ from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.files import read_log
 from nanomem_tui.purge import cleaning
 from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
-from nanomem_tui.store import forgotten
-from nanomem_tui.store.forgotten import Runs, flat, row_says, run_of
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import Runs, flatten, run_of, text_of_row
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.turns.injections import Injected
-    from nanomem_tui.purge.run import Looked
+    from nanomem_tui.purge.run import Findings
     from nanomem_tui.workspace import Workspace
 
 
@@ -34,7 +34,7 @@ _SAID_BY = ("text", "bad_action", "better_action")
 """The fields of a row that somebody said; when a lesson holds is said by many."""
 
 
-def is_telling(text: str) -> bool:
+def is_long_enough_alone(text: str) -> bool:
     """Whether a text is long enough to be looked for wherever it may stand."""
     return len(text.strip()) >= TELLING
 
@@ -56,9 +56,9 @@ def kept_of_row(values: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[st
     """(texts, whole rows) of one row, of which `values` are what it says now and said before, or parts of that."""
     of_tool = any(str(value.get("trigger", "")).startswith("tool:") for value in values)
     every = [text for value in values for text in _words(value, _SAID_BY)]
-    texts = [] if of_tool else list(filter(is_telling, every))
+    texts = [] if of_tool else list(filter(is_long_enough_alone, every))
     whole = [value for value in values if "text" in value or {"trigger", "better_action"} <= value.keys()]
-    rows = [said for value in whole if (said := row_says(value)) and said not in texts]
+    rows = [said for value in whole if (said := text_of_row(value)) and said not in texts]
     return texts, rows
 
 
@@ -89,7 +89,7 @@ _CATEGORY = re.compile(r"[a-z_]+(?::[\w-]+)+")
 _SAYS = ("text", "trigger", "bad_action", "better_action")
 
 
-class Wish(NamedTuple):
+class Request(NamedTuple):
     """What a person asked to forget."""
 
     texts: tuple[str, ...] = ()
@@ -98,14 +98,14 @@ class Wish(NamedTuple):
     persons: tuple[str, ...] = ()
 
 
-class Meant(NamedTuple):
+class Targets(NamedTuple):
     """What is looked for, and by what it stays forgotten: the things that `forgotten.add` keeps."""
 
     sought: Words
     kept: Mapping[str, Sequence[str]]
 
 
-def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
+def find_targets(ws: Workspace, wish: Request, *, parts: bool = False) -> Targets:
     """What is to be looked for, and by what it stays forgotten: what was asked, the ids of the rows that go, and what
     these say. `parts`: texts also where they stand inside longer words.
 
@@ -129,7 +129,7 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
         if key not in there and not _is_known(ws, key) and forgotten.load(ws.paths).named("id", key) is None:
             raise NotFound("nothing of that id is remembered", key, "`nanomem find` looks for anything by its words")
     said = [[*(row.to_json() for row in known if row.id == key), *_was(ws, key)] for key in wish.ids]
-    texts = [text for values in said for value in values for text in _texts(value) if is_telling(text)]
+    texts = [text for values in said for value in values for text in _texts(value) if is_long_enough_alone(text)]
     copied = Copied()
     if wish.sessions or wish.persons:
         copied = Copied(_of_rows(ws, known), _said_there_alone(ws, wish))
@@ -145,10 +145,10 @@ def meant(ws: Workspace, wish: Wish, *, parts: bool = False) -> Meant:
         "session": wish.sessions,
         "sender": wish.persons,
     }
-    return Meant(Words([*wish.texts, *texts], every, copied, wish.texts if parts else ()), kept)
+    return Targets(Words([*wish.texts, *texts], every, copied, wish.texts if parts else ()), kept)
 
 
-def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
+def _of_persons(ws: Workspace, wish: Request, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
     """What the memories and the lessons of the persons say and nobody else said; who does not say his name in a session
     where they spoke may be one of them. `alone`: what no row says that stays."""
     marks = Marks(senders=frozenset(wish.persons))
@@ -167,7 +167,7 @@ def _of_persons(ws: Workspace, wish: Wish, known: Sequence[AnyRow], alone: Seque
     return [text for text in texts if run_of(text) not in said_by_others]
 
 
-def _of_turns(ws: Workspace, wish: Wish) -> Iterator[str]:
+def _of_turns(ws: Workspace, wish: Request) -> Iterator[str]:
     """The ids of the reflections that say what went wrong in a turn of theirs: who asked for it no row says, and the
     change does that it was last seen in."""
     turns = {one.turn for one in ws.traces.injections.turns() if one.sender_id in wish.persons}
@@ -178,7 +178,7 @@ def _of_turns(ws: Workspace, wish: Wish) -> Iterator[str]:
             yield row.id
 
 
-def _is_theirs(wish: Wish, turn: Injected) -> bool:
+def _is_theirs(wish: Request, turn: Injected) -> bool:
     return turn.session_key in wish.sessions or turn.sender_id in wish.persons
 
 
@@ -191,14 +191,14 @@ def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
     ids = {row.id for row in gone}
     rows = ws.store.load()
     stay = {
-        flat(text)
+        flatten(text)
         for layer in ROW_LAYERS
         for row in rows.table(layer).values()
         if row.id not in ids
         for text in _said(row)
     }
     told = [text for row in gone for text in _said(row)]
-    return tuple(text for text in told if is_telling(text) and flat(text) not in stay)
+    return tuple(text for text in told if is_long_enough_alone(text) and flatten(text) not in stay)
 
 
 def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
@@ -238,7 +238,7 @@ def _is_known(ws: Workspace, key: str) -> bool:
     )
 
 
-def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
+def _said_there_alone(ws: Workspace, wish: Request) -> tuple[str, ...]:
     """What was said in the sessions, and by the persons, and by nobody else anywhere: an everyday sentence that stands
     in another conversation too tells nothing of where it is from."""
     meant: dict[str, str] = {}
@@ -246,9 +246,9 @@ def _said_there_alone(ws: Workspace, wish: Wish) -> tuple[str, ...]:
     for one in _heard(ws):
         there = one.session in wish.sessions and one.role in ("user", "assistant")
         if not (there or one.sender in wish.persons):
-            others.add(flat(one.text))
+            others.add(flatten(one.text))
         elif len(one.text.strip()) >= SAID:
-            meant[flat(one.text)] = one.text
+            meant[flatten(one.text)] = one.text
     return tuple(text for key, text in meant.items() if key not in others)
 
 
@@ -260,7 +260,7 @@ Name = tuple[str, str]
 """What it is, "session" or "person", and which."""
 
 
-def unheard_of(ws: Workspace, wish: Wish) -> list[Name]:
+def unknown_names(ws: Workspace, wish: Request) -> list[Name]:
     """The names that no conversation, turn or row says, and that were not forgotten before: what was forgotten is
     nowhere, and the same command again is no mistake."""
     kept = forgotten.load(ws.paths)
@@ -276,7 +276,7 @@ def unheard_of(ws: Workspace, wish: Wish) -> list[Name]:
     return [*(("session", key) for key in sorted(sessions)), *(("person", sender) for sender in sorted(persons))]
 
 
-def refuse_unknown(names: list[Name], look: Callable[[Words], Looked]) -> None:
+def refuse_unknown(names: list[Name], look: Callable[[Words], Findings]) -> None:
     """Raise NotFound for the first name that nothing says in all that can be looked through."""
     for what, name in names:
         one = frozenset({name})

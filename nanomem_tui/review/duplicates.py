@@ -24,12 +24,12 @@ from nanomem_tui.review.findings import Decision, Finding, snoozed_until
 from nanomem_tui.review.pairs import Pair, Pairs
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, identity_of_item
-from nanomem_tui.vectors.embedders import share_read
+from nanomem_tui.vectors.embedders import share_known
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.items import Items
     from nanomem_tui.review.findings import Mark
-    from nanomem_tui.vectors.meaning import Meaning
+    from nanomem_tui.vectors.semantic_search import SemanticSearch
 
 
 # -- Where two texts differ, in words: what a person looks at before deciding which of them stays ---------------------
@@ -479,7 +479,7 @@ FEW = 6
 class NearInMeaning:
     """What is near in meaning among items. Looks at each text once."""
 
-    def __init__(self, meaning: Callable[[], Meaning]) -> None:
+    def __init__(self, meaning: Callable[[], SemanticSearch]) -> None:
         self._meaning = meaning
         self._seen: dict[str, tuple[str, Sequence[tuple[str, float]]]] = {}
 
@@ -515,6 +515,6 @@ class NearInMeaning:
             return ()
         meaning = self._meaning()
         near = meaning.near(row.id, FEW)
-        found = [one for one in near if one[1] <= FAR] if share_read(meaning.model, row.text) >= READ else []
+        found = [one for one in near if one[1] <= FAR] if share_known(meaning.model, row.text) >= READ else []
         self._seen[row.id] = row.text, found
         return found

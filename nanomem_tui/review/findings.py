@@ -17,9 +17,9 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.operations import Change
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.store import reading
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import Journal, LogEntry
 from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Record, dumped
 
@@ -183,7 +183,7 @@ class Marks:
         """The marks by the id of their finding; must not be altered."""
         counter = self._store.snapshot.counter if self._store.loaded else -1
         if counter < 0 or counter != self._seen:
-            rows = reading.records(self._store, KIND)
+            rows = lookup.records(self._store, KIND)
             self._marks = {mark.finding: mark for mark in map(self._mark, rows)}
             self._seen = counter
         return self._marks

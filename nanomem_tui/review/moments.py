@@ -18,7 +18,7 @@ from nanomem_tui.core.operations import Change, Operation, failed_in, new_operat
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.scopes import lies_in
-from nanomem_tui.store.operations import WINDOWS
+from nanomem_tui.store.database.operation_log import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
 from nanomem_tui.store.work import layer as work_layer

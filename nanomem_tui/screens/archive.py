@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nanomem_tui.agents.archive import marks
+from nanomem_tui.agents.archive import marked_lines
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted, one_line
@@ -103,7 +103,7 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         """The fields of the filter language."""
         session = row.entry.session_key or ""
         if name == "mark":
-            return {mark for mark, _ in marks(row.entry.content) if mark}
+            return {mark for mark, _ in marked_lines(row.entry.content) if mark}
         values = {"cursor": row.entry.cursor, "session": session, "age": _at(row), "dreamt": row.dreamt}
         return values[name] if name in values else session.partition(":")[0]
 

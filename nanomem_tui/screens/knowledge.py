@@ -13,7 +13,7 @@ from textual import on, work
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from nanomem_tui.core.errors import BadInput, Conflict, Refused, in_words
+from nanomem_tui.core.errors import BadInput, Conflict, Refused, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
@@ -154,7 +154,7 @@ class NearFacts(FactList):
             return
         self._looks = False
         if isinstance(event.near, Exception):
-            error = in_words(event.near)
+            error = shown_error(event.near)
             self._near = Near(by="words", note=error.line())
         else:
             self._near = event.near

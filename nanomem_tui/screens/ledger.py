@@ -13,7 +13,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.rows import SAID, in_pairs, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.store.operations import BOOKKEEPING, LogEntry
+from nanomem_tui.store.database.operation_log import BOOKKEEPING, LogEntry
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans

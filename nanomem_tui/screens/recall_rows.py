@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from nanomem_tui.core.errors import BadInput, NanomemError, in_words
+from nanomem_tui.core.errors import BadInput, NanomemError, shown_error
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language.times_asked import names_time
 from nanomem_tui.memory.recall.recall import Question
@@ -369,7 +369,7 @@ class PickScreen(ChoosingDialog[Row], Generic[Row]):
     @on(Loaded)
     def _loaded(self, event: PickScreen.Loaded) -> None:
         event.stop()
-        self._error = in_words(event.error).line() if event.error is not None else ""
+        self._error = shown_error(event.error).line() if event.error is not None else ""
         self._loading = False
         self._listing.set_rows(event.rows)  # type: ignore[arg-type] # those that `load` gave
         self._search()

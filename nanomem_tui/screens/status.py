@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.memory.repairs import Repair
     from nanomem_tui.memory.turns.injections import Injected
-    from nanomem_tui.store.backup import Made
+    from nanomem_tui.store.moving.backup import Made
     from nanomem_tui.workspace import Workspace
 
 
@@ -517,10 +517,10 @@ def _mended(ws: Workspace) -> Done:
 
 
 def _backup(ws: Workspace, reason: str) -> Made:
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
     ws.flush()
-    return backup.make(ws.paths, ws.layout, reason=reason)
+    return backup.make_backup(ws.paths, ws.layout, reason=reason)
 
 
 def _blocks(one: Repair) -> list[Block]:

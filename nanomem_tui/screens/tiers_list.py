@@ -11,7 +11,7 @@ from typing import Any
 from textual import on, work
 from textual.message import Message
 
-from nanomem_tui.core.errors import in_words
+from nanomem_tui.core.errors import shown_error
 from nanomem_tui.screens import tiers_detail
 from nanomem_tui.screens.base.list_screen import DOCTOR, Listing
 from nanomem_tui.screens.base.parts_screen import PartsScreen
@@ -244,7 +244,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         if event.turn != self._load_turn:
             return
         self._loading = self._reading_pages = False
-        error = in_words(event.error)
+        error = shown_error(event.error)
         self.table.show_error(error.what, error.where, error.fix or DOCTOR)
         self._say_totals()
         self.console.rows_came.set()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.core import atomic, errors
 from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.servers import mcp
-from nanomem_tui.servers.mcp import Served, server_of
+from nanomem_tui.servers.mcp import Offer, server_of
 
 if TYPE_CHECKING:
     import uvicorn
@@ -57,7 +57,7 @@ def token(file: Path) -> str:
     return made
 
 
-def source(file: Path) -> str:
+def token_source(file: Path) -> str:
     """Where the token of this start stands, for a person."""
     return VARIABLE if os.environ.get(VARIABLE) else str(file)
 
@@ -118,7 +118,7 @@ MOST = 64
 """Connections that wait at the same time."""
 
 
-class HalfOpen:
+class PendingConnections:
     """The connections of one server that sent no whole request yet, oldest first."""
 
     def __init__(self) -> None:
@@ -156,20 +156,20 @@ def address(listening: socket.socket) -> str:
     return f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
 
 
-def serve(given: Served, listening: socket.socket, word: str) -> None:
+def serve(given: Offer, listening: socket.socket, word: str) -> None:
     """Answer until SIGTERM or Ctrl-C; requests that were read get their answers first. `word`: the token."""
     import anyio
 
     anyio.run(_serve, given, listening, word)
 
 
-async def _serve(given: Served, listening: socket.socket, word: str) -> None:
+async def _serve(given: Offer, listening: socket.socket, word: str) -> None:
     import anyio
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     mcp.log_in_lines()
-    half_open = HalfOpen()
+    half_open = PendingConnections()
 
     class Connection(H11Protocol):
         """A connection that is let go of where no request comes."""
@@ -220,7 +220,7 @@ async def _until_told(server: uvicorn.Server) -> None:
             server.handle_exit(number, None)
 
 
-def app_of(given: Served, port: int, word: str) -> ASGIApp:
+def app_of(given: Offer, port: int, word: str) -> ASGIApp:
     """The server as an application for HTTP, behind the token and the check of Host and Origin."""
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -233,10 +233,10 @@ def app_of(given: Served, port: int, word: str) -> ASGIApp:
         max_request_body_size=MOST_BYTES,
         transport_security=security,
     )
-    return Guarded(inner, word)
+    return TokenCheck(inner, word)
 
 
-class Guarded:
+class TokenCheck:
     """An application that answers 401 to who does not name the token, before anything else of a request is read; and
     405 to who asks for a stream, on which nothing would ever come."""
 

@@ -46,7 +46,7 @@ MOST_KEPT = 100
 """Lines that are remembered for that."""
 
 
-class OneLine(logging.Handler):
+class OneLineHandler(logging.Handler):
     """Prints a record as one line."""
 
     def __init__(self) -> None:
@@ -75,9 +75,9 @@ class OneLine(logging.Handler):
         print(line, file=sys.stderr, flush=True)
 
 
-def log_in_lines() -> OneLine:
+def log_in_lines() -> OneLineHandler:
     """Let every library of this process log so; returns what prints."""
-    handler = OneLine()
+    handler = OneLineHandler()
     logging.getLogger().handlers[:] = [handler]
     logging.captureWarnings(capture=True)
     return handler
@@ -86,7 +86,7 @@ def log_in_lines() -> OneLine:
 class Lines(io.TextIOBase):
     """A stream that prints the last line of whatever is written to it in one go: of a traceback the error."""
 
-    def __init__(self, to: OneLine) -> None:
+    def __init__(self, to: OneLineHandler) -> None:
         super().__init__()
         self._to = to
 
@@ -111,7 +111,7 @@ MAX_ERROR = 500
 """Characters of an error that a model is told."""
 
 
-class Served(NamedTuple):
+class Offer(NamedTuple):
     """What a server gives: tools, documents, and whether a model may propose memories."""
 
     tools: Tools
@@ -119,12 +119,12 @@ class Served(NamedTuple):
     writes: bool = False
 
 
-def served(ws: Workspace, audience: Audience, *, writes: bool = False) -> Served:
+def offer_of(ws: Workspace, audience: Audience, *, writes: bool = False) -> Offer:
     """All that is given of a workspace to an audience. Raises BadInput for an audience that cannot be."""
-    return Served(Tools(ws, audience, writes=writes), Documents(ws, audience), writes)
+    return Offer(Tools(ws, audience, writes=writes), Documents(ws, audience), writes)
 
 
-def needed() -> None:
+def require_mcp() -> None:
     """Raise MissingExtra where the protocol's library is not installed, or is of a line that we do not speak."""
     try:
         import mcp_types  # noqa: F401  # the part that releases before 2 do not have
@@ -135,19 +135,19 @@ def needed() -> None:
         raise errors.MissingExtra(what, "nanomem serve mcp", extra_command("mcp")) from error
 
 
-def serve(given: Served, close: Callable[[], object]) -> None:
+def serve(given: Offer, close: Callable[[], object]) -> None:
     """Answer until standard input ends. SIGTERM and Ctrl-C: `close` is called, and the process ends with 0.
 
     Raises MissingExtra.
     """
-    needed()
+    require_mcp()
     import anyio
 
     log_in_lines()
     anyio.run(_serve, given, close)
 
 
-async def _serve(given: Served, close: Callable[[], object]) -> None:
+async def _serve(given: Offer, close: Callable[[], object]) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
@@ -172,7 +172,7 @@ async def _until_told(close: Callable[[], object]) -> None:
                 os._exit(0)
 
 
-def server_of(given: Served) -> Server[Any]:
+def server_of(given: Offer) -> Server[Any]:
     """The server over these, still without a way to it."""
     import anyio
     import mcp_types as types
@@ -206,7 +206,7 @@ def server_of(given: Served) -> Server[Any]:
     async def call_tool(_: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         try:
             text, failed = await alone(given.tools.call, params.name, params.arguments or {}), False
-        except Told as error:
+        except ToolFailure as error:
             text, failed = str(error), True
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
@@ -221,7 +221,7 @@ def server_of(given: Served) -> Server[Any]:
     async def read_resource(_: ServerRequestContext[Any], params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
             text = await alone(given.documents.read, params.uri)
-        except Told as error:
+        except ToolFailure as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         contents = types.TextResourceContents(uri=params.uri, mime_type=MEDIA, text=text)
         return types.ReadResourceResult(contents=[contents])
@@ -238,7 +238,7 @@ def server_of(given: Served) -> Server[Any]:
     )
 
 
-class Told(Exception):
+class ToolFailure(Exception):
     """What went wrong, in one line, as whoever asked is told."""
 
 
@@ -247,8 +247,8 @@ def _answer(work: Callable[..., T], args: tuple[object, ...]) -> T:
     try:
         return work(*args)
     except (errors.NanomemError, OSError) as error:
-        raise Told(one_line(errors.in_words(error).line(), MAX_ERROR)) from error
+        raise ToolFailure(one_line(errors.shown_error(error).line(), MAX_ERROR)) from error
     except Exception as error:  # the border where an error becomes an answer; the server goes on
         asked = args[0] if args else "the server"
         print(one_line(f"nanomem: {asked}: {type(error).__name__}: {error}", MAX_ERROR), file=sys.stderr, flush=True)
-        raise Told("the memory cannot answer that: see the log of its server") from error
+        raise ToolFailure("the memory cannot answer that: see the log of its server") from error

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 
 
-def known(arguments: Arguments, names: Mapping[str, Any], tool: str) -> None:
+def refuse_unknown_arguments(arguments: Arguments, names: Mapping[str, Any], tool: str) -> None:
     """Raise BadInput for an argument that the tool does not take."""
     unknown = [one_line(str(key), 60) for key in arguments if key not in names]
     if unknown:
@@ -69,7 +69,7 @@ def number(arguments: Arguments, name: str, otherwise: int, most: int, least: in
     return int(value)
 
 
-def words(arguments: Arguments, name: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+def choices(arguments: Arguments, name: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
     """Some of certain words, all of them where none is given. Raises BadInput."""
     value = arguments.get(name)
     if value is None or value == []:
@@ -236,7 +236,7 @@ class Tools:
         takes = tool.parameters["properties"]
         if tool is RECALL and "query" not in given and "message" in given:
             given = {"query" if key == "message" else key: value for key, value in given.items()}
-        known(given, takes, tool.name)
+        refuse_unknown_arguments(given, takes, tool.name)
         if not self._ws.settings.memory_enabled:
             raise errors.Refused(OFF)
         return self._answers[tool.name](given)
@@ -281,7 +281,7 @@ class Tools:
         task = text_argument(given, "task", MAX_MESSAGE)
         budget = self._ws.settings.context_max_tokens
         most = number(given, "max_tokens", min(budget, MOST_TOKENS), MOST_TOKENS)
-        tiers = words(given, "tiers", TIERS)
+        tiers = choices(given, "tiers", TIERS)
         found = self._ws.context.assemble(task, most, tiers, self._audience, framed=True)
         told = [f"({one_line(note, 300)})" for note in found.notes]
         if found.cut:

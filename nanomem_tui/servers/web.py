@@ -25,7 +25,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.errors import extra_command
 from nanomem_tui.servers import http as servers_http
 from nanomem_tui.servers import mcp
-from nanomem_tui.servers.http import HOST, HalfOpen
+from nanomem_tui.servers.http import HOST, PendingConnections
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -50,7 +50,7 @@ NOT_FOR_A_CONSOLE = (servers_http.VARIABLE, "SSH_CONNECTION", "SSH_TTY", "SSH_CL
 """What a console in a browser must not take from the terminal that serves it."""
 
 
-def needed() -> None:
+def require_web() -> None:
     """Raise MissingExtra where the library that draws a terminal in a browser is not installed."""
     try:
         import textual_serve.server  # noqa: F401
@@ -92,7 +92,7 @@ async def _serve(command: str, listening: socket.socket, word: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         loop.add_signal_handler(number, ended.set)
-    door = Door(listening.getsockname()[1], word)
+    door = AccessCheck(listening.getsockname()[1], word)
     app = await server_of(command, door)._make_app()
     app.middlewares.append(door.middleware())
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=PATIENCE, keepalive_timeout=IDLE, lingering_time=1)
@@ -115,7 +115,7 @@ async def _serve(command: str, listening: socket.socket, word: str) -> None:
         await runner.cleanup()
 
 
-def server_of(command: str, door: Door) -> Server:
+def server_of(command: str, door: AccessCheck) -> Server:
     """The library's server, quiet, with each console behind `door`."""
     from aiohttp import WSMsgType
     from aiohttp import web as http
@@ -222,7 +222,7 @@ def size_of(given: object, otherwise: int, most: int) -> int:
     return min(number, most) if number > 0 else otherwise
 
 
-class Door:
+class AccessCheck:
     """Who is let in: requests to this machine's own name, from no other site, with the cookie of this start, which
     who gives the token gets."""
 
@@ -234,7 +234,7 @@ class Door:
         self.place = f"/{secrets.token_urlsafe(16)}"
         """Where the pages are. A browser sends the cookie to other ports, too, but only to this path, which they do not
         know."""
-        self.half_open = HalfOpen()
+        self.half_open = PendingConnections()
         self._own = f"{HOST}:{port}"
         self._consoles: set[asyncio.Task[object]] = set()
         policy = {

@@ -1,1 +1,1 @@
-"""Where memory is kept: database, snapshot in RAM, ledger, checkpoints, the files that we write. Knows no screen."""
+"""The store: rows in RAM over one database, and every change as one transaction of it."""

@@ -34,26 +34,28 @@ from nanomem_tui.core.errors import (
     from_os_error,
 )
 from nanomem_tui.core.operations import SIGNED, Change, Layer, Operation, Value, new_operation
-from nanomem_tui.core.paths import Paths, kept_id, usual_name
+from nanomem_tui.core.paths import Paths, read_id, usual_name
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.store import forgotten, place, search, snapshot
-from nanomem_tui.store import reading as read
+from nanomem_tui.store import snapshot, storage
+from nanomem_tui.store.database import full_text
+from nanomem_tui.store.database import reading as read
+from nanomem_tui.store.database.full_text import IndexState
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
+from nanomem_tui.store.database.reading import COUNTERS, OlderSchema, Reading, SqliteReading
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files.agent import AgentFiles, Memo, row_tables
-from nanomem_tui.store.operations import Journal, LogEntry
-from nanomem_tui.store.place import place_of
 from nanomem_tui.store.processes import Deciding
-from nanomem_tui.store.reading import COUNTERS, OlderSchema, Reading, SqliteReading
-from nanomem_tui.store.search import IndexState
 from nanomem_tui.store.snapshot import RowLayer, Snapshot, refuse_lone_surrogates
+from nanomem_tui.store.storage import Storage
 from nanomem_tui.store.values import ROW_LAYERS, Row
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.store import Store
-    from nanomem_tui.store.takeover import TakenOver
+    from nanomem_tui.store.first_edition.takeover import TakenOver
+    from nanomem_tui.store.transactions import Store
 
 EXPORTED, AUDITED, LAST_AT, LAST_MS = "exported", "audit_seq", "last_at", "last_ms"
 """Named values: up to which commit the agent's files have everything, up to which its audit logs, and the last
@@ -83,7 +85,7 @@ class MemoryStore:
         self.paths = paths
         self.workspace_id = workspace_id
         self.settings = settings
-        self.place = place_of(paths, workspace_id, settings)
+        self.place = choose_storage(paths, workspace_id, settings)
         self.server = self.place.server
         self.snapshot = Snapshot()
         self.files = AgentFiles(paths, workspace_id, settings)
@@ -182,7 +184,7 @@ class MemoryStore:
             return {
                 **self.place.described(), "schema": int(reading.all("schema")[0][0]),
                 "operations": self.journal.count(),
-                "index": "current" if search.state(reading).current else "old",
+                "index": "current" if full_text.index_state(reading).current else "old",
             }  # fmt: skip
 
     @property
@@ -332,10 +334,10 @@ class MemoryStore:
 
     def _notice(self) -> None:
         """Show what the agent changed in its files since they were read last; the next writer commits it."""
-        if not self.files.has_new() or forgotten.trouble(self.paths) is not None:
+        if not self.files.has_new() or forgotten.read_problem(self.paths) is not None:
             return
         found, wrote = self.files.notice(self._tables())
-        changes = forgotten.remembered(self.paths, found)
+        changes = forgotten.drop_forgotten(self.paths, found)
         kept, counts = _without_counts(changes)
         for change in kept:
             self.snapshot.patch(change)
@@ -384,7 +386,7 @@ class MemoryStore:
         Conflict, Refused or BadInput (nothing is changed), or the store's errors.
         """
         looked = forgotten.stamp(self.paths)
-        operation = signed(forgotten.allowed(self.paths, operation, looked), self.signature)
+        operation = signed(forgotten.without_forgotten(self.paths, operation, looked), self.signature)
         self._load_to_write()
         if not self._is_settled or any(change.layer in SETTLED for change in operation.changes):
             self.settle()
@@ -486,7 +488,7 @@ class MemoryStore:
 
     def _make(self) -> None:
         """Make the database with the rows of the agent's files; do nothing where another process was first."""
-        from nanomem_tui.store.store import make
+        from nanomem_tui.store.transactions import make_database
 
         atomic.make_folder(self.paths.store)
         with self._files_at_rest(alone=True):
@@ -495,15 +497,15 @@ class MemoryStore:
             memos = self.files.memo()
 
             def fill(connection: Connection, revision: int) -> None:
-                from nanomem_tui.store import rows
+                from nanomem_tui.store.database import bookkeeping, rows
 
                 for layer in ("item", "lesson"):
                     taken = self.files.initial_rows(layer)
                     rows.insert_rows(connection, layer, [row._replace(revision=revision) for row in taken])
                 _remember(connection, memos)
-                rows.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
+                bookkeeping.set_markers(connection, {self.files.mark(EXPORTED): str(revision)})
 
-            if make(self.writer.database, self.workspace_id, fill):
+            if make_database(self.writer.database, self.workspace_id, fill):
                 self.files.remembered(memos)
             else:
                 self.files.forget_known()
@@ -521,9 +523,9 @@ class MemoryStore:
         memos = self.files.memo()
 
         def also(connection: Connection, revision: int) -> None:
-            from nanomem_tui.store import rows
+            from nanomem_tui.store.database import queries, rows
 
-            if self.files.is_behind(read.markers(read.within(connection))):
+            if self.files.is_behind(read.markers(queries.within(connection))):
                 raise Conflict("another process took that over", "", "look at it again")
             rows.add_counts(connection, revision, {(c.layer, c.key): (more, at) for c, more, at in counts})
             _remember(connection, memos)
@@ -540,7 +542,7 @@ class MemoryStore:
     def _keep_id(self) -> None:
         """Before the first change: the id that all our rows go under (paths: `own_id`)."""
         try:
-            if kept_id(self.paths.own_id) != self.workspace_id:
+            if read_id(self.paths.own_id) != self.workspace_id:
                 atomic.make_folder(self.paths.own_id.parent)
                 atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
         except OSError as error:
@@ -681,10 +683,10 @@ class MemoryStore:
             return
 
         def write(connection: Connection) -> None:
-            from nanomem_tui.store import rows
+            from nanomem_tui.store.database import bookkeeping
 
             _remember(connection, memos)
-            rows.set_markers(connection, marks)
+            bookkeeping.set_markers(connection, marks)
 
         self.writer.remember(write)
         self.files.remembered(memos)
@@ -714,12 +716,12 @@ class MemoryStore:
     def problems(self) -> list[Problem]:
         """List what could not be read or written, here and in the agent's files."""
         found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
-        found += place.renamed(self.paths)
+        found += storage.find_renamed_workspaces(self.paths)
         found += self._first_edition or ()
-        trouble = forgotten.trouble(self.paths)
+        trouble = forgotten.read_problem(self.paths)
         found += [trouble] if trouble is not None else []
         found += self._not_made
-        if self.paths.own_id.exists() and kept_id(self.paths.own_id) != self.workspace_id:
+        if self.paths.own_id.exists() and read_id(self.paths.own_id) != self.workspace_id:
             what = "the file that keeps the id of this workspace is damaged; its database tells the id"
             where = self.paths.relative(self.paths.own_id)
             found.append(Problem(what, where, None, "the next change writes it anew", "warning"))
@@ -729,13 +731,13 @@ class MemoryStore:
 
     def index_state(self) -> IndexState:
         """Return how the full-text index fits the rows."""
-        return search.state(self.reading) if self.has_database else IndexState(0, 0, True)
+        return full_text.index_state(self.reading) if self.has_database else IndexState(0, 0, True)
 
     def make_index(self) -> IndexState:
         """Make the full-text index anew. Raises the store's errors."""
         if self.has_database:
             self.bring_up_to_date()
-            self.writer.remember(search.make_anew)
+            self.writer.remember(full_text.rebuild_index)
         return self.index_state()
 
     def renew_index(self) -> bool:
@@ -746,7 +748,7 @@ class MemoryStore:
         with self._lock:
             is_ours = self.loaded and self.has_database and not self.shows_copy
             with self.reading.open() if is_ours else contextlib.nullcontext() as reading:
-                waits = reading is not None and search.full_text(reading) is None
+                waits = reading is not None and full_text.full_text(reading) is None
             self._index_is_whole = self.writer.renew_index() if waits else is_ours
             return self._index_is_whole or not is_ours
 
@@ -792,12 +794,12 @@ def _last_checkpoint(marks: Mapping[str, str]) -> tuple[str, float | None]:
 
 def _remember(connection: Connection, memos: Sequence[Memo]) -> None:
     """Write what is known of the agent's files."""
-    from nanomem_tui.store import rows
+    from nanomem_tui.store.database import bookkeeping
 
     for memo in memos:
         for source, known in memo.rows().items():
-            rows.set_foreign_rows(connection, source, known)
-        rows.set_markers(connection, memo.marks())
+            bookkeeping.set_foreign_rows(connection, source, known)
+        bookkeeping.set_markers(connection, memo.marks())
 
 
 def _without_counts(changes: Sequence[Change]) -> tuple[tuple[Change, ...], list[tuple[Change, int, str]]]:
@@ -872,3 +874,12 @@ class Checkpointer(Repeating):
         except NanomemError:
             return PAUSE
         return LOOK
+
+
+def choose_storage(paths: Paths, workspace_id: str, settings: Settings) -> Storage:
+    """Return where the settings say that the memory lies. Raises InvalidConfig for an address, and MissingExtra."""
+    if not settings.database_url:
+        return Storage(paths, workspace_id)
+    from nanomem_tui.store.server_storage import ServerStorage
+
+    return ServerStorage(paths, workspace_id, settings.database_url)

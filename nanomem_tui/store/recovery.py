@@ -23,9 +23,9 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, StoreError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import engine, migrations, models, operations, rows
-from nanomem_tui.store.engine import SqliteDatabase, copy_whole, fold_wal
-from nanomem_tui.store.reading import is_anothers
+from nanomem_tui.store.database import bookkeeping, driver_errors, migrations, models, operation_log, rows
+from nanomem_tui.store.database.engine import SqliteDatabase, copy_whole, fold_wal
+from nanomem_tui.store.database.reading import is_foreign_database
 from nanomem_tui.store.snapshot import NOT_COMPARED, patched
 from nanomem_tui.store.values import AnyRow
 
@@ -126,7 +126,7 @@ class Recovery:
         """Make the commits again that a power cut took from the database and not from the log; return how many."""
         with self._locked() as file:
             with self._database.reading() as connection:
-                newest = operations.meta_of(connection).revision
+                newest = bookkeeping.meta_of(connection).revision
             last = _last_line(file)
             if last is None or last.seq <= newest:
                 return 0
@@ -142,7 +142,7 @@ class Recovery:
         with open(self._log, "rb") as file:  # first: others commit meanwhile, and write the log after that
             in_log = [line.seq for line in _lines(file)]
         with self._database.reading() as connection:
-            newest = operations.meta_of(connection).revision
+            newest = bookkeeping.meta_of(connection).revision
         return sum(seq > newest for seq in in_log)
 
     def unreadable_lines(self) -> list[int]:
@@ -161,14 +161,14 @@ class Recovery:
 
     def _since(self, seq: int) -> list[Line]:
         with self._database.reading() as connection:
-            asked = select(operations.OPERATIONS).where(operations.OPERATIONS.c.seq > seq)
-            found = [operations.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
+            asked = select(models.OPERATIONS).where(models.OPERATIONS.c.seq > seq)
+            found = [operation_log.entry_of(row) for row in connection.execute(asked.order_by("seq"))]
         return [Line(entry.position, entry.operation) for entry in found]
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        with engine.translated(self._log, "writing the log beside the database"):
+        with driver_errors.translate_errors(self._log, "writing the log beside the database"):
             lock = atomic.open_owned(self._lock, flags)
             try:
                 atomic.wait_for_lock(lock, self._lock, LOG_SECONDS)
@@ -230,7 +230,7 @@ class Recovery:
             if old.name.partition("-schema-")[0][-10:] < oldest.stem[8:18]:  # of a day before
                 old.unlink()
         with contextlib.closing(_open_to_read(oldest)) as connection:
-            (seq,) = connection.execute(str(select(operations.META.c.revision))).fetchone()
+            (seq,) = connection.execute(str(select(models.META.c.revision))).fetchone()
         with self._locked() as file:
             lines = list(_lines(file))
             kept = [line for line in lines if line.seq > seq] or lines[-1:]  # the last one tells how far the log goes
@@ -268,15 +268,15 @@ class Recovery:
             atomic.make_folder(fresh.parent)
             shutil.copyfile(start, fresh)
             fresh.chmod(atomic.PRIVATE_FILE)
-            atomic.inherit(fresh, self._database.file.parent)
+            atomic.give_to_folder_owner(fresh, self._database.file.parent)
             repaired = SqliteDatabase(fresh)
             try:
                 migrations.migrate(repaired, is_private=True)  # the copy may be of an earlier release
                 with repaired.writing(durable=True) as connection:
-                    since = operations.meta_of(connection).revision
+                    since = bookkeeping.meta_of(connection).revision
                     wanted = [line for line in lines if line.seq > since]
                     _replay(connection, wanted)
-                    connection.execute(update(operations.META).values(epoch=os.urandom(8).hex()))
+                    connection.execute(update(models.META).values(epoch=os.urandom(8).hex()))
             finally:
                 repaired.close()
             fold_wal(fresh)
@@ -292,7 +292,7 @@ class Recovery:
     def _set_aside(self) -> str:
         """Keep the damaged file, and its WAL where that holds something, under a name that says when."""
         atomic.make_folder(self._quarantine)
-        name = f"{atomic.ANOTHERS if is_anothers(self._database.file) else 'nanomem'}-{_stamp()}.db"
+        name = f"{atomic.ANOTHERS if is_foreign_database(self._database.file) else 'nanomem'}-{_stamp()}.db"
         had_file = self._database.file.exists()
         for suffix in ("", "-wal", "-shm"):
             harmed = self._database.file.with_name(self._database.file.name + suffix)
@@ -331,7 +331,7 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
     """Make commits again, in their order and under their numbers, without comparing: they were compared once."""
     for line in lines:
         operation = line.operation
-        for layer in rows.TABLES:
+        for layer in models.TABLES:
             part = [change for change in operation.changes if change.layer == layer]
             there = {row.id: row for row in rows.read(connection, layer, ids=[change.key for change in part])}
             for change in part:
@@ -344,14 +344,14 @@ def _replay(connection: Any, lines: Sequence[Line]) -> None:
                 else:
                     rows.update_row(connection, layer, made, made._fields)
                 there[change.key] = made
-        operations.write(connection, line.seq, operation)
-        target = operations.find(connection, operation.undoes or operation.redoes or "")
+        bookkeeping.write_operation(connection, line.seq, operation)
+        target = bookkeeping.find_operation(connection, operation.undoes or operation.redoes or "")
         if target is not None and operation.kind == "void":
-            operations.mark_void(connection, target.operation)
+            bookkeeping.mark_void(connection, target.operation)
         elif target is not None:
-            operations.mark_reversed(connection, operation)
-    newest = select(func.coalesce(func.max(operations.OPERATIONS.c.seq), 0)).scalar_subquery()
-    connection.execute(update(operations.META).values(revision=newest))
+            bookkeeping.mark_reversed(connection, operation)
+    newest = select(func.coalesce(func.max(models.OPERATIONS.c.seq), 0)).scalar_subquery()
+    connection.execute(update(models.META).values(revision=newest))
 
 
 def _lines(file: BinaryIO) -> Iterator[Line]:
@@ -398,11 +398,11 @@ NO_COPY = (
 )
 
 
-def problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
+def damage_problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
     """List what is wrong with a database: pages, tables, indexes, and rows that are not what was written. `copies`:
     the whole ones. Reads only."""
     where = database.where
-    damaged = list(damage(database))
+    damaged = list(damaged_parts(database))
     fix = FIX if copies else NO_COPY
     yield from (Problem(f"damaged: {one}", where, None, fix) for one in damaged[:_MOST])
     if damaged:
@@ -419,16 +419,16 @@ def problems(database: SqliteDatabase, copies: list[Path]) -> Iterator[Problem]:
 def unreadable(database: SqliteDatabase) -> Iterator[str]:
     """Find the ids of operations whose changes cannot be read."""
     with database.reading() as connection:
-        for found in connection.execute(select(operations.OPERATIONS).where(operations.OPERATIONS.c.touched > 0)):
-            entry = operations.entry_of(found)
+        for found in connection.execute(select(models.OPERATIONS).where(models.OPERATIONS.c.touched > 0)):
+            entry = operation_log.entry_of(found)
             if not entry.operation.changes:
                 yield entry.operation.id
 
 
-def damage(database: SqliteDatabase) -> Iterator[str]:
+def damaged_parts(database: SqliteDatabase) -> Iterator[str]:
     """Say in words what keeps the file from being used as it is. Raises DiskFull: that is no damage."""
     try:
-        if engine.is_closed_to_writers(database.file):
+        if driver_errors.is_closed_to_writers(database.file):
             yield "its header keeps everybody from writing to it"
         with database.reading() as connection:
             found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST})")]
@@ -438,8 +438,8 @@ def damage(database: SqliteDatabase) -> Iterator[str]:
             if not names:
                 yield "it is empty"
                 return
-            if engine.are_anothers(names):
-                yield engine.anothers(database.file, min(names)).what
+            if driver_errors.are_foreign_tables(names):
+                yield driver_errors.foreign_database(database.file, min(names)).what
                 return
             for table in models.METADATA.sorted_tables:
                 if not there.has_table(table.name):
@@ -476,11 +476,11 @@ def make_indexes(database: SqliteDatabase, names: list[str]) -> None:
 def altered(database: SqliteDatabase, copies: list[Path]) -> Iterator[tuple[str, str, str]]:
     """Find (layer, id, field) of rows that are not what the newest operation on them, or the newest copy, says."""
     with database.reading() as connection:
-        here = {layer: {row.id: row for row in rows.read(connection, layer)} for layer in rows.TABLES}
+        here = {layer: {row.id: row for row in rows.read(connection, layer)} for layer in models.TABLES}
         told: dict[tuple[str, str], dict[str, Any]] = {}
-        every = select(operations.OPERATIONS).order_by(operations.OPERATIONS.c.seq)
+        every = select(models.OPERATIONS).order_by(models.OPERATIONS.c.seq)
         for found in connection.execute(every):
-            entry = operations.entry_of(found)
+            entry = operation_log.entry_of(found)
             for change in entry.operation.changes:
                 if change.layer in here:
                     fields = told.setdefault((change.layer, change.key), {})

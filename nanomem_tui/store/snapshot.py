@@ -15,9 +15,9 @@ from typing import Any
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, Refused
 from nanomem_tui.core.operations import Change, Operation, Value
 from nanomem_tui.core.text import is_utf8
-from nanomem_tui.store.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
-from nanomem_tui.store.reading import meta as meta_of
-from nanomem_tui.store.reading import rows as rows_of
+from nanomem_tui.store.database.reading import COUNTERS, Reading, counted_since, refuse_moved, refuse_other_schema
+from nanomem_tui.store.database.reading import meta as meta_of
+from nanomem_tui.store.database.reading import rows as rows_of
 from nanomem_tui.store.values import ROW_LAYERS, ROW_TYPES, AnyRow, Item, Lesson, Record
 
 RowKey = tuple[str, str]

@@ -286,7 +286,7 @@ def identity_of_item(item: Item) -> Identity | None:
     return identity_of(fact) if fact is not None else None
 
 
-def unknown(rows: Iterable[Item], ours: Iterable[Item]) -> list[Item]:
+def without_known_facts(rows: Iterable[Item], ours: Iterable[Item]) -> list[Item]:
     """Those of the rows that hold no fact which one of ours holds, whatever their ids are."""
     named = [(row, identity_of_item(row)) for row in rows]
     known = {identity_of_item(row) for row in ours if not row.is_deleted} if any(name for _, name in named) else set()
@@ -295,10 +295,10 @@ def unknown(rows: Iterable[Item], ours: Iterable[Item]) -> list[Item]:
 
 def identity(scope_key: str, domain: str | None, category: str, key: str) -> Identity:
     """By what a fact of these fields is known; `scope_key`: empty for a global one."""
-    return scope_key, folded(domain or ""), folded(category), folded(key)
+    return scope_key, fold_key(domain or ""), fold_key(category), fold_key(key)
 
 
-def folded(name: str) -> str:
+def fold_key(name: str) -> str:
     """A name as names are compared: composed, case folded, without what has no width, white space collapsed."""
     composed = unicodedata.normalize("NFC", name)
     if not composed.isascii():

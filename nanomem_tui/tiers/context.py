@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, MissingExtra, NanomemError, library_command
 from nanomem_tui.core.settings import OFF, Settings
-from nanomem_tui.core.text import whole
+from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.language import secrets
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.tokens import shown, tokens
@@ -389,7 +389,7 @@ def _of_tiktoken() -> Counter | None:
 
 
 def _counting(encode: Callable[[str], Sized]) -> Callable[[str], int]:
-    return lru_cache(4096)(lambda text: len(encode(whole(text))))
+    return lru_cache(4096)(lambda text: len(encode(without_lone_surrogates(text))))
 
 
 def _read_here(path: str) -> bytes:

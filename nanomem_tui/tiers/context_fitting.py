@@ -35,7 +35,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.text import clusters, counted, one_line, whole
+from nanomem_tui.core.text import clusters, counted, one_line, without_lone_surrogates
 from nanomem_tui.language import injection, spoken
 from nanomem_tui.language.tokens import fold, query_weights, query_words, tokens
 from nanomem_tui.memory.recall.questions import MAX_QUERY
@@ -174,7 +174,7 @@ class Context(NamedTuple):
 
 def task_of(text: str) -> Task:
     """What a person or an agent says is to be done, read. Raises BadInput where nothing is said."""
-    text = whole(text).strip()[:MAX_QUERY]
+    text = without_lone_surrogates(text).strip()[:MAX_QUERY]
     if not text:
         raise BadInput("no task", "", "say what is to be done")
     names = list(dict.fromkeys(name for name in map(_name, _CONTEXT_VALUES_NAME.finditer(text)) if name))

@@ -28,9 +28,10 @@ from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.store.work import knowledge as stored
-from nanomem_tui.store.work.records import WorkStore, note, set_note
+from nanomem_tui.store.work.records import note, set_note
 from nanomem_tui.store.work.search import Shelf
 from nanomem_tui.store.work.values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.tiers import knowledge_sources as sources_of
 from nanomem_tui.tiers.knowledge_search import search
 from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, quiet
@@ -38,7 +39,7 @@ from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.forgotten import Forgotten
+    from nanomem_tui.store.erasure.forgotten import Forgotten
 
 OURS = "nanomem"
 """The kind of the pages of this package, and the word that asks for them."""

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, in_words
+from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, shown_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.operations import LogEntry
-from nanomem_tui.store.reading import OlderSchema
+from nanomem_tui.store.database.operation_log import LogEntry
+from nanomem_tui.store.database.reading import OlderSchema
 from nanomem_tui.store.work import aging, records, year_archive
 from nanomem_tui.store.work.aging import Due, Run, What
 from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier, kind_of
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.store.work.year_archive import Manifest
 from nanomem_tui.tiers import lifecycle_runs
 from nanomem_tui.tiers.lifecycle_runs import WAIT, Archives, Runs, busy
@@ -375,7 +375,7 @@ class Lifecycle:
             if isinstance(error, NanomemError) and busy(error):
                 return Outcome("busy", error.what, clock.now() + BUSY)
             self._failed_at = time.monotonic()
-            return Outcome("failed", in_words(error).line())
+            return Outcome("failed", shown_error(error).line())
         if ran.operation is None:
             return Outcome("nothing", "", self.next_at())
         return Outcome("ran", ran.operation.label.removeprefix("lifecycle: "), self.next_at())
@@ -405,7 +405,7 @@ class Lifecycle:
     def last_at(self) -> datetime | None:
         """When the last run ended; a time to come counts as now: clocks are put back."""
         noted = self._database.ask(lambda connection: records.note(connection, LAST), None)
-        return clock.past(noted) if noted else None
+        return clock.past_time(noted) if noted else None
 
     def next_at(self) -> datetime | None:
         """When the next run is due; None: there is nothing."""

@@ -24,8 +24,8 @@ from nanomem_tui.store.work import aging, records, year_archive
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work.aging import START, Due, Place, Run, State
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import TierHit, TierRecord, Where, words_of
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.store.work.year_archive import Manifest
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def tidy(database: WorkStore) -> None:
     if free < max(LEAST_FREE, WORTH * size) or size - free > LARGE:
         return
     noted = database.read(lambda connection: records.note(connection, COMPACTED))
-    if noted is None or clock.now() - clock.past(noted) >= EVERY:
+    if noted is None or clock.now() - clock.past_time(noted) >= EVERY:
         database.compact()
         database.write(lambda connection: records.set_note(connection, COMPACTED, clock.iso(clock.now())))
 

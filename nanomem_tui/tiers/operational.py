@@ -33,7 +33,7 @@ from nanomem_tui.tiers.records import Trail
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.forgotten import Forgotten
+    from nanomem_tui.store.erasure.forgotten import Forgotten
 
 
 # -- What happens now, one entry at a time: its categories, what each must say, and what it is about ------------------

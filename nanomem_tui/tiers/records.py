@@ -15,12 +15,11 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.edits import told
-from nanomem_tui.store.operations import LogEntry
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.work import layer, search
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work import search as work_search
 from nanomem_tui.store.work.kinds import ACTIVE, FINAL, KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import (
     Stretch,
     TierHit,
@@ -31,6 +30,7 @@ from nanomem_tui.store.work.values import (
     checked_id,
     differing,
 )
+from nanomem_tui.store.work.work_store import WorkStore
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

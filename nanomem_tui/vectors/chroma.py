@@ -32,9 +32,8 @@ from nanomem_tui.core.errors import (
     from_os_error,
 )
 from nanomem_tui.store.values import Fact
-from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
-from nanomem_tui.vectors.embedders import said
-from nanomem_tui.vectors.meaning import MOST, filed
+from nanomem_tui.vectors.collection import ITEMS, MOST, Near, Row, fact_of_item, nearest_among
+from nanomem_tui.vectors.embedders import short_reason
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
@@ -62,7 +61,7 @@ FEW = 200
 AGAIN = "`nanomem memory reindex --vectors` makes it anew; until then it is done without"
 
 
-def place_of(settings: Settings, paths: Paths, *, is_of_records: bool = False) -> Path | str:
+def chroma_location(settings: Settings, paths: Paths, *, is_of_records: bool = False) -> Path | str:
     """Where the settings want it, in a folder or at the address of a server; records in a folder beside that of items,
     as one process uses a folder at a time. Raises InvalidConfig for an address that is none."""
     if settings.chroma_url:
@@ -178,7 +177,7 @@ class ChromaCopy:
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            raise StoreError(f"Chroma cannot be used ({said(error)})", self.place, AGAIN) from error
+            raise StoreError(f"Chroma cannot be used ({short_reason(error)})", self.place, AGAIN) from error
 
     def close(self) -> None:
         """Let go of the client and of its folder."""
@@ -245,7 +244,7 @@ class ChromaCollection:
                 return []
             if self._items is not None and isinstance(among, Sized) and len(among) <= FEW:
                 return self._best(vector, min(count, size), list(among)) if among else []
-            return accepted(lambda wanted: self._best(vector, min(wanted, size), None), size, count, among)
+            return nearest_among(lambda wanted: self._best(vector, min(wanted, size), None), size, count, among)
 
     def _best(self, vector: Vector, count: int, keys: Iterable[str] | None) -> list[Near]:
         where = None if keys is None else {ITEM: {"$in": list(keys)}}
@@ -266,7 +265,7 @@ class ChromaCollection:
 def ids_of(item: Item) -> list[str]:
     """The ids that an item may have, the best first: for a fact that of the seed, with the domain where another one has
     that, and with its own id where that is still the id of two."""
-    fact = filed(item)
+    fact = fact_of_item(item)
     if fact is None:
         return [f"item::{item.id}"]
     plain = f"fact::{fact.category}::{fact.key}"
@@ -276,7 +275,7 @@ def ids_of(item: Item) -> list[str]:
 
 def metadata(item: Item, text_hash: str) -> dict[str, str]:
     """The metadata of an item, which a reader of the seed's finds as it wrote them."""
-    fact = filed(item)
+    fact = fact_of_item(item)
     shown = fact or Fact(item.id, DOMAIN, item.kind, None, item.id, item.text, item)
     named = {name: (getattr(shown, name) or "")[:MOST] for name in NAMES}
     moment = clock.parse(item.updated_at)
@@ -286,7 +285,7 @@ def metadata(item: Item, text_hash: str) -> dict[str, str]:
 
 def document(item: Item) -> str:
     """The document of an item: the four lines of the seed for a fact."""
-    fact = filed(item)
+    fact = fact_of_item(item)
     if fact is None:
         return item.text[:MOST]
     lines = f"Domain: {fact.domain or ''}\nКатегория: {fact.category}\nКлюч: {fact.key}\nЗначение: {fact.value}"

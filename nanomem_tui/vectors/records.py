@@ -16,28 +16,28 @@ from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import embedded
 from nanomem_tui.vectors.collection import FileCollection, Near, VectorFile
-from nanomem_tui.vectors.embedders import share_read
-from nanomem_tui.vectors.meaning import (
+from nanomem_tui.vectors.embedders import share_known
+from nanomem_tui.vectors.semantic_search import (  # fmt: skip
     PATIENCE,
     HashesOf,
     Key,
     Outside,
+    PendingText,
     Search,
     Step,
-    Wanted,
     outside_of,
     text_hash,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.work.records import WorkStore
     from nanomem_tui.store.work.values import TierRecord
+    from nanomem_tui.store.work.work_store import WorkStore
     from nanomem_tui.vectors.collection import Collection
-    from nanomem_tui.vectors.embedders import Maker
+    from nanomem_tui.vectors.embedders import CheckedEmbedder
 
 ORDER = ("incident", "procedure", "decision", "goal", "task", "tool-call")
 """The kinds of records that are embedded, each in a collection called as its table: what tells most in a row first, and
@@ -102,7 +102,7 @@ class RecordTexts:
     ) -> Step | None:
         """What the next rows of a kind want: new ones, or those that were there before the first look."""
         low, high = self._seen(connection, marks, kind)
-        wants: list[Wanted] = []
+        wants: list[PendingText] = []
         looked = 0
         rows = work_records.beside(connection, kind, low if old else high, LOOKED, before=old)
         while len(wants) < most and (part := list(islice(rows, most))):
@@ -156,7 +156,7 @@ class RecordTexts:
         found = {key: work_records.get(connection, KINDS[KIND_OF[key[0]]], key[1]) for key in keys}
         return {key: record for key, record in found.items() if record is not None}
 
-    def _texts(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, Wanted]:
+    def _texts(self, connection: Connection, keys: Iterable[Key]) -> dict[Key, PendingText]:
         return {key: _of_record(record) for key, record in self._found(connection, keys).items()}
 
     def _begins(self, model: str) -> str:
@@ -192,7 +192,11 @@ class RecordMeaning(Search):
     _what = "records"
 
     def __init__(
-        self, store: MemoryStore, database: WorkStore, maker: Callable[[], Maker], outside: Outside | None = None
+        self,
+        store: MemoryStore,
+        database: WorkStore,
+        maker: Callable[[], CheckedEmbedder],
+        outside: Outside | None = None,
     ) -> None:
         """`maker`: the embedder, or why there is none."""
         super().__init__(VectorFile(store.paths.vectors), "records-embedding.lock", outside)
@@ -200,7 +204,7 @@ class RecordMeaning(Search):
         self._maker = maker
         self._model = ""
 
-    def maker(self) -> Maker:
+    def maker(self) -> CheckedEmbedder:
         """The embedder. Raises why there is none."""
         return self._maker()
 
@@ -230,7 +234,7 @@ class RecordMeaning(Search):
         if not self._records.exist:
             return []
         maker = self.maker()
-        if share_read(maker.name, question) < READ:
+        if share_known(maker.name, question) < READ:
             raise BadAnswer(f"{maker.name} reads no word of this language", "", "")
         vector = maker.question(question)
         self._begin(maker)
@@ -253,7 +257,7 @@ class RecordMeaning(Search):
         fit = [(known[key][0], one) for _, key, one in nearest if key in known and known[key][1] == one.text_hash]
         return [NearRecord(record, one.distance) for record, one in fit]
 
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> RecordTexts | None:
+    def _begin(self, maker: CheckedEmbedder, *, anew: bool = False, everything: bool = False) -> RecordTexts | None:
         with self._opening:
             if not self._records.exist:
                 return None
@@ -270,18 +274,18 @@ class RecordMeaning(Search):
 
 
 def record_meaning_of(
-    database: WorkStore, store: MemoryStore, settings: Settings, maker: Callable[[], Maker]
+    database: WorkStore, store: MemoryStore, settings: Settings, maker: Callable[[], CheckedEmbedder]
 ) -> RecordMeaning:
     """Search by meaning over the records of a workspace, with the embedder that `maker` gives."""
     return RecordMeaning(store, database, maker, outside_of(store, settings, RecordTexts.collections))
 
 
-def _of_record(record: TierRecord) -> Wanted:
+def _of_record(record: TierRecord) -> PendingText:
     text = embedded(record)
-    return Wanted(KINDS[record.kind].table, record.id, text, text_hash(text), record.at)
+    return PendingText(KINDS[record.kind].table, record.id, text, text_hash(text), record.at)
 
 
-def _without(texts: Sequence[Wanted], held: HashesOf) -> list[Wanted]:
+def _without(texts: Sequence[PendingText], held: HashesOf) -> list[PendingText]:
     there = {
         name: held(name, [one.key for one in texts if one.collection == name])
         for name in {one.collection for one in texts}

@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from nanomem_tui.actions import SCREENS, Context, actions_on
-from nanomem_tui.core.errors import in_words
+from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.keymap import key_text, keys_of
 from nanomem_tui.widgets.cells import joined
@@ -294,6 +294,6 @@ def say(at: Widget | App[object], text: str, severity: Severity = "information",
 
 def say_error(at: Widget | App[object], error: BaseException) -> None:
     """Show an error: what, where and what to do."""
-    said = in_words(error)
+    said = shown_error(error)
     text = " ".join(part for part in (said.where, f"({said.fix})" if said.fix else "") if part)
     say(at, text or said.what, "error", said.what if text else "")

@@ -12,9 +12,9 @@ import pytest
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.core.paths import locate
-from nanomem_tui.store import backup
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
+from nanomem_tui.store.moving import backup
 from tests.cli.conftest import Run
 
 
@@ -76,7 +76,9 @@ def test_in_place_and_back_again(run: Run, made: Path) -> None:
 
 
 def test_beside_an_agent_it_is_refused(run: Run, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "look", lambda *_args, **_options: Presence(True, 4711, "nanobot gateway", False))
+    monkeypatch.setattr(
+        presence, "find_running_agent", lambda *_args, **_options: Presence(True, 4711, "nanobot gateway", False)
+    )
     refused = run("backup", "restore", "latest", "--yes")
     assert (refused.code, "nanobot gateway runs (process 4711)" in refused.err) == (2, True)
 
@@ -188,7 +190,7 @@ def test_latest_says_what_it_passes_over(run: Run, made: Path) -> None:
 def test_latest_where_only_nanomem_made_one(run: Run, made: Path, ramfirst: Path) -> None:
     made.unlink()
     paths = locate(ramfirst)
-    own = backup.make(paths, detect(paths), reason="before doctor --fix").path.name
+    own = backup.make_backup(paths, detect(paths), reason="before doctor --fix").path.name
     told = run("backup", "restore", "latest", "--yes")
     assert (told.code, f"no backup that you made; nanomem itself made {own}" in told.err) == (2, True)
 

@@ -19,7 +19,7 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, StoreError
 from nanomem_tui.memory import turn_log
 from nanomem_tui.memory.turns import injections
-from nanomem_tui.store import engine
+from nanomem_tui.store.database import engine
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
@@ -189,7 +189,7 @@ def away(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         raise StoreError("the server does not answer", "nanomem.db")
 
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
-    monkeypatch.setattr("nanomem_tui.store.reading.SqliteReading._connected", ask)
+    monkeypatch.setattr("nanomem_tui.store.database.reading.SqliteReading._connected", ask)
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ def test_a_record_of_an_agent_that_names_nobody_s_home_breaks_nothing(tmp_path: 
         for recorded in ("~nobody-of-that-name/x", "nul\0", "/nowhere/at/all"):
             record = {"pid": process.pid, "workspace": recorded}
             (tmp_path / "run" / "gateway.json").write_text(json.dumps(record))
-            assert presence.look(paths.locate(workspace)).running, recorded
+            assert presence.find_running_agent(paths.locate(workspace)).running, recorded
     finally:
         process.communicate()
 

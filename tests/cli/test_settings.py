@@ -83,7 +83,7 @@ def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(
     value = {"promotion_triggers": [text], "min_lesson_confidence": float(text) if text == "99" else text}.get(
         name, text
     )
-    file.write_text(f"{name} = {config.written(value)}\n")
+    file.write_text(f"{name} = {config.toml_value(value)}\n")
     listed = run("memory", "list")
     assert (name in listed.err) is (name not in LOOKS)  # what only the console looks like hinders no command
     assert run("config", "show", "--json").json["settings"][name] == _plain(settings.Settings()._asdict()[name])

@@ -238,12 +238,12 @@ def schema(ws: Workspace) -> Look:
 
 
 def backups(ws: Workspace) -> Look:
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import folder_of
+    from nanomem_tui.store.moving import backup
+    from nanomem_tui.store.moving.backup import folder_of
 
-    found = backup.listed(folder_of(ws.paths))
+    found = backup.list_archives(folder_of(ws.paths))
     for made in found:
-        assert not backup.check(made.path)[1]
+        assert not backup.check_archive(made.path)[1]
     return min(1, len(found))
 
 
@@ -379,9 +379,9 @@ def rescue(ws: Workspace) -> None:
 
 
 def make_backup(ws: Workspace) -> None:
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
-    backup.make(ws.paths, ws.layout)
+    backup.make_backup(ws.paths, ws.layout)
 
 
 def with_backup(workspace: Path) -> None:
@@ -515,11 +515,11 @@ def command(*line: str) -> None:
     from nanomem_tui.core.errors import NanomemError
 
     if line[:2] == ("backup", "restore"):
-        from nanomem_tui.store import backup
-        from nanomem_tui.store.backup import folder_of
+        from nanomem_tui.store.moving import backup
+        from nanomem_tui.store.moving.backup import folder_of
 
         with open_workspace(os.environ["NANOMEM_WORKSPACE"]) as ws:
-            line = (*line, backup.listed(folder_of(ws.paths))[-1].path.name)
+            line = (*line, backup.list_archives(folder_of(ws.paths))[-1].path.name)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         code = run(list(line))
     if code:

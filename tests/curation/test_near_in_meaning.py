@@ -7,7 +7,7 @@ from pathlib import Path
 from nanomem_tui import open_workspace
 from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
 from nanomem_tui.review.pairs import Pair, Pairs
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable
 
@@ -29,7 +29,7 @@ class Strangers(Pairs):
 
 
 def duplicates(ws: Workspace, senses: Words) -> Duplicates:
-    meaning = Meaning(ws.store, ws.settings, lambda: senses)
+    meaning = SemanticSearch(ws.store, ws.settings, lambda: senses)
     return Duplicates(ws.store, dict, ws.perform, NearInMeaning(lambda: meaning), Strangers(ws.store))
 
 

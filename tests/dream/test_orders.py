@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.agents.archive import HistoryEntry, marks, parse_history
+from nanomem_tui.agents.archive import HistoryEntry, marked_lines, parse_history
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import check
 from nanomem_tui.dreams.rules import RulesDreamer
@@ -159,7 +159,9 @@ def test_the_rules_write_no_order_whatever_its_mark() -> None:
 def test_the_memories_of_real_agents_hold_hardly_an_order(samples: Path) -> None:
     texts: set[str] = set()
     for path in samples.rglob("history.jsonl"):
-        texts.update(text for entry in parse_history(path.read_bytes(), "")[0] for _, text in marks(entry.content))
+        texts.update(
+            text for entry in parse_history(path.read_bytes(), "")[0] for _, text in marked_lines(entry.content)
+        )
     kept = 0
     for name in ("SOUL.md", "USER.md", "MEMORY.md"):
         for path in samples.rglob(name):

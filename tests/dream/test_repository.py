@@ -115,7 +115,7 @@ def test_no_dream_runs_beside_versions_that_cannot_be_kept(
 def test_a_sound_repository_of_another_format_is_not_called_damaged(tmp_path: Path) -> None:
     paths = small(tmp_path)
     sha256(paths.workspace)
-    (problem,) = git_history.probe(paths).problems
+    (problem,) = git_history.find_repository(paths).problems
     assert "nothing is wrong with it" in problem.fix
     assert "away" not in problem.fix
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.agents import databases
-from nanomem_tui.agents.databases import identify
+from nanomem_tui.agents.databases import identify_database
 from nanomem_tui.core.errors import BadInput
 from tests.formats import chroma_homes
 from tests.formats.chroma_homes import ADD, DELETE, UPDATE, UPSERT, fact, named
@@ -38,7 +38,7 @@ def test_both_collections_are_read_and_others_are_counted(tmp_path: Path, releas
     assert [(entry.collection, entry.id, entry.metadata) for entry in found.entries] == [
         ("nanobot_facts", "fact::偏好::项 0", more), ("nanobot_memory", "fact::Drinks::tea", TEA)
     ]  # fmt: skip
-    assert (found.others, found.problems, identify(path)) == ({"others": 2}, [], "chroma")
+    assert (found.others, found.problems, identify_database(path)) == ({"others": 2}, [], "chroma")
     assert listing(path.parent) == before
 
 
@@ -118,8 +118,8 @@ def test_a_damaged_page_costs_what_is_on_it(tmp_path: Path) -> None:
 
 def test_the_database_of_a_folder_is_found(tmp_path: Path) -> None:
     path = chroma_homes.make(tmp_path / "chroma", {})
-    assert databases.database(path.parent) == databases.database(path) == path
-    assert databases.database(tmp_path) is None
-    assert databases.database(tmp_path / "no such folder") is None
+    assert databases.chroma_database(path.parent) == databases.chroma_database(path) == path
+    assert databases.chroma_database(tmp_path) is None
+    assert databases.chroma_database(tmp_path / "no such folder") is None
     os.rename(path, path.with_name("other.db"))
-    assert databases.database(path.with_name("other.db")) is None
+    assert databases.chroma_database(path.with_name("other.db")) is None

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from nanomem_tui.agents.databases import identify, memory_entries, open_read_only
+from nanomem_tui.agents.databases import identify_database, memory_entries, open_read_only
 from nanomem_tui.core.errors import BadInput, NotFound
 
 SCOPED = "ftswal/home/.nanobot/memory/longterm.db"
@@ -29,7 +29,7 @@ def listing(folder):
     ],
 )
 def test_a_database_is_known_by_its_tables(samples, name, kind):
-    assert identify(samples / name) == kind
+    assert identify_database(samples / name) == kind
 
 
 def test_the_rows_of_the_scoped_system(samples):
@@ -81,6 +81,6 @@ def test_what_is_no_database_is_one_clear_error(tmp_path, sample_copy):
 
 def test_an_empty_file_is_a_database_of_nobody(tmp_path):
     (tmp_path / "empty.db").touch()
-    assert identify(tmp_path / "empty.db") is None
+    assert identify_database(tmp_path / "empty.db") is None
     with pytest.raises(BadInput, match="memory_entries"):
         memory_entries(tmp_path / "empty.db")

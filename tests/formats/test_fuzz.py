@@ -39,9 +39,9 @@ from nanomem_tui.memory import filters
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.turns.values import turn_end, turn_input
-from nanomem_tui.store.backup import check as check_backup
-from nanomem_tui.store.backup import make as make_backup
-from nanomem_tui.store.first_edition import read_ledgers
+from nanomem_tui.store.first_edition.contents import read_ledgers
+from nanomem_tui.store.moving.backup import check_archive as check_backup
+from nanomem_tui.store.moving.backup import make_backup
 from nanomem_tui.store.recovery import Line
 from nanomem_tui.tiers.operational import read_spool
 

@@ -10,7 +10,7 @@ from nanomem_tui.agents.archive import (
     HistoryEntry,
     clamp_cursor,
     dump_entry,
-    marks,
+    marked_lines,
     parse_cursor,
     parse_history,
     parse_history_md,
@@ -126,7 +126,7 @@ def test_a_clamped_cursor_lies_between_nothing_and_the_latest(value, latest):
 
 def test_marks_are_told_from_other_brackets():
     content = "- [durable] likes tea\n* [SKIP] noise\n\n- [x] done\nplain\n- [skill] deploy: how\n[permanent] name"
-    assert marks(content) == [
+    assert marked_lines(content) == [
         ("durable", "likes tea"),
         ("skip", "noise"),
         (None, "[x] done"),

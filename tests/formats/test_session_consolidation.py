@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents.transcript_edits import Splice, consolidated, inverse, last_summary, merged_summary, spliced
+from nanomem_tui.agents.transcript_edits import (
+    Splice,
+    apply_splices,
+    consolidation_splices,
+    inverse_splices,
+    last_summary,
+    merged_summary,
+)
 from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import BadInput
 
@@ -31,7 +38,7 @@ def data(*rows: dict[str, Any]) -> bytes:
 
 def test_a_recent_file_gets_boundary_and_summary_and_loses_the_providers_state() -> None:
     before = data(head(**RECENT, later={"a": 1}), STATE, *TALK)
-    after = spliced(before, consolidated(before, 4, "- [durable] x", NOW))
+    after = apply_splices(before, consolidation_splices(before, 4, "- [durable] x", NOW))
     session = parse_session(after, "", "")
     assert (session.last_archived, session.last_consolidated, session.has_provider_state) == (4, 4, False)
     assert session.problems == ()
@@ -49,13 +56,13 @@ def test_a_recent_file_gets_boundary_and_summary_and_loses_the_providers_state()
 
 def test_an_older_file_gets_its_offset_and_nothing_else() -> None:
     before = data(head(last_consolidated=2), *TALK)
-    after = spliced(before, consolidated(before, 4, "summary", NOW))
+    after = apply_splices(before, consolidation_splices(before, 4, "summary", NOW))
     assert after == before.replace(b'"last_consolidated": 2', b'"last_consolidated": 4')
 
 
 def test_a_file_without_offsets_gets_the_one_that_all_releases_read() -> None:
     before = data(head(), *TALK)
-    after = spliced(before, consolidated(before, 4, "summary", NOW))
+    after = apply_splices(before, consolidation_splices(before, 4, "summary", NOW))
     assert parse_session(after, "", "").last_archived == 4
     assert len(parse_session(after, "", "").messages) == 6
 
@@ -63,14 +70,14 @@ def test_a_file_without_offsets_gets_the_one_that_all_releases_read() -> None:
 @pytest.mark.parametrize("tail", [b"\n", b""])
 def test_all_of_it_may_be_archived(tail: bytes) -> None:
     before = data(head(**RECENT), *TALK).removesuffix(b"\n") + tail
-    session = parse_session(spliced(before, consolidated(before, 6, "s", NOW)), "", "")
+    session = parse_session(apply_splices(before, consolidation_splices(before, 6, "s", NOW)), "", "")
     assert session.messages[6].boundary
     assert session.problems == ()
 
 
 def test_unreadable_lines_stay_where_they_are() -> None:
     before = data(head(**RECENT), *TALK[:2]) + b"\xff torn\n" + data(*TALK[2:])
-    after = spliced(before, consolidated(before, 4, "s", NOW))
+    after = apply_splices(before, consolidation_splices(before, 4, "s", NOW))
     assert b"\xff torn\n" in after
     assert [message.content[:1] for message in parse_session(after, "", "").messages] == list("0123C45")
 
@@ -78,7 +85,7 @@ def test_unreadable_lines_stay_where_they_are() -> None:
 @pytest.mark.parametrize(("rows", "end"), [(TALK, 2), ([head(**RECENT), *TALK], 7), ([head(**RECENT), *TALK], 0)])
 def test_what_cannot_be_noted_is_refused(rows: list[dict[str, Any]], end: int) -> None:
     with pytest.raises(BadInput):
-        consolidated(data(*rows), end, "s", NOW)
+        consolidation_splices(data(*rows), end, "s", NOW)
 
 
 @given(
@@ -93,9 +100,9 @@ def test_the_inverse_gives_every_byte_back(shape: list[str], end: int, recent: b
     count = shape.count("talk")
     if not 0 < end <= count:
         return
-    splices = consolidated(before, end, "s", NOW)
-    after = spliced(before, splices)
-    assert spliced(after, inverse(before, splices)) == before
+    splices = consolidation_splices(before, end, "s", NOW)
+    after = apply_splices(before, splices)
+    assert apply_splices(after, inverse_splices(before, splices)) == before
     session = parse_session(after, "", "")
     assert session.last_archived == end
     assert not session.has_provider_state
@@ -104,7 +111,7 @@ def test_the_inverse_gives_every_byte_back(shape: list[str], end: int, recent: b
 def test_splices_that_do_not_fit_are_refused() -> None:
     for splices in ([Splice(3, 2, b"")], [Splice(0, 9, b"")], [Splice(2, 3, b""), Splice(1, 2, b"")]):
         with pytest.raises(BadInput):
-            spliced(b"12345", splices)
+            apply_splices(b"12345", splices)
 
 
 def test_summaries_are_merged_and_bounded_without_losing_the_newest() -> None:

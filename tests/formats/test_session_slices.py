@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents.transcript_edits import RAW_CHARS, archivable, dump, fits_dump, oldest, safe_ends, tokens
+from nanomem_tui.agents.transcript_edits import RAW_CHARS, archivable, dump, fits_dump, oldest_slice, safe_ends, tokens
 from nanomem_tui.agents.transcripts import Message, parse_session
 
 
@@ -76,14 +76,14 @@ def test_a_call_and_thoughts_cost_and_a_command_does_not() -> None:
 
 def test_room_is_made_for_half_a_budget() -> None:
     talk = messages(*(said("user" if n % 2 == 0 else "assistant", "x" * 384) for n in range(20)))
-    cut = oldest(talk, 0, 1000, 4.0)
+    cut = oldest_slice(talk, 0, 1000, 4.0)
     assert cut is not None
     assert (cut.start, cut.end, cut.tokens, cut.left) == (0, 16, 2000, 400)
-    assert oldest(talk, 0, 2000, 4.0) is None, "it fits"
-    again = oldest(talk, cut.end, 300, 4.0)
+    assert oldest_slice(talk, 0, 2000, 4.0) is None, "it fits"
+    again = oldest_slice(talk, cut.end, 300, 4.0)
     assert again is not None
     assert (again.start, again.end) == (16, 18), "the newest turn stays, however small the budget"
-    alone = oldest(talk, 18, 10, 4.0)
+    alone = oldest_slice(talk, 18, 10, 4.0)
     assert alone is not None
     assert alone.start == alone.end == 18, "there is no safe slice in one turn"
 
@@ -149,7 +149,7 @@ def test_slice_after_slice_every_message_is_archived_once_and_no_pair_is_parted(
     owner = {one.id: message.index for message in talk for one in message.tool_calls}
     pairs = [(owner[m.tool_call_id], m.index) for m in talk if m.tool_call_id in owner]
     start, seen = 0, list[int]()
-    while (cut := oldest(talk, start, budget, rate)) is not None and cut.end > cut.start:
+    while (cut := oldest_slice(talk, start, budget, rate)) is not None and cut.end > cut.start:
         assert cut.start == start < cut.end < len(talk)
         assert talk[cut.end].role == "user"
         assert not talk[cut.end].hidden

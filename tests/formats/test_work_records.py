@@ -51,8 +51,8 @@ def only(found):
 
 
 def test_the_databases_of_the_real_system_are_read_whole(samples):
-    working = work_records.read(samples / "aios/working.db", "working.db")
-    longterm = work_records.read(samples / "aios/longterm.db", "longterm.db")
+    working = work_records.read_work_records(samples / "aios/working.db", "working.db")
+    longterm = work_records.read_work_records(samples / "aios/longterm.db", "longterm.db")
     assert Counter(row.kind for row in working.rows) == {
         "goal": 40, "task": 120, "tool-call": 120, "decision": 40, "pattern": 40, "agent-state": 1,
     }  # fmt: skip
@@ -80,7 +80,7 @@ def test_the_form_of_the_seed_is_read_too(database):
         ),
         config_history=("id, file_path, content, timestamp", ("c", "/etc/x", "a=1", "2026-02-15T09:30:00+02:00")),
     )
-    rows = {row.kind: row for row in work_records.read(path, "x").rows}
+    rows = {row.kind: row for row in work_records.read_work_records(path, "x").rows}
     assert rows["goal"].fields["created_at"] == "2026-02-15T09:30:00+00:00"  # a database's own clock is UTC
     assert rows["goal"].fields["metadata"] == {"a": [1, None]}
     assert rows["procedure"].fields["steps"] == [{"tool": "sh"}]
@@ -93,7 +93,7 @@ def test_what_long_term_memory_archived_is_read_as_what_it_was(database):
     path = database(
         archived_goals=("id, description, status, priority, created_at", ("old", "done", "completed", 2, 1_700_000_000))
     )
-    row = only(work_records.read(path, "x"))
+    row = only(work_records.read_work_records(path, "x"))
     assert (row.kind, row.id, row.place) == ("goal", "old", "archived_goals 1")
 
 
@@ -114,7 +114,7 @@ def test_json_is_read_as_what_it_says_and_other_text_as_it_stands(database, stor
     path = database(
         tool_calls=("id, tool_name, agent, input, output, timestamp", ("t", "sh", "a", "{}", stored, 1_771_027_200))
     )
-    row = only(work_records.read(path, "x"))
+    row = only(work_records.read_work_records(path, "x"))
     assert row.fields.get("output") == read
     assert ("output is no JSON: kept as text" in row.note) == (isinstance(read, str))
 
@@ -133,7 +133,7 @@ def test_json_is_read_as_what_it_says_and_other_text_as_it_stands(database, stor
 def test_a_row_that_cannot_be_read_is_left_out_with_the_reason(database, column, value, what):
     row = {"id": "g", "description": "d", "status": "active", "priority": 1, "created_at": 1, column: value}
     good = ("h", "other", "active", 2, 1_771_027_200)
-    found = work_records.read(database(goals=(",".join(row), tuple(row.values()), good)), "theirs.db")
+    found = work_records.read_work_records(database(goals=(",".join(row), tuple(row.values()), good)), "theirs.db")
     assert [one.id for one in found.rows] == ["h"]
     assert [(problem.what, problem.where) for problem in found.problems] == [(f"goals 1: {what}", "theirs.db")]
     assert found.refused == {"goal": 1}
@@ -142,7 +142,7 @@ def test_a_row_that_cannot_be_read_is_left_out_with_the_reason(database, column,
 def test_what_says_nothing_is_left_out(database):
     columns = "id, goal_id, description, agent, status, error, started_at, completed_at, duration_ms"
     path = database(tasks=(columns, ("t", "", "d", "", "failed", "", 1_771_027_200.5, 0, 12.0)))
-    assert dict(only(work_records.read(path, "x")).fields) == {
+    assert dict(only(work_records.read_work_records(path, "x")).fields) == {
         "description": "d", "status": "failed", "started_at": "2026-02-14T00:00:00.500000+00:00", "duration_ms": 12,
     }  # fmt: skip
 
@@ -150,7 +150,7 @@ def test_what_says_nothing_is_left_out(database):
 def test_reading_leaves_the_file_as_it_was(database):
     path = database(goals=("id, description, status, priority, created_at", ("g", "d", "active", 1, 1)))
     before = path.read_bytes(), path.stat().st_mtime_ns
-    work_records.read(path, "x")
+    work_records.read_work_records(path, "x")
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert [one.name for one in path.parent.iterdir()] == ["working.db"]
 
@@ -161,14 +161,14 @@ def test_a_damaged_page_costs_its_rows(database):
     data = bytearray(path.read_bytes())
     data[len(data) // 2 // 4096 * 4096 : len(data) // 2 // 4096 * 4096 + 4096] = b"\xa5" * 4096
     path.write_bytes(data)
-    found = work_records.read(path, "x")
+    found = work_records.read_work_records(path, "x")
     assert 400 < len(found.rows) < 500
     assert any("cannot be read beyond row" in problem.what for problem in found.problems)
 
 
 def test_what_is_no_database_is_told(tmp_path):
     with pytest.raises(NotFound):
-        work_records.read(tmp_path / "none.db", "x")
+        work_records.read_work_records(tmp_path / "none.db", "x")
     (tmp_path / "text.db").write_text("hello")
     with pytest.raises(BadInput):
-        work_records.read(tmp_path / "text.db", "x")
+        work_records.read_work_records(tmp_path / "text.db", "x")

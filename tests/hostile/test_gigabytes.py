@@ -89,7 +89,7 @@ def test_one_that_grows_while_it_is_read_ends_too(tmp_path: Path) -> None:
     path = tmp_path / "grows"
     path.write_bytes(b"x" * 100)
     with path.open("rb") as file, pytest.raises(OSError, match="more than"):
-        files.whole(file, path, 99)
+        files.read_all(file, path, 99)
 
 
 def test_the_library_says_it_as_well(workspace: Path) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
-from nanomem_tui import config, paths
+from nanomem_tui.core import config, paths
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.app import Opening
 found = paths.locate(sys.argv[1])

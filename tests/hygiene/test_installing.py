@@ -98,7 +98,7 @@ def test_an_error_of_a_missing_part_ends_with_the_command(monkeypatch: pytest.Mo
 
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    for module, extra in (("server.web", "web"), ("server.mcp", "mcp")):
+    for extra in ("web", "mcp"):
         with pytest.raises(MissingExtra) as raised:
-            import_module(f"nanomem_tui.{module}").needed()
+            getattr(import_module(f"nanomem_tui.servers.{extra}"), f"require_{extra}")()
         assert raised.value.line().endswith(f". Fix: in a clone of nanomem: pip install '.[{extra}]'")

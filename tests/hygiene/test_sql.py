@@ -15,24 +15,24 @@ CATALOG = "the server's own catalog: who may do what, what is installed"
 OTHERS = "a database that is not ours: an agent's, or one of the first edition"
 HEADER = "asked of any file of SQLite before the models are loaded: is it one, whose is it"
 AS_TEXT = {
-    "store/statements.py": COMPILED,
-    "store/search.py": WORDS,
+    "store/database/statements.py": COMPILED,
+    "store/database/full_text.py": WORDS,
     "store/work/search.py": WORDS,
+    "store/work/indexes.py": WORDS,
     "vectors/pgvector.py": "pgvector has no words in the library",
-    "store/postgres.py": CATALOG,
-    "store/processes.py": CATALOG,
-    "store/first_edition.py": OTHERS,
-    "store/takeover.py": OTHERS,
-    "store/place.py": OTHERS,
+    "store/database/postgres.py": CATALOG,
+    "store/first_edition/contents.py": OTHERS,
+    "store/first_edition/takeover.py": OTHERS,
+    "store/storage.py": OTHERS,
     "agents/databases.py": OTHERS,
     "memory/transfer/scoped.py": OTHERS,
     "memory/transfer/crystallized.py": OTHERS,
     "purge/databases.py": OTHERS,
     "purge/any_database.py": OTHERS,
-    "store/backup.py": HEADER,
-    "store/reading.py": HEADER,
-    "paths.py": HEADER,
-    "store/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
+    "store/moving/backup.py": HEADER,
+    "store/database/reading.py": HEADER,
+    "core/paths.py": HEADER,
+    "store/database/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.model.settings import _preset, chosen, key_of, text_of
+from nanomem_tui.model.settings import _preset, choose_provider, key_of, text_of
 from tests.conftest import need
 from tests.interop.real_agent import PEER
 
@@ -64,7 +64,7 @@ def configurations(count: int) -> list[dict[str, Any]]:
 def ours(data: dict[str, Any]) -> list[str | None]:
     preset = _preset(data, "", "config.json")
     providers = {key_of(name): entry for name, entry in data["providers"].items()}
-    provider = chosen(providers, preset.model, preset.provider)
+    provider = choose_provider(providers, preset.model, preset.provider)
     if provider is None:
         return [None, None, None]
     entry = providers.get(provider.name, {})

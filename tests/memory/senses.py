@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from nanomem_tui.workspace import Workspace
 
 SENSES = (
@@ -52,6 +52,6 @@ class Senses:
         return [number / length for number in numbers]
 
 
-def meaning_of(ws: Workspace, senses: Senses) -> Meaning:
+def meaning_of(ws: Workspace, senses: Senses) -> SemanticSearch:
     """What finds by these senses in a workspace."""
-    return Meaning(ws.store, Settings(), lambda: senses)
+    return SemanticSearch(ws.store, Settings(), lambda: senses)

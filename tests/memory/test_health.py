@@ -22,8 +22,8 @@ from nanomem_tui.memory import repairs
 from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
 from nanomem_tui.memory.turn_log import OpenTurn, may_go_on
 from nanomem_tui.memory.turns import keeping
-from nanomem_tui.store import backup
 from nanomem_tui.store.files.presence import Presence
+from nanomem_tui.store.moving import backup
 from tests.store.homes import make_home
 
 OLD = time.time() - 7200

@@ -434,7 +434,7 @@ def test_python_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
 
 def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memory: Path) -> None:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.store.files.history import appended, look_through
+    from nanomem_tui.store.files.history import append_changes, read_archive
 
     fill(memory, 2, 1)
     with (memory / "history.jsonl").open("ab") as file:
@@ -443,7 +443,7 @@ def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memo
     entries = [HistoryEntry(n, "2026-02-03 04:05", f"new {n} \u2028", "cli:direct") for n in (3, 4)]
 
     def add() -> None:
-        changes = appended(entries, look_through(ws.paths).counter)
+        changes = append_changes(entries, read_archive(ws.paths).counter)
         ws.perform(new_operation("test", "append two", changes))
 
     add()
@@ -452,7 +452,9 @@ def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memo
     assert [path.read_bytes() for path in quarantined(ws.paths.quarantine)] == [b'{"cursor": 3, "timest']
     assert ws.history.problems() == []
     with pytest.raises(Conflict):
-        ws.perform(new_operation("test", "the same cursors", appended([entries[1]._replace(content="other")], None)))
+        ws.perform(
+            new_operation("test", "the same cursors", append_changes([entries[1]._replace(content="other")], None))
+        )
     ws.undo()
     assert [one.cursor for one in ws.history.in_order()] == [1, 2]
     assert (memory / ".cursor").read_bytes() == before

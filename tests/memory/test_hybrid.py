@@ -24,8 +24,8 @@ from nanomem_tui.memory.scopes import Audience, chat_key, user_key
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.vectors import embedders
-from nanomem_tui.vectors.embedders import share_read
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.embedders import share_known
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
 from tests.store.homes import make_home
@@ -155,11 +155,11 @@ def test_without_meaning_the_answer_is_that_of_words_and_says_why(ws: Workspace,
         senses.broken = ModelUnavailable("nobody answers", "http://127.0.0.1:1", "start it")
     settings = Settings(recall_backend="hybrid", embedding_enabled=why != "off")
     if why == "off":
-        from nanomem_tui.vectors.embedders import embedder_of
+        from nanomem_tui.vectors.embedding_models import embedder_of
 
-        meaning = Meaning(ws.store, settings, lambda: embedder_of(settings, ws.paths))
+        meaning = SemanticSearch(ws.store, settings, lambda: embedder_of(settings, ws.paths))
     else:
-        meaning = Meaning(ws.store, settings, missing if why == "missing" else lambda: senses)
+        meaning = SemanticSearch(ws.store, settings, missing if why == "missing" else lambda: senses)
     recall = Recall(ws.store, settings, lambda: meaning)
     recall.warm(background=False)
     asked = Question("the red invoice")
@@ -211,7 +211,7 @@ def test_an_english_model_has_no_say_in_chinese(ws: Workspace) -> None:
     ],
 )
 def test_how_much_a_model_reads_is_told_by_its_name(model: str, text: str, share: float) -> None:
-    assert share_read(model, text) == share
+    assert share_known(model, text) == share
 
 
 def test_no_meaning_is_asked_for_where_words_were_chosen(ws: Workspace) -> None:
@@ -291,7 +291,7 @@ def test_a_person_who_searches_gets_words_by_default(ws: Workspace) -> None:
 def test_until_most_items_have_vectors_the_default_answers_by_words(ws: Workspace) -> None:
     fill(ws, [item(f"n{n}", f"parsnip number {n}") for n in range(40)])
     senses = Senses()
-    meaning = Meaning(ws.store, Settings(), lambda: senses)
+    meaning = SemanticSearch(ws.store, Settings(), lambda: senses)
     recall = Recall(ws.store, Settings(), lambda: meaning)
     recall.warm(background=False)
     senses.slow = 0.3  # of each batch

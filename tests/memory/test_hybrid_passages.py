@@ -15,7 +15,7 @@ from nanomem_tui.memory.recall.conversations import Conversations
 from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
 from nanomem_tui.vectors import collection as kept
 from nanomem_tui.vectors.collection import PassageVectors, VectorFile
-from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.embedders import CheckedEmbedder
 from tests.memory.senses import Senses
 from tests.memory.test_conversations import FILLER, Home
 
@@ -28,7 +28,7 @@ def talk() -> OrderedRecall:
 
 
 def vectors_of(folder: Path, senses: Senses | None = None) -> PassageVectors:
-    maker = Maker(senses or Senses())
+    maker = CheckedEmbedder(senses or Senses())
     return PassageVectors(lambda: maker, folder / "vectors.db")
 
 
@@ -153,7 +153,7 @@ def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(home: Home, tmp_pat
 
 
 def test_without_a_model_words_find_passages(home: Home, tmp_path: Path) -> None:
-    def missing() -> Maker:
+    def missing() -> CheckedEmbedder:
         raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", "pip install it")
 
     with home.open() as ws:

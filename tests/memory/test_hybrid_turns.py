@@ -14,7 +14,7 @@ from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
 from tests.memory.turns import begin, end, settle
@@ -131,7 +131,7 @@ def test_the_bundled_model_finds_what_is_meant(home: Path) -> None:
     settle(home, recall_backend="hybrid")
     with open_workspace(home) as ws:
         fill(ws, [item(f"i{n}", text) for n, text in enumerate(rows)])
-        assert isinstance(ws.meaning, Meaning)
+        assert isinstance(ws.meaning, SemanticSearch)
         ws.meaning.sync()
         found = ws.recall.ask(Question("which automobile does she own?"))
         assert (found.backend, found.note, found.hits[0].item.id) == ("hybrid", "", "i0")

@@ -21,7 +21,7 @@ from nanomem_tui.core.errors import Conflict, NothingToDo
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.sessions import archive
 from nanomem_tui.store.files import history
-from nanomem_tui.store.files.history import appended, look_through
+from nanomem_tui.store.files.history import append_changes, read_archive
 from nanomem_tui.workspace import Workspace
 
 
@@ -107,8 +107,8 @@ def test_entries_are_appended_and_taken_back(tmp_path: Path) -> None:
     memory = made(tmp_path, data + torn, 3)
     new = [HistoryEntry(31, "2026-01-02 03:04", "archived"), HistoryEntry(32, "2026-01-02 03:04", "as well")]
     with in_pieces(), open_workspace(memory.parent) as ws:
-        assert look_through(ws.paths).latest == 29
-        operation = new_operation("session.consolidate", "archive", appended(new, look_through(ws.paths).counter))
+        assert read_archive(ws.paths).latest == 29
+        operation = new_operation("session.consolidate", "archive", append_changes(new, read_archive(ws.paths).counter))
         ws.perform(operation)
         assert (memory / "history.jsonl").read_bytes().startswith(data + entry(31, content="archived"))
         assert [path.read_bytes() for path in quarantined(ws.paths.quarantine)] == [torn]

@@ -16,7 +16,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import tables
 from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory.recall.recall import Question, Recall
-from nanomem_tui.store.search import AT_ONCE
+from nanomem_tui.store.database.full_text import AT_ONCE
 from tests.store.homes import make_home
 
 SHARES_A_HOME = True

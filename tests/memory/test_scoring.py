@@ -10,8 +10,8 @@ import pytest
 
 from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.scoring import PROFILES
+from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import Candidate
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 A_DAY_AGO = "2026-02-28T12:00:00+00:00"

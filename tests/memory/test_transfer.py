@@ -534,7 +534,7 @@ def test_lessons_are_known_by_their_words(other: Path, ws: Workspace) -> None:
 
 def test_a_cell_as_large_as_a_disk_is_never_read_whole(tmp_path: Path) -> None:
     path = scoped_database(tmp_path / "x.db", {"content": "x" * 5_000_000})
-    with databases.tables(path, "x.db") as source:
+    with databases.open_tables(path, "x.db") as source:
         ((_, raw),) = source.rows("memory_entries", ("content",))
     assert len(raw["content"]) == databases.MAX_CELL == rows.MAX_TEXT + 1
 

@@ -24,7 +24,7 @@ from nanomem_tui.core.errors import (
     Refused,
 )
 from nanomem_tui.model import client as model_client
-from nanomem_tui.model.client import Answer, ModelClient, ModelConfig, Unusable, Usage, strict, value_of
+from nanomem_tui.model.client import Answer, ModelClient, ModelConfig, Unusable, Usage, strict_schema, value_of
 from nanomem_tui.model.client import Reply as Text
 from tests.model.server import KEY, ModelServer, Reply, Script, knows, packed, says, status
 
@@ -95,7 +95,7 @@ def test_a_good_answer(serve: Serve) -> None:
 
 def test_the_shape_on_the_wire_is_strict_and_without_limits() -> None:
     sent = json.dumps(
-        strict({**SCHEMA, "properties": {**SCHEMA["properties"], "x": {"type": "string", "suggested": ["y"]}}})
+        strict_schema({**SCHEMA, "properties": {**SCHEMA["properties"], "x": {"type": "string", "suggested": ["y"]}}})
     )
     assert "maxLength" not in sent
     assert "maxItems" not in sent

@@ -17,9 +17,10 @@ from sqlalchemy import Connection
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Refused
-from nanomem_tui.store import backup, migrations, processes
-from nanomem_tui.store.reading import OlderSchema
-from nanomem_tui.store.work import models, records
+from nanomem_tui.store.database import bookkeeping, migrations
+from nanomem_tui.store.database.reading import OlderSchema
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.work import models, records, work_store
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import Among, Stretch
 from nanomem_tui.tiers import knowledge_sources
@@ -202,7 +203,7 @@ def _in_a_thread(ws: Workspace, thread: int) -> None:
 
 
 def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "LOOK", 0.0)
+    monkeypatch.setattr(work_store, "LOOK", 0.0)
     with open_workspace(place) as here, open_workspace(place) as there:
         assert "tiers" not in here.refresh()
         there.records.store("goal", {"description": "x"})
@@ -212,7 +213,7 @@ def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.Monk
 
 def test_one_machine_at_a_time_runs_the_lifecycle(ws: Workspace) -> None:
     ws.records.store("goal", {"description": "x", "status": "completed"}, "g")
-    with processes.held(ws.tier_database.database, "lifecycle") as held:
+    with bookkeeping.lease(ws.tier_database.database, "lifecycle") as held:
         assert held
         with pytest.raises(Refused, match="under way on another machine"):
             ws.lifecycle.run()

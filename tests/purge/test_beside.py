@@ -62,9 +62,9 @@ def test_who_only_looks_is_seen_and_named(engine: subprocess.Popen[bytes], home_
 def test_looking_is_no_hindrance_and_changes_no_byte(home_of_one: Path) -> None:
     paths = locate(home_of_one)
     before = {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))}
-    with processes.staying(paths), processes.staying(paths):
+    with processes.shared_use(paths), processes.shared_use(paths):
         pass
-    with processes.alone(paths), pytest.raises(Refused), processes.staying(paths):
+    with processes.exclusive_use(paths), pytest.raises(Refused), processes.shared_use(paths):
         pass
     assert {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))} == before
 
@@ -94,6 +94,6 @@ def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path
 
 
 def test_who_stays_hinders_no_dream(home_of_one: Path, run: Run) -> None:
-    with processes.staying(locate(home_of_one)):
+    with processes.shared_use(locate(home_of_one)):
         assert "busy" not in run("dream", "run").err
         assert run("forget", "--text", SAID, "--yes").code == 2

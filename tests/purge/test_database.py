@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Result
@@ -169,7 +169,7 @@ def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
     data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted_in(data, run)
-    monkeypatch.setattr("nanomem_tui.store.engine.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("nanomem_tui.store.database.engine.BUSY_SECONDS", 0.2)
     with contextlib.closing(sqlite3.connect(data / "nanomem.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM memory_entries").fetchone()

@@ -71,7 +71,7 @@ def beside(home: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_pat
     planted.git(workspace, "remote", "add", "origin", f"https://ana:{SECRET}@quxwhalery.example/x.git")
     settings = tmp_path / "config.toml"
     settings.write_text("# the Quxwhalery\n")
-    monkeypatch.setattr("nanomem_tui.store.backup.user_settings", lambda: settings)
+    monkeypatch.setattr("nanomem_tui.store.moving.backup.user_settings", lambda: settings)
     return workspace
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.store import first_edition
+from nanomem_tui.store.first_edition import contents as first_edition_contents
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -57,7 +57,7 @@ def test_a_dry_run_tells_of_a_memory_of_the_first_edition_and_does_not_take_it_o
     told = run("forget", "--text", SAID, "--dry-run")
     assert f"Goes: memory_entries ltm_1795855856588_988701: {SAID}" in told.out
     assert (data / "nanomem.db").read_bytes() == before
-    assert first_edition.is_first_edition(data / "nanomem.db")
+    assert first_edition_contents.is_first_edition(data / "nanomem.db")
 
 
 @pytest.mark.parametrize("is_taken_over", [False, True])
@@ -72,7 +72,7 @@ def test_no_byte_of_a_text_is_left_and_what_is_kept_keeps_the_rest(
     done = run("forget", "--text", SAID, "--yes")
     assert (done.code, planted.holding(data.parent, SAID)) == (0, []), done.out
     assert said(run) == others
-    assert not first_edition.is_first_edition(data / "nanomem.db")
+    assert not first_edition_contents.is_first_edition(data / "nanomem.db")
     assert "item number 2" in contents(kept_in(data))
     assert run("forget", "--text", SAID, "--dry-run").code == 0
 

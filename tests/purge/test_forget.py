@@ -15,9 +15,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns.values import TurnInput
 from nanomem_tui.vectors.collection import PassageVectors
-from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from tests.cli.conftest import Result
 from tests.purge import planted
 from tests.vectors.fakes import Words
@@ -124,8 +124,8 @@ def test_the_vectors_of_what_is_forgotten_go_with_it(workspace: Path, run: Run) 
         ws.records.store("incident", {"description": "the cat is ill"}, "cat")
         ws.items.add("a quagga lives in the garden")
         ws.flush()
-        maker = Maker(Words())
-        Meaning(ws.store, ws.settings, Words).sync()
+        maker = CheckedEmbedder(Words())
+        SemanticSearch(ws.store, ws.settings, Words).sync()
         RecordMeaning(ws.store, ws.tier_database, lambda: maker).sync()
         passages = PassageVectors(lambda: maker, ws.paths.vectors)
         passages.make(["the quagga again"])

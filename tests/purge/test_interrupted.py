@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui.core.paths import locate
 from nanomem_tui.purge import stored_files
-from nanomem_tui.store import forgotten, purge_marker
+from nanomem_tui.store.erasure import forgotten, purge_marker
 from tests.cli.conftest import Result
 from tests.conftest import LONG
 from tests.purge import planted
@@ -22,7 +22,7 @@ from tests.purge import planted
 Run = Callable[..., Result]
 KILLED = """
 import os, sys
-from nanomem_tui.store import atomic
+from nanomem_tui.core import atomic
 left, name = [int(sys.argv[1])], sys.argv[2]
 def once(real):
     def call(*args, **given):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.purge import untouched
+from nanomem_tui.purge import run as purge_run
 from nanomem_tui.purge.wanted_words import Words
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -106,6 +106,6 @@ def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path,
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "memory", "2026-02-15.md", "sessions", "history.jsonl", "master"])
 def test_a_name_that_every_memory_has_is_nobodys_words(name: str) -> None:
-    assert not untouched.name_holds(name, Words([name.partition(".")[0]]))
-    assert untouched.name_holds(f"my {name}", Words([name.partition(".")[0]]))
-    assert untouched.masked_name(f"workspace/{name}", Words([name.partition(".")[0]])) == f"workspace/{name}"
+    assert not purge_run.name_holds(name, Words([name.partition(".")[0]]))
+    assert purge_run.name_holds(f"my {name}", Words([name.partition(".")[0]]))
+    assert purge_run.masked_name(f"workspace/{name}", Words([name.partition(".")[0]])) == f"workspace/{name}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import forgotten
+from nanomem_tui.store.erasure import forgotten
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -101,7 +101,7 @@ def test_the_same_key_is_one_list(paths: Paths) -> None:
     then = (paths.data / forgotten.FILE).read_bytes()
     forgotten.add(paths, "b", {"text": ["green hat"]})
     forgotten.lift(paths, "a")
-    forgotten.join(paths, then)
+    forgotten.add_file(paths, then)
     kept = forgotten.load(paths)
     assert [mark.receipt for mark in kept.marks] == ["b", "a"]
     assert kept.others == ()

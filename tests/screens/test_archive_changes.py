@@ -28,7 +28,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "look", lambda *_: Presence(True, 77, "nanobot gateway"))
+    monkeypatch.setattr(presence, "find_running_agent", lambda *_: Presence(True, 77, "nanobot gateway"))
 
 
 async def asked(on: Console, name: str) -> None:

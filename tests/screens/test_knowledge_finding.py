@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import MissingExtra, extra_command
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from tests.screens.console import console
 
 SMALL, LARGE = (80, 24), (200, 60)
@@ -17,10 +17,10 @@ SMALL, LARGE = (80, 24), (200, 60)
 async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(_: Meaning) -> None:
+    def missing(_: SemanticSearch) -> None:
         raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", extra_command("vector"))
 
-    monkeypatch.setattr(Meaning, "maker", missing)
+    monkeypatch.setattr(SemanticSearch, "maker", missing)
     async with console(demo, "knowledge", SMALL) as on:
         await on.press("~")
         await on.type("where do I live")

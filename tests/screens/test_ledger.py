@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.store import reading
+from nanomem_tui.store.database import reading
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.screens.console import console

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_key, new_operation
-from nanomem_tui.store import operations
+from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import TitleBar
@@ -257,7 +257,7 @@ def _rows(home: Path) -> list[tuple[str, str, str, bool, bool]]:
 
 def _stands(on: Console) -> bool:
     """Whether anything stands that the person did."""
-    return any(operations.started_by_person(one.operation) and not one.undone for one in on.app.ws.log(1_000))
+    return any(operation_log.started_by_person(one.operation) and not one.undone for one in on.app.ws.log(1_000))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.review.findings import KINDS, Finding
-from nanomem_tui.store import operations
+from nanomem_tui.store.database import operation_log
 from nanomem_tui.workspace import Workspace
 from tests.curation import junk
 from tests.snapshots.terminal import Terminal, nanomem
@@ -90,7 +90,7 @@ def test_wrong_keys_in_the_real_program_lose_nothing(home: Path, seed: int) -> N
         left = terminal.text
         assert terminal.ends() == 0, left
     with open_workspace(home) as ws:
-        mine = [one for one in ws.log(1_000) if operations.started_by_person(one.operation) and not one.undone]
+        mine = [one for one in ws.log(1_000) if operation_log.started_by_person(one.operation) and not one.undone]
         assert mine, "the keys did something"
         ws.undo(count=len(mine))
         assert not ws.triage.marks()

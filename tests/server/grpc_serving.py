@@ -34,7 +34,7 @@ class Served:
 
     @property
     def target(self) -> str:
-        return grpc_server.target(self.socket)
+        return grpc_server.socket_address(self.socket)
 
     @property
     def tcp(self) -> str:
@@ -50,7 +50,7 @@ def serving(folder: Path) -> Iterator[Served]:
     workspace = folder / "home" / "workspace"
     workspace.mkdir(parents=True)
     socket = folder / "s"
-    with open_workspace(workspace) as ws, grpc_server.claimed(ws.paths, socket), in_thread(ws, socket) as served:
+    with open_workspace(workspace) as ws, grpc_server.claim_socket(ws.paths, socket), in_thread(ws, socket) as served:
         yield served
 
 

@@ -172,8 +172,8 @@ def test_every_error_of_ours_has_its_status_and_comes_back_as_itself(error: Exce
     found, line, metadata = status_of(error, "StoreGoal")
     assert found == code
     again = from_status(found, line, metadata, "here")
-    assert type(again) is type(errors.in_words(error))
-    assert again.what == errors.in_words(error).what
+    assert type(again) is type(errors.shown_error(error))
+    assert again.what == errors.shown_error(error).what
 
 
 def test_what_nobody_foresaw_is_told_to_the_log_alone(

@@ -80,7 +80,7 @@ def test_on_a_full_disk_every_call_is_kept_or_refused_and_works_when_there_is_ro
     socket = short / "s"
     with Process(place, "--socket", str(socket)) as process:
         process.began()
-        with grpc.insecure_channel(server.target(socket)) as channel:
+        with grpc.insecure_channel(server.socket_address(socket)) as channel:
             stub = memory_pb2_grpc.MemoryServiceStub(channel)
             for rpc, request in case.before:
                 getattr(stub, rpc)(request, timeout=60)

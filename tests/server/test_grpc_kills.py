@@ -123,7 +123,7 @@ def test_what_was_answered_is_there_though_the_service_was_killed_at_once(short:
               ("PushEvent", pb.Event(category="event", source="another", data_json=b"{}"))) if used else ()  # fmt: skip
     with Process(place) as process:
         process.began()
-        with grpc.insecure_channel(server.target(place / "memory" / "nanomem" / "grpc.sock")) as channel:
+        with grpc.insecure_channel(server.socket_address(place / "memory" / "nanomem" / "grpc.sock")) as channel:
             stub = memory_pb2_grpc.MemoryServiceStub(channel)
             for rpc, request in (*others, *case.before):
                 getattr(stub, rpc)(request, timeout=60)

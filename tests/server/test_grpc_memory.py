@@ -111,7 +111,7 @@ async def test_a_thousand_calls_at_once_and_calls_that_are_cancelled_leave_nothi
 
 
 def target(place: Path) -> str:
-    return server.target(place / "memory" / "nanomem" / server.NAME)
+    return server.socket_address(place / "memory" / "nanomem" / server.NAME)
 
 
 # -- clients that do not read -----------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Pa
 
 @contextlib.contextmanager
 def channel_to(place: Path) -> Iterator[grpc.Channel]:
-    with grpc.insecure_channel(server.target(place / "memory" / "nanomem" / server.NAME)) as channel:
+    with grpc.insecure_channel(server.socket_address(place / "memory" / "nanomem" / server.NAME)) as channel:
         yield channel
 
 

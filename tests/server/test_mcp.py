@@ -20,7 +20,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import MissingExtra
 from nanomem_tui.memory.safety import FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.servers.mcp import Served, served
+from nanomem_tui.servers.mcp import Offer, offer_of
 from nanomem_tui.servers.tools import Tools
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
@@ -98,14 +98,14 @@ async def client(place: Path, *options: str) -> AsyncIterator[Client]:
 
 
 @contextlib.asynccontextmanager
-async def near(given: Workspace | Served) -> AsyncIterator[Client]:
+async def near(given: Workspace | Offer) -> AsyncIterator[Client]:
     """A session with a server in this process: the protocol without the pipes."""
     need(INSTALLED, "no client of the protocol: pip install 'mcp>=2.3,<3'")
     from mcp.client.client import Client as Session
 
     from nanomem_tui.servers.mcp import server_of
 
-    what = served(given, Audience()) if isinstance(given, Workspace) else given
+    what = offer_of(given, Audience()) if isinstance(given, Workspace) else given
     async with Session(server_of(what)) as session:
         yield Client(session, None)
 
@@ -233,7 +233,7 @@ async def test_what_nobody_foresaw_tells_a_model_nothing_of_the_inside(
             raise ZeroDivisionError("of a secret\nnumber")
 
     with open_workspace(place) as ws:
-        async with near(served(ws, Audience())._replace(tools=Broken(ws, Audience()))) as ask:
+        async with near(offer_of(ws, Audience())._replace(tools=Broken(ws, Audience()))) as ask:
             asked = await ask("recall", query="phone")
     assert (asked.failed, asked.text) == (True, "the memory cannot answer that: see the log of its server")
     assert capsys.readouterr().err == "nanomem: recall: ZeroDivisionError: of a secret number\n"
@@ -307,7 +307,7 @@ def test_without_the_library_one_line_says_what_to_install(
     from nanomem_tui.servers import mcp
 
     with pytest.raises(MissingExtra):
-        mcp.needed()
+        mcp.require_mcp()
     done = run("serve", "mcp", "--workspace", place)
     assert done.code == 2
     assert "pip install '.[mcp]'" in done.err

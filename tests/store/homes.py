@@ -137,4 +137,4 @@ def files(folder: Path, skip: Callable[[Path], bool] = lambda path: False) -> di
 
 def agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on an agent runs, for whoever looks."""
-    monkeypatch.setattr(presence, "look", lambda *_: presence.Presence(True, 42, "nanobot gateway"))
+    monkeypatch.setattr(presence, "find_running_agent", lambda *_: presence.Presence(True, 42, "nanobot gateway"))

@@ -12,16 +12,16 @@ from pathlib import Path
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
-from nanomem_tui.store import operations
-from nanomem_tui.store import store as product
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.operations import Journal, LogEntry
-from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store import transactions as product
+from nanomem_tui.store.database import operation_log
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.operation_log import Journal, LogEntry
+from nanomem_tui.store.database.postgres import PostgresDatabase
+from nanomem_tui.store.database.queries import CoreReading
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import CoreReading
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.store import make
+from nanomem_tui.store.transactions import make_database
 from nanomem_tui.store.values import Item
 
 AT = "2026-03-01T10:00:00+00:00"
@@ -56,10 +56,10 @@ class Store(product.Store):
 
     def undo_of(self, op_id: str | None = None, keys: Sequence[str] | None = None) -> Operation:
         """The operation that takes one back, not made yet."""
-        entry = self.journal.find(op_id) if op_id else self.journal.first_answer(operations.undo_target)
+        entry = self.journal.find(op_id) if op_id else self.journal.first_answer(operation_log.undo_target)
         if entry is None:
             raise NotFound("no such operation", op_id) if op_id else NothingToDo("nothing to undo", "")
-        if operations.is_final(entry.operation) or entry.operation.kind in operations.BOOKKEEPING or entry.undone:
+        if operation_log.is_final(entry.operation) or entry.operation.kind in operation_log.BOOKKEEPING or entry.undone:
             raise NothingToDo("that is not undone", entry.operation.id)
         stands = [key for key in self.journal.standing(entry) if keys is None or key in keys]
         changes = entry.operation.only(stands).inverse()
@@ -69,7 +69,7 @@ class Store(product.Store):
 
     def redo(self) -> Operation:
         """Do again what was undone last."""
-        undo = self.journal.first_answer(operations.redo_target)
+        undo = self.journal.first_answer(operation_log.redo_target)
         if undo is None:
             raise NothingToDo("nothing to redo", "")
         label = f"redo: {undo.label.removeprefix('undo: ')}"
@@ -130,7 +130,7 @@ def open_store(folder: Path) -> Store:
     """The store of `folder`, made where there is none."""
     found = database(folder)
     store = Store(found, Writers(folder / "writers"), recovery(folder, found), TextFiles(folder))
-    make(store.database, "w")
+    make_database(store.database, "w")
     return store
 
 

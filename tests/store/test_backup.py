@@ -22,8 +22,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import Layout, detect
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import backup, restore
-from nanomem_tui.store.backup import SUFFIX
+from nanomem_tui.store.moving import backup, restore
+from nanomem_tui.store.moving.backup import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
 
@@ -53,7 +53,7 @@ def layout(paths: Paths) -> Layout:
 
 
 def make(paths: Paths, **options: object) -> backup.Made:
-    return backup.make(paths, layout(paths), **options)  # type: ignore[arg-type]
+    return backup.make_backup(paths, layout(paths), **options)  # type: ignore[arg-type]
 
 
 def texts(workspace: Path) -> list[str]:
@@ -79,7 +79,7 @@ def test_a_backup_brought_back_elsewhere_is_the_same_memory(paths: Paths, tmp_pa
     assert paths.home is not None
     before = files(paths.home)
     place = tmp_path / "elsewhere"
-    restore.to_place(made.path, place)
+    restore.restore_to(made.path, place)
     then = files(place)
     databases = {name for name in before if name.endswith(".db")}
     assert {name: data for name, data in before.items() if name not in databases} == {
@@ -99,7 +99,7 @@ def test_it_is_readable_by_its_owner_alone_and_reading_it_changes_nothing(paths:
     assert files(paths.home) == before
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(made.path.parent.stat().st_mode) == 0o700
-    _, problems = backup.check(made.path)
+    _, problems = backup.check_archive(made.path)
     assert problems == []
 
 
@@ -112,7 +112,7 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
     user.write_bytes(b"overwritten\n")
     note = paths.memory / "2026-11-22.md"
     note.write_bytes(b"came since\n")
-    done = restore.in_place(paths, layout(paths), made.path)
+    done = restore.restore_in_place(paths, layout(paths), made.path)
     assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
     assert user.read_bytes() == then
     assert (note.read_bytes(), [*done.stays]) == (
@@ -120,7 +120,7 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
         [note.relative_to(paths.workspace.parent).as_posix()],
     )
     assert done.undo is not None
-    restore.in_place(paths, layout(paths), done.undo)
+    restore.restore_in_place(paths, layout(paths), done.undo)
     assert texts(paths.workspace) == ["Something wrong"]
     assert user.read_bytes() == b"overwritten\n"
 
@@ -135,7 +135,7 @@ def test_what_is_brought_back_of_one_workspace_takes_nothing_from_another_of_the
     with open_workspace(second) as ws:
         ws.items.add("Later")
     before = (paths.store / "operations.jsonl").read_bytes()
-    restore.in_place(other, layout(other), made.path)
+    restore.restore_in_place(other, layout(other), made.path)
     assert texts(second) == ["Of the second"]
     assert (paths.store / "operations.jsonl").read_bytes() == before
     assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
@@ -149,13 +149,13 @@ def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(pat
     with open_workspace(paths.workspace) as ws:
         ws.dream.run()
         assert ws.history.count()["unprocessed"] == 0
-    done = restore.in_place(paths, layout(paths), made.path)
+    done = restore.restore_in_place(paths, layout(paths), made.path)
     with open_workspace(paths.workspace) as ws:
         assert ws.history.count()["unprocessed"] == 1
         ws.dream.run()
         assert "canoe" in "".join(ws.documents.read(name) or "" for name in ws.documents.names())
     assert done.undo is not None
-    restore.in_place(paths, layout(paths), done.undo)
+    restore.restore_in_place(paths, layout(paths), done.undo)
     with open_workspace(paths.workspace) as ws:
         assert ws.history.count()["unprocessed"] == 0
 
@@ -163,9 +163,12 @@ def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(pat
 def test_latest_is_what_a_person_made(paths: Paths) -> None:
     made = make(paths)
     (paths.workspace / "USER.md").write_bytes(b"changed\n")
-    restore.in_place(paths, layout(paths), made.path)
-    assert backup.named(made.path.parent, "latest") == made.path
-    assert [one.reason for one in backup.listed(made.path.parent)] == [f"before {made.path.name} was restored", ""]
+    restore.restore_in_place(paths, layout(paths), made.path)
+    assert backup.find_archive(made.path.parent, "latest") == made.path
+    assert [one.reason for one in backup.list_archives(made.path.parent)] == [
+        f"before {made.path.name} was restored",
+        "",
+    ]
 
 
 def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, tmp_path: Path) -> None:
@@ -196,9 +199,9 @@ def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, 
             process.kill()
             reader.join()
     for number, (acknowledged, made) in enumerate(backups):
-        assert backup.check(made.path)[1] == []
+        assert backup.check_archive(made.path)[1] == []
         place = tmp_path / f"place{number}"
-        restore.to_place(made.path, place)
+        restore.restore_to(made.path, place)
         assert {f"number {one}" for one in range(acknowledged + 1)} <= set(texts(place / paths.workspace.name))
 
 
@@ -227,7 +230,7 @@ def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject
     bad.write_bytes(content)
     place = tmp_path / "place"
     try:
-        manifest, problems = backup.check(bad)
+        manifest, problems = backup.check_archive(bad)
     except NanomemError:
         return
     with backup.Archive(whole) as right:
@@ -236,7 +239,7 @@ def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject
         assert {entry.path: entry.sha256 for entry in manifest.entries} == good
     else:
         with pytest.raises(NanomemError):
-            restore.to_place(bad, place)
+            restore.restore_to(bad, place)
         assert not place.exists()
 
 
@@ -252,7 +255,7 @@ def test_names_that_are_no_text_come_back(paths: Paths, tmp_path: Path) -> None:
     names = [b"caf\xe9.md", b"caf\\xe9.md", "茶.md".encode()]
     for name in names:
         (paths.memory / os.fsdecode(name)).write_bytes(name)
-    restore.to_place(make(paths).path, tmp_path / "place")
+    restore.restore_to(make(paths).path, tmp_path / "place")
     there = tmp_path / "place" / "workspace" / "memory"
     assert [(there / os.fsdecode(name)).read_bytes() for name in names] == names
 
@@ -272,7 +275,7 @@ def test_no_path_in_an_archive_leaves_its_place(paths: Paths, tmp_path: Path, pa
                 content = json.dumps(told).encode()
             target.writestr(member.filename, content)
     with pytest.raises(BadInput, match="not a backup"):
-        restore.to_place(evil, tmp_path / "place")
+        restore.restore_to(evil, tmp_path / "place")
     assert not (tmp_path / "place").exists()
     assert not (tmp_path / "out").exists()
 
@@ -286,7 +289,7 @@ def test_a_link_in_the_way_is_not_followed_and_nothing_is_begun(paths: Paths, tm
     with open_workspace(paths.workspace) as ws:
         ws.items.add("since")
     with pytest.raises(Refused, match="a link is in the way"):
-        restore.in_place(paths, layout(paths), made.path)
+        restore.restore_in_place(paths, layout(paths), made.path)
     assert list(outside.iterdir()) == []
     assert "since" in texts(paths.workspace)
     assert [*backup.problems(paths)] == []
@@ -298,7 +301,7 @@ def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
     place.mkdir()
     (place / "mine.txt").write_text("mine")
     with pytest.raises(Refused, match="something is there"):
-        restore.to_place(made.path, place)
+        restore.restore_to(made.path, place)
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
 
 
@@ -309,7 +312,7 @@ def test_for_another_memory_it_is_refused(paths: Paths, tmp_path: Path) -> None:
         ws.items.add("Somebody else's")
     elsewhere = locate(other)
     with pytest.raises(Refused, match="another memory"):
-        restore.in_place(elsewhere, layout(elsewhere), made.path)
+        restore.restore_in_place(elsewhere, layout(elsewhere), made.path)
     assert texts(other) == ["Somebody else's"]
 
 
@@ -324,7 +327,7 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
             ws.items.add(f"since {steps}")
         (paths.workspace / "USER.md").write_bytes(b"changed %d\n" % steps)
         with backup.Archive(made.path) as archive:
-            planned = restore.plan(paths, layout(paths), archive).changed
+            planned = restore.plan_restore(paths, layout(paths), archive).changed
         count, seen = len(planned), 0
 
         def stop(source: Path, target: Path, at: int = steps, planned: tuple[str, ...] = planned) -> None:
@@ -339,10 +342,10 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
         with monkeypatch.context() as patched:
             patched.setattr(os, "replace", stop)
             with pytest.raises(KeyboardInterrupt):
-                restore.in_place(paths, layout(paths), made.path)
+                restore.restore_in_place(paths, layout(paths), made.path)
         [problem] = backup.problems(paths)
         assert made.path.name in problem.fix
-        restore.in_place(paths, layout(paths), made.path)
+        restore.restore_in_place(paths, layout(paths), made.path)
         assert [*backup.problems(paths)] == []
         assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
         steps += 1
@@ -380,9 +383,9 @@ def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(os, "fchmod", full)
         with pytest.raises(NanomemError, match="no space left"):
-            restore.in_place(paths, layout(paths), made.path)
+            restore.restore_in_place(paths, layout(paths), made.path)
         with pytest.raises(NanomemError, match="no space left"):
-            restore.to_place(made.path, tmp_path / "place")
+            restore.restore_to(made.path, tmp_path / "place")
     assert files(paths.home) == before
     assert [*backup.problems(paths)] == []
     assert list((tmp_path / "place").iterdir()) == []
@@ -408,7 +411,7 @@ def test_a_long_file_is_read_part_by_part(paths: Paths, tmp_path: Path) -> None:
     content = os.urandom(100_000) * 90
     long.write_bytes(content)
     made = make(paths)
-    restore.to_place(made.path, tmp_path / "place")
+    restore.restore_to(made.path, tmp_path / "place")
     assert (tmp_path / "place" / paths.workspace.name / "memory" / "long.md").read_bytes() == content
 
 
@@ -416,7 +419,7 @@ def test_the_agents_configuration_names_the_new_place(paths: Paths, tmp_path: Pa
     assert paths.home is not None
     config = paths.home / "config.json"
     config.write_text(json.dumps({"agents": {"defaults": {"workspace": str(paths.workspace), "model": "x"}}, "a": "é"}))
-    restore.to_place(make(paths).path, tmp_path / "place")
+    restore.restore_to(make(paths).path, tmp_path / "place")
     told = json.loads((tmp_path / "place" / "config.json").read_text())
     place = str(tmp_path / "place" / paths.workspace.name)
     assert told == {"agents": {"defaults": {"workspace": place, "model": "x"}}, "a": "é"}

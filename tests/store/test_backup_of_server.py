@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
-from nanomem_tui.store import rows
+from nanomem_tui.store.database import bookkeeping
 from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home
 from tests.store.test_migrate_store import command, migrate, on_server, seen
@@ -123,7 +123,7 @@ def test_a_restore_that_is_cut_off_leaves_the_server_as_it_was_and_is_done_again
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(rows, "name_for", end)
+        patch.setattr(bookkeeping, "rename_for_storage", end)
         assert command(workspace, "backup", "restore", name, "--yes") not in (0, None)
     assert {*seen(workspace)["rows"]} == {*later["rows"]}
     assert command(workspace, "backup", "restore", name, "--yes") == 0

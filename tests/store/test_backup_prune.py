@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import backup, restore
+from nanomem_tui.store.moving import backup, restore
 from tests.store.test_backup import make, paths, texts
 
 pytestmark = pytest.mark.sqlite("the file itself")
@@ -55,7 +55,7 @@ def test_the_newest_stay_and_can_be_brought_back(paths: Paths, made: list[str], 
     done = prune(paths, 2)
     assert (list(done.removed), list(done.kept), done.freed) == (made[2:], made[:2], size)
     assert sorted(os.listdir(folder(paths))) == sorted(made[:2])
-    restore.to_place(folder(paths) / made[1], tmp_path / "there")
+    restore.restore_to(folder(paths) / made[1], tmp_path / "there")
     assert f"of moment {NUMBER - 2}" in texts(tmp_path / "there" / "workspace")
 
 
@@ -71,11 +71,11 @@ def test_a_damaged_one_is_named_and_an_older_one_stays_in_its_stead(paths: Paths
     done = prune(paths, 1)
     assert ([name for name, _ in done.damaged], list(done.unread)) == ([made[0]], [made[1]])
     assert sorted(os.listdir(folder(paths))) == sorted(made[:3])
-    assert backup.check(folder(paths) / made[2])[1] == []
+    assert backup.check_archive(folder(paths) / made[2])[1] == []
 
 
 def test_what_nanomem_made_by_itself_is_counted_apart(paths: Paths, made: list[str]) -> None:
-    own = [backup.make(paths, detect(paths), reason="before a fix").path.name for _ in range(3)]
+    own = [backup.make_backup(paths, detect(paths), reason="before a fix").path.name for _ in range(3)]
     assert list(backup.prune_plan(folder(paths), 2).kept) == [own[2], own[1], made[0], made[1]]
 
 
@@ -90,8 +90,8 @@ def test_none_may_go_that_an_interrupted_restore_needs(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        restore.in_place(paths, detect(paths), folder(paths) / made[-1], then=lambda: stop())
-    [before] = [one.path.name for one in backup.listed(folder(paths)) if one.reason]
+        restore.restore_in_place(paths, detect(paths), folder(paths) / made[-1], then=lambda: stop())
+    [before] = [one.path.name for one in backup.list_archives(folder(paths)) if one.reason]
     assert {made[-1], before} <= set(backup.prune_plan(folder(paths), 1).kept)
 
 

@@ -16,7 +16,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import AccessDenied, DiskFull, NanomemError
-from nanomem_tui.store import engine
+from nanomem_tui.store.database import engine
 from tests.store.homes import Agent, files, item, kill, make_home, state
 
 

@@ -15,7 +15,7 @@ from tests.store.homes import Agent, make_home
 KILLED_BEHIND_A_FILE = """
 import os, signal, sys
 from nanomem_tui import open_workspace
-from nanomem_tui.store import swap
+from nanomem_tui.core import atomic
 
 ws = open_workspace(sys.argv[1])
 ws.items.edit("ltm_1", text="second")
@@ -23,7 +23,7 @@ ws.items.set_enabled(["ltm_2"], False)
 ws.lessons.set_enabled(["lesson_1"], False)
 print("committed", flush=True)
 sys.stdin.readline()
-real = swap.exchange, os.replace
+real = atomic.exchange, os.replace
 
 def killing(call):
     def called(*args, **named):
@@ -32,7 +32,7 @@ def killing(call):
             os.kill(os.getpid(), signal.SIGKILL)
     return called
 
-swap.exchange, os.replace = map(killing, real)
+atomic.exchange, os.replace = map(killing, real)
 ws.flush()
 """
 

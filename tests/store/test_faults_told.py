@@ -13,8 +13,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError
-from nanomem_tui.store import backup
-from nanomem_tui.store.backup import folder_of
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import folder_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
@@ -48,7 +48,7 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypat
 
     monkeypatch.setattr(zipfile.ZipFile, "open", once)
     with pytest.raises(DiskFull, match="making a backup"):
-        backup.make(ws.paths, ws.layout)
+        backup.make_backup(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []
 
 
@@ -64,5 +64,5 @@ def test_a_backup_that_came_out_torn_never_has_its_name(ws: Workspace, monkeypat
 
     monkeypatch.setattr(os, "fsync", lose)
     with pytest.raises(BadInput, match="did not come out right"):
-        backup.make(ws.paths, ws.layout)
+        backup.make_backup(ws.paths, ws.layout)
     assert list(folder_of(ws.paths).iterdir()) == []

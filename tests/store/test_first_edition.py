@@ -27,12 +27,12 @@ import pytest
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import CorruptDatabase, DiskFull, Moved, NothingToDo, Refused, StoreError
 from nanomem_tui.language import tokens
-from nanomem_tui.store import first_edition, takeover
-from nanomem_tui.store.engine import SqliteDatabase
-from nanomem_tui.store.operations import PLANNED
+from nanomem_tui.store.database.engine import SqliteDatabase
+from nanomem_tui.store.database.operation_log import PLANNED
+from nanomem_tui.store.first_edition import contents, takeover
+from nanomem_tui.store.first_edition.takeover import TakenOver
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.recovery import LOG
-from nanomem_tui.store.takeover import TakenOver
 from nanomem_tui.store.values import ROW_TYPES, Item
 from tests.cli.conftest import Run
 from tests.store.stores import Store, TextFiles, add, texts
@@ -222,8 +222,8 @@ def test_the_old_files_are_kept_in_a_copy_and_named(home: Callable[[str], Home])
     kept = {str(file.relative_to(taken.copy)): file for file in taken.copy.rglob("*") if file.is_file()}
     assert ledgers <= kept.keys()
     assert {name: kept[name].read_bytes() for name in ledgers} == {name: before[name] for name in ledgers}
-    assert first_edition.is_first_edition(kept["nanomem.db"])
-    assert not first_edition.is_due(old.paths, old.id)
+    assert contents.is_first_edition(kept["nanomem.db"])
+    assert not contents.is_due(old.paths, old.id)
     assert not list(old.paths.data.rglob("*nanomem-tmp*"))
     made = [old.paths.database, old.paths.data / LOG, *kept.values()]
     assert {stat.S_IMODE(file.stat().st_mode) for file in made if file.name != "count"} == {0o600}
@@ -263,11 +263,11 @@ def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callabl
     key = paths.workspace_id(other)
     if first == "workspace":
         old.take_over()
-    assert first_edition.is_due(other, key)
+    assert contents.is_due(other, key)
     taken = takeover.take_over(other, key)
     assert taken.counts["item"] == {"active": 2}
     assert (old.paths.ledger / key).is_file()
-    assert first_edition.is_first_edition(old.paths.database) is (first == "other")
+    assert contents.is_first_edition(old.paths.database) is (first == "other")
     if first == "other":
         old.take_over()
     assert merged_meta(shown_by(old.store())) == merged_meta(old.shown["rows"])
@@ -283,12 +283,12 @@ def test_a_memory_that_was_moved_elsewhere_is_not_taken_over(home: Callable[[str
     harmed(old, f"INSERT INTO memory_meta VALUES ('{old.id}:moved', '{mark}')")
     with pytest.raises(Moved, match="example/nanomem"):
         old.take_over()
-    assert first_edition.is_first_edition(old.paths.database)
+    assert contents.is_first_edition(old.paths.database)
 
 
 def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home: Callable[[str], Home]) -> None:
     old = home("never-written")
-    assert first_edition.is_due(old.paths, old.id)
+    assert contents.is_due(old.paths, old.id)
     rows = old.shown["rows"]["item"]
     files = [Item(**{**rows[f"ltm_{n}"], "text": f"item number {n}"}) for n in (1, 2, 3)]
     taken = takeover.take_over(old.paths, old.id, files)
@@ -296,7 +296,7 @@ def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home: Call
     found = texts(old.store())
     assert found["ltm_2"] == "edited before any checkpoint"
     assert min(found.values()) == "added before any checkpoint"
-    assert not first_edition.is_due(old.paths, old.id)
+    assert not contents.is_due(old.paths, old.id)
 
 
 @pytest.mark.parametrize("name", [*WITH_DATABASE, "never-written"])
@@ -316,7 +316,7 @@ def test_a_reader_takes_over_into_a_private_copy_and_changes_nothing(home: Calla
         assert found == merged_meta(old.shown["rows"])
     assert old.files() == before
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
-    assert first_edition.is_due(old.paths, old.id)
+    assert contents.is_due(old.paths, old.id)
 
 
 def test_a_folder_that_nobody_may_write_to_can_be_read(home: Callable[[str], Home]) -> None:
@@ -325,7 +325,7 @@ def test_a_folder_that_nobody_may_write_to_can_be_read(home: Callable[[str], Hom
     for folder in folders:
         folder.chmod(0o500)
     try:
-        assert first_edition.is_first_edition(old.paths.database)
+        assert contents.is_first_edition(old.paths.database)
         with takeover.read_copy(old.paths, old.id) as (_, taken):
             assert sum(taken.counts["item"].values()) == len(old.shown["rows"]["item"])
     finally:
@@ -360,7 +360,7 @@ def test_while_another_program_reads_the_database_it_is_refused(home: Callable[[
         other.execute("SELECT count(*) FROM memory_entries").fetchone()
         with pytest.raises(StoreError, match="locked by another process"):
             old.take_over()
-    assert first_edition.is_first_edition(old.paths.database)
+    assert contents.is_first_edition(old.paths.database)
     old.take_over()
 
 
@@ -374,7 +374,7 @@ def test_a_difference_stops_it_and_nothing_is_replaced(home: Callable[[str], Hom
     monkeypatch.setattr(takeover.rows, "read", other)
     with pytest.raises(StoreError, match="nothing was replaced"):
         old.take_over()
-    assert first_edition.is_first_edition(old.paths.database)
+    assert contents.is_first_edition(old.paths.database)
     assert not list(old.paths.backups.glob("first-edition-*"))
     monkeypatch.undo()
     old.take_over()
@@ -390,7 +390,7 @@ def test_without_space_the_old_memory_stays_as_it_is(home: Callable[[str], Home]
     monkeypatch.setattr(shutil, "copyfile", full)
     with pytest.raises(DiskFull):
         old.take_over()
-    assert first_edition.is_first_edition(old.paths.database)
+    assert contents.is_first_edition(old.paths.database)
     assert not list(old.paths.data.rglob("*nanomem-tmp*"))
     monkeypatch.undo()
     old.take_over()
@@ -533,8 +533,8 @@ def test_an_older_schema_lacks_tables_and_is_taken_over(home: Callable[[str], Ho
 KILL = """
 import os, signal, sys
 from pathlib import Path
-from nanomem_tui import paths
-from nanomem_tui.store import takeover
+from nanomem_tui.core import paths
+from nanomem_tui.store.first_edition import takeover
 found = paths.locate(Path(sys.argv[1]))
 key = paths.workspace_id(found)
 def dying(name, steps):
@@ -576,13 +576,13 @@ def test_killed_at_any_step_the_old_memory_or_the_new_one_is_there_whole(
             if ended == 0:
                 break
             assert ended == -signal.SIGKILL
-            kinds.add(first_edition.is_first_edition(old.paths.database))
+            kinds.add(contents.is_first_edition(old.paths.database))
             old.take_over()
             store = old.store()
             assert merged_meta(shown_by(store)) == merged_meta(old.shown["rows"]), f"step {step}"
             assert [entry.operation.id for entry in store.log(1000)[::-1]] == list(old.shown["log"]), f"step {step}"
             store.database.close()
-            assert not first_edition.is_due(old.paths, old.id)
+            assert not contents.is_due(old.paths, old.id)
             assert not list(old.paths.data.rglob("*nanomem-tmp*"))
             kept = list(old.paths.backups.glob("first-edition-*/ledger/*/*.ledger"))
             assert len(kept) == 2, f"step {step}"

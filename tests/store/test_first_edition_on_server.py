@@ -20,7 +20,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import Refused, StoreError
-from nanomem_tui.store import takeover
+from nanomem_tui.store.first_edition import takeover
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer
 

@@ -11,12 +11,14 @@ from sqlalchemy import text, update
 
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import index_tokens, tokens
-from nanomem_tui.store import models, reading, search
-from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
-from nanomem_tui.store.search import FullText
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database import full_text, models
+from nanomem_tui.store.database.full_text import FullText
+from nanomem_tui.store.database.queries import CoreReading
+from nanomem_tui.store.database.reading import Reading, SqliteReading
+from nanomem_tui.store.item_index import rate
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import rate
 from tests.store.stores import Store, add, delete, edit
 from tests.store.test_reading import Memory
 
@@ -69,7 +71,7 @@ def found(store: Store, folder: Path, words: str) -> list[str]:
         rated = rate(rows, dict.fromkeys(terms, 1.0), index.statistics(terms))
         return [one.item.id for one in sorted(rated, key=lambda one: (-one.score, one.item.id))]
 
-    answer = reading.full_text(Memory(store, reading_of(store, folder)), ask)
+    answer = lookup.full_text(Memory(store, reading_of(store, folder)), ask)
     assert answer is not None
     return answer
 
@@ -108,7 +110,7 @@ def test_the_index_is_in_step_with_every_change(store: Store, folder: Path) -> N
     assert found(store, folder, "black tea") == ["b"]
     edit(store, "a", pinned=True)
     assert found(store, folder, "coffee") == ["a"]
-    assert search.state(reading_of(store, folder)) == (2, 2, True)
+    assert full_text.index_state(reading_of(store, folder)) == (2, 2, True)
 
 
 def test_words_beyond_what_a_server_takes_cost_only_themselves(store: Store, folder: Path) -> None:
@@ -121,7 +123,7 @@ def test_words_beyond_what_a_server_takes_cost_only_themselves(store: Store, fol
 def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store: Store, folder: Path) -> None:
     fill(store, ["Grundstücksverkehr", "Grundstücke Grundstücke", "Grundstücke", "violoncello", "o'neill"])
     with reading_of(store, folder).open() as read:
-        index = search.full_text(read)
+        index = full_text.full_text(read)
         assert index is not None
         assert index.nearest("violoncelo") == "violoncello"
         assert index.nearest("piano") is None
@@ -141,28 +143,28 @@ def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it
         connection.execute(update(marker).values(value="0"))
         connection.execute(text("DELETE FROM memory_entries_fts"))
     read = reading_of(store, folder)
-    assert reading.full_text(Memory(store, read), lambda *_: "found") is None
-    assert search.state(read) == (1, 0, False)
+    assert lookup.full_text(Memory(store, read), lambda *_: "found") is None
+    assert full_text.index_state(read) == (1, 0, False)
     add(again(), "c", "drinks tea")
     assert sorted(found(store, folder, "tea")) == ["a", "c"]
-    assert search.state(read) == (2, 2, True)
+    assert full_text.index_state(read) == (2, 2, True)
 
 
 def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_between_the_changes(
     store: Store, folder: Path, again: Callable[[], Store]
 ) -> None:
-    many = 2 * search.AT_ONCE + 500
+    many = 2 * full_text.AT_ONCE + 500
     fill(store, [f"tea number {number}" for number in range(many)])
     marker = models.table(models.Marker)
     with store.database.writing(durable=True) as connection:
-        connection.execute(update(marker).where(marker.c.key == search.MARKER).values(value="0"))
+        connection.execute(update(marker).where(marker.c.key == full_text.MARKER).values(value="0"))
     read, writer = reading_of(store, folder), again()
     edit(writer, "a_4400", text="rum of the first change")
-    assert search.state(read) == (many, search.AT_ONCE + 1, False)
-    assert reading.full_text(Memory(store, read), lambda *_: "found") is None
+    assert full_text.index_state(read) == (many, full_text.AT_ONCE + 1, False)
+    assert lookup.full_text(Memory(store, read), lambda *_: "found") is None
     edit(writer, "a_0001", text="rum of the second change")
     delete(writer, "a_4401")
-    assert search.state(read) == (many - 1, many - 1, True)
+    assert full_text.index_state(read) == (many - 1, many - 1, True)
     assert sorted(found(store, folder, "rum")) == ["a_0001", "a_4400"]
     assert found(store, folder, "4400") == found(store, folder, "4401") == []
     assert found(store, folder, "4402") == ["a_4402"]
@@ -171,14 +173,14 @@ def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_betwee
 def test_where_the_agents_files_changed_the_index_is_not_asked(store: Store, folder: Path) -> None:
     add(store, "a", "likes green tea")
     memory = Memory(store, reading_of(store, folder), database_is_all=False)
-    assert reading.full_text(memory, lambda *_: "found") is None
+    assert lookup.full_text(memory, lambda *_: "found") is None
 
 
 def test_rows_that_are_loaded_are_given_as_they_are_in_ram(store: Store, folder: Path) -> None:
     add(store, "a", "likes green tea")
     store.snapshot.count("item", "a", 5, "2026-03-02T10:00:00+00:00")
     memory = Memory(store, reading_of(store, folder), loaded=True)
-    rows = reading.full_text(memory, lambda index, pending: pending(index.candidates(["tea"], lambda item: True)))
+    rows = lookup.full_text(memory, lambda index, pending: pending(index.candidates(["tea"], lambda item: True)))
     assert [row.hits for row in rows or []] == [5]
 
 
@@ -190,7 +192,7 @@ def test_what_is_not_accepted_takes_no_place_from_what_is(store: Store, folder: 
         seen.append(item.id)
         return len(seen) > 690
 
-    rows = reading.full_text(
+    rows = lookup.full_text(
         Memory(store, reading_of(store, folder)), lambda index, _: index.candidates(["tea"], accept)
     )
     assert sorted(seen) == [item.id for item in items]
@@ -214,12 +216,12 @@ def test_what_the_index_finds_is_what_a_look_at_every_row_finds(
     assert len(items) > 300
     words_of = [set(index_tokens(item.text)) for item in items]
     with reading_of(store, folder).open() as read:
-        index = search.full_text(read)
+        index = full_text.full_text(read)
         assert index is not None
         compared = 0
         for words in questions(texts, 60):
             held = [item for item, has in zip(items, words_of, strict=True) if has & {*words}]
-            if len(held) > search.CANDIDATES:
+            if len(held) > full_text.CANDIDATES:
                 continue
             weights, statistics = dict.fromkeys(words, 1.0), index.statistics(words)
             assert statistics.rows_with == {word: sum(word in has for has in words_of) for word in words}

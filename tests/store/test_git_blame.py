@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.agents.git import Commit
-from nanomem_tui.agents.git_history import GitHistory, Written, blame, places
+from nanomem_tui.agents.git_history import GitHistory, LineOrigin, blame, line_places
 from tests.store.git_samples import git, needs_git, sample
 
 pytestmark = needs_git
@@ -110,7 +110,7 @@ def test_a_line_stands_in_every_version_since_the_commit_that_is_named(
 @given(old=texts, data=st.data())
 def test_a_line_that_is_kept_is_the_same_line(old: list[str], data: st.DataObject) -> None:
     new = data.draw(reworked(old))
-    found = places(old, new)
+    found = line_places(old, new)
     kept = [place for place in found if place is not None]
     assert len(found) == len(new)
     assert kept == sorted(set(kept))
@@ -145,7 +145,12 @@ def test_a_line_that_was_brought_back_is_first_written_by_who_wrote_it(tmp_path:
     history = made(tmp_path / "r", [(data, (number - 1,) if number else ()) for number, data in enumerate(versions)])
     back, _, second, first = (commit.sha for commit in history.commits())
     found = blame(history, back, FILE, lambda commit: commit.sha == back)
-    assert found == [Written(first, first), Written(back, first), Written(back, second), Written(back, back)]
+    assert found == [
+        LineOrigin(first, first),
+        LineOrigin(back, first),
+        LineOrigin(back, second),
+        LineOrigin(back, back),
+    ]
 
 
 def test_a_line_that_a_merge_brought_is_of_the_merge_as_in_the_log(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_a_pipe_in_the_place_of_a_file_of_git_blocks_nobody(tmp_path: Path, name
     os.mkfifo(path)
     assert ended(lambda: list(GitHistory(paths.workspace / ".git").missing()))
     assert ended(lambda: GitHistory(paths.workspace / ".git").commit_files({"USER.md": b"x\n"}, "nanomem: edit"))
-    assert ended(lambda: git_history.probe(paths))
+    assert ended(lambda: git_history.find_repository(paths))
     assert ended(lambda: agents_git.staged(paths.workspace / ".git"))
 
 
@@ -138,9 +138,9 @@ def test_a_branch_that_was_left_meanwhile_gets_no_commit(tmp_path: Path) -> None
     head = agents_git.read_head(git_dir)
     git(paths.workspace, "checkout", "-q", "-b", "other")
     first = git(paths.workspace, "rev-parse", "HEAD~1").strip()
-    assert agents_git.move(git_dir, head, first) is False
+    assert agents_git.move_branch(git_dir, head, first) is False
     assert git(paths.workspace, "rev-parse", "main", "other").split() == [head.sha, head.sha]
-    assert agents_git.move(git_dir, Head("refs/heads/other", head.sha), first) is True
+    assert agents_git.move_branch(git_dir, Head("refs/heads/other", head.sha), first) is True
 
 
 def test_an_object_that_is_there_is_fsynced_and_an_empty_one_is_written_again(

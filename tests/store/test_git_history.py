@@ -198,19 +198,19 @@ def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_change
 ) -> None:
     paths = small(tmp_path)
     history = opened(paths)
-    real = agents_git.move
+    real = agents_git.move_branch
 
     def late(*given: Any) -> bool:
         """Somebody is quicker, once."""
-        monkeypatch.setattr(agents_git, "move", real)
+        monkeypatch.setattr(agents_git, "move_branch", real)
         opened(paths).commit_files({"SOUL.md": f"agent {len(history.commits())}\n".encode()}, "dream: other")
         return real(*given)
 
-    monkeypatch.setattr(agents_git, "move", late)
+    monkeypatch.setattr(agents_git, "move_branch", late)
     sha = history.commit_files({"USER.md": b"ours\n"}, "nanomem: edit")
     assert sha == git(paths.workspace, "rev-parse", "HEAD").strip()
     assert (history.file_at(sha, "SOUL.md") or b"").startswith(b"agent")
-    monkeypatch.setattr(agents_git, "move", late)
+    monkeypatch.setattr(agents_git, "move_branch", late)
     with pytest.raises(Conflict) as caught:
         history.commit_files({"SOUL.md": b"ours\n"}, "nanomem: edit")
     assert caught.value.where == "SOUL.md"
@@ -279,7 +279,7 @@ def test_planted_hooks_filters_monitors_and_includes_never_run(tmp_path: Path) -
 def test_a_broken_repository_is_a_problem_and_no_crash(tmp_path: Path, plant: object) -> None:
     paths = small(tmp_path)
     plant(paths.workspace / ".git")  # type: ignore[operator]
-    found = git_history.probe(paths)
+    found = git_history.find_repository(paths)
     assert found.history is None
     assert [problem.where for problem in found.problems] == [".git"]
     assert GitHistory.open(paths) is None
@@ -297,7 +297,7 @@ def test_a_cut_pack_is_a_damaged_repository_and_its_file_is_named(
     pack = next((paths.workspace / ".git/objects/pack").glob(f"*.{suffix}"))
     pack.chmod(0o644)
     pack.write_bytes(damage(pack.read_bytes()))
-    found = git_history.probe(paths)
+    found = git_history.find_repository(paths)
     assert found.history is None
     assert [(problem.where, problem.fix) for problem in found.problems] == [(".git", git_history.MENDING)]
     assert f"objects/pack/{pack.name}" in found.problems[0].what
@@ -311,7 +311,7 @@ def test_a_head_that_names_another_branch_hides_no_history(tmp_path: Path, packe
     if packed:
         git(paths.workspace, "pack-refs", "--all")
     git(paths.workspace, "symbolic-ref", "HEAD", "refs/heads/lain")
-    found = git_history.probe(paths)
+    found = git_history.find_repository(paths)
     assert found.history is None
     assert "lain, which has no commit, while refs/heads/main has" in found.problems[0].what
     assert found.problems[0].fix == "`git symbolic-ref HEAD refs/heads/main` goes back to it"
@@ -323,15 +323,15 @@ def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_pat
     paths = small(tmp_path)
     (paths.workspace / ".git").rename(tmp_path / "outside")
     (paths.workspace / ".git").write_text(f"gitdir: {tmp_path}/outside\n")
-    assert "no folder" in git_history.probe(paths).problems[0].what
+    assert "no folder" in git_history.find_repository(paths).problems[0].what
     (paths.workspace / ".git").unlink()
     (paths.workspace / ".git").symlink_to(tmp_path / "outside")
-    assert "leads out" in git_history.probe(paths).problems[0].what
+    assert "leads out" in git_history.find_repository(paths).problems[0].what
 
 
 def test_without_a_repository_there_is_neither_history_nor_problem(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
-    assert git_history.probe(locate(tmp_path)) == git_history.Opened(None)
+    assert git_history.find_repository(locate(tmp_path)) == git_history.Repository(None)
 
 
 def test_a_shallow_or_damaged_past_shows_what_can_be_read(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_a_branch_name_never_leaves_the_refs(tmp_path: Path) -> None:
     for ref in ("refs/heads/..", "refs/heads/a..b", "refs/../HEAD", "refs/heads/x.lock", "refs/heads/.hidden",
                 "/etc/passwd", "refs/heads/", "refs/heads/@{x", "index"):  # fmt: skip
         (paths.workspace / ".git/HEAD").write_text(f"ref: {ref}\n")
-        assert git_history.probe(paths).history is None, ref
+        assert git_history.find_repository(paths).history is None, ref
 
 
 def test_a_lock_that_is_let_go_is_waited_for(tmp_path: Path) -> None:

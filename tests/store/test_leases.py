@@ -9,13 +9,13 @@ import sys
 import time
 from pathlib import Path
 
-from nanomem_tui.store import processes
+from nanomem_tui.store.database import bookkeeping
 from tests.store.stores import PROCESS, Store, open_store
 
 HOLD = """
 import time
-from nanomem_tui.store import leases
-with leases.held(store.database, "dream", seconds=1.5) as mine:
+from nanomem_tui.store.database import bookkeeping
+with bookkeeping.lease(store.database, "dream", seconds=1.5) as mine:
     print(mine, flush=True)
     time.sleep(60)
 """
@@ -23,23 +23,23 @@ with leases.held(store.database, "dream", seconds=1.5) as mine:
 
 def test_only_one_gets_a_piece_of_work_and_the_next_when_it_is_done(store: Store, folder: Path) -> None:
     other = open_store(folder)
-    with processes.held(store.database, "dream") as mine:
+    with bookkeeping.lease(store.database, "dream") as mine:
         assert mine
         with (
-            processes.held(other.database, "dream") as theirs,
-            processes.held(other.database, "archive") as something_else,
+            bookkeeping.lease(other.database, "dream") as theirs,
+            bookkeeping.lease(other.database, "archive") as something_else,
         ):
             assert (theirs, something_else) == (False, True)
-    with processes.held(other.database, "dream") as theirs:
+    with bookkeeping.lease(other.database, "dream") as theirs:
         assert theirs
     other.close()
 
 
 def test_a_lease_is_renewed_while_the_work_goes_on(store: Store) -> None:
-    with processes.held(store.database, "dream", seconds=0.6) as mine:
+    with bookkeeping.lease(store.database, "dream", seconds=0.6) as mine:
         until = time.monotonic() + 1.5
         while time.monotonic() < until:
-            with processes.held(store.database, "dream") as again:
+            with bookkeeping.lease(store.database, "dream") as again:
                 assert (mine, again) == (True, False)
             time.sleep(0.1)
 
@@ -49,10 +49,10 @@ def test_the_lease_of_a_killed_process_lapses(store: Store, folder: Path) -> Non
         assert process.stdout is not None
         assert process.stdout.readline() == b"True\n"
         os.kill(process.pid, signal.SIGKILL)
-    with processes.held(store.database, "dream") as mine:
+    with bookkeeping.lease(store.database, "dream") as mine:
         assert not mine
     time.sleep(1.6)
-    with processes.held(store.database, "dream") as mine:
+    with bookkeeping.lease(store.database, "dream") as mine:
         assert mine
 
 
@@ -66,6 +66,6 @@ def test_of_processes_that_ask_in_the_same_moment_one_gets_it(store: Store, fold
 
 def test_a_lease_is_no_change_of_the_memory(store: Store) -> None:
     before = store.load().counter
-    with processes.held(store.database, "dream"):
+    with bookkeeping.lease(store.database, "dream"):
         assert not store.refresh()
     assert (store.snapshot.counter, store.log()) == (before, [])

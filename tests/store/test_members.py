@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import AccessDenied, NotFound, Refused
-from nanomem_tui.store import processes
-from nanomem_tui.store import store as stores
-from nanomem_tui.store.postgres import PostgresDatabase, problems
+from nanomem_tui.store import transactions as stores
+from nanomem_tui.store.database import postgres
+from nanomem_tui.store.database.postgres import PostgresDatabase, server_problems
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.store import make
+from nanomem_tui.store.transactions import make_database
 from tests.postgres_server import PostgresServer
 from tests.store.servers import connect
 from tests.store.stores import Store, add, edit, texts
@@ -36,7 +36,7 @@ class Places:
 
     def store(self, role: str) -> Store:
         store = Store(self.database(role), Writers(self.folder / "writers"))
-        make(store.database, "w")
+        make_database(store.database, "w")
         return store
 
     def owner_of(self, table: str) -> str:
@@ -64,9 +64,9 @@ def places(postgres: PostgresServer, folder: Path) -> Iterator[Places]:
 def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places: Places) -> None:
     of_ana = places.store("ana")
     add(of_ana, "a", "first")
-    assert processes.members(places.database("ana")) == ["ana"]
-    processes.grant(places.database("ana"), "bob")
-    assert processes.members(places.database("bob")) == ["ana", "bob"]
+    assert postgres.members(places.database("ana")) == ["ana"]
+    postgres.grant(places.database("ana"), "bob")
+    assert postgres.members(places.database("bob")) == ["ana", "bob"]
     of_bob = places.store("bob")
     edit(of_bob, "a", text="second")
     assert texts(of_ana) == {"a": "second"}
@@ -75,17 +75,17 @@ def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places:
     with of_ana.database.writing(durable=True) as connection:
         connection.exec_driver_sql("INSERT INTO more VALUES ('x')")
     assert places.owner_of("more") == places.owner_of("meta") not in ROLES
-    assert problems(of_bob.database) == problems(of_ana.database) == []  # type: ignore[arg-type]
+    assert server_problems(of_bob.database) == server_problems(of_ana.database) == []  # type: ignore[arg-type]
 
 
 def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(places: Places) -> None:
     of_ana = places.store("ana")
-    processes.grant(places.database("ana"), "bob")
+    postgres.grant(places.database("ana"), "bob")
     of_bob, listening = places.store("bob"), places.database("ana", poll_seconds=30)
     assert listening.changed()
     (channel,) = places.postgres.run("postgres", f'SELECT channel FROM "{places.schema}".meta')[0]
-    processes.revoke(places.database("ana"), "bob")
-    assert processes.members(places.database("ana")) == ["ana"]
+    postgres.revoke(places.database("ana"), "bob")
+    assert postgres.members(places.database("ana")) == ["ana"]
     with pytest.raises(AccessDenied, match="no member"):
         of_bob.load()
     with pytest.raises(AccessDenied, match="no member"):
@@ -96,26 +96,26 @@ def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(p
     add(of_ana, "b", "second")
     hear(listening)  # on the new channel
     with pytest.raises(NotFound):
-        processes.revoke(places.database("ana"), "eve")
+        postgres.revoke(places.database("ana"), "eve")
     with pytest.raises(Refused):
-        processes.revoke(places.database("ana"), "ana")
+        postgres.revoke(places.database("ana"), "ana")
 
 
 def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(places: Places) -> None:
     places.store("ana")
-    processes.grant(places.database("ana"), "bob")
+    postgres.grant(places.database("ana"), "bob")
     with pytest.raises(AccessDenied, match=r'let an administrator run: GRANT "w_.*" TO "eve"'):
-        processes.grant(places.database("bob"), "eve")
+        postgres.grant(places.database("bob"), "eve")
     with pytest.raises(AccessDenied, match="no member"):
-        processes.grant(places.database("eve"), "eve")
+        postgres.grant(places.database("eve"), "eve")
     with pytest.raises(NotFound, match="no such role"):
-        processes.grant(places.database("ana"), "nobody")
+        postgres.grant(places.database("ana"), "nobody")
     of_eve = PostgresDatabase(places.postgres.url("postgres", "eve"), f"{places.schema}_eve")
     places.opened.append(of_eve)
-    stores.make(of_eve, "w")
+    stores.make_database(of_eve, "w")
     with pytest.raises(AccessDenied, match='let an administrator run: ALTER ROLE "eve" CREATEROLE'):
-        processes.grant(of_eve, "bob")
-    assert processes.members(of_eve) == ["eve"]
+        postgres.grant(of_eve, "bob")
+    assert postgres.members(of_eve) == ["eve"]
 
 
 def hear(database: PostgresDatabase) -> None:

@@ -19,7 +19,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import Moved
-from nanomem_tui.store import copying, place
+from nanomem_tui.store import storage
+from nanomem_tui.store.database import table_copy
 from tests.conftest import let_go
 from tests.postgres_server import PostgresServer
 from tests.store.homes import Agent, make_home
@@ -440,7 +441,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
     workspace: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     before = seen(workspace)
-    real = copying._Sum.add
+    real = table_copy._Sum.add
 
     def add(self: Any, part: list[Any]) -> None:
         real(self, part[1:])
@@ -452,7 +453,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
             count[0] += 1
             (add if count[0] == 2 else real)(self, part)
 
-        patch.setattr(copying._Sum, "add", now_and_then)
+        patch.setattr(table_copy._Sum, "add", now_and_then)
         assert migrate(workspace, "sqlite", url) == 2
     assert "arrived, or not as they were" in capsys.readouterr().err
     assert seen(workspace) == before
@@ -492,7 +493,7 @@ def test_a_server_that_was_left_is_named_by_forget_and_the_one_in_use_is_cleaned
     (named,) = [line for line in told.splitlines() if "the old store " in line]
     assert one in named
     assert "docs/postgresql.md" in named
-    assert place.FILE in named
+    assert storage.SERVERS_FILE in named
     assert "Taken out: PostgreSQL " in told
     assert "Taken out: nanomem.db, memory_entries" in told
     data = paths.locate(workspace).data

@@ -20,16 +20,16 @@ from sqlalchemy import inspect, text
 
 from nanomem_tui.core.errors import NewerDatabase, Refused, StoreError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import migrations, models
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.postgres import PostgresDatabase
-from nanomem_tui.store.store import make
-from nanomem_tui.store.takeover import open_work
+from nanomem_tui.store.database import migrations, models
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.postgres import PostgresDatabase
+from nanomem_tui.store.first_edition.takeover import open_work
+from nanomem_tui.store.transactions import make_database
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import records
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import TierRecord, checked
+from nanomem_tui.store.work.work_store import WorkStore
 from tests.store.stores import Store, add, database, open_store, texts
 
 Again = Callable[[], Store]
@@ -48,7 +48,7 @@ def differences(database: Database) -> list[Any]:
 
 def set_version(store: Store, version: str) -> None:
     with store.database.writing(durable=True) as connection:
-        connection.execute(migrations.VERSION.update().values(version_num=version))
+        connection.execute(migrations.MEMORY.table.update().values(version_num=version))
 
 
 def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
@@ -60,7 +60,7 @@ def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
 
 def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store: Store) -> None:
     config = Config()
-    config.set_main_option("script_location", "nanomem_tui.store:migrations")
+    config.set_main_option("script_location", "nanomem_tui.store.database:migrations")
     assert ScriptDirectory.from_config(config).get_heads() == [migrations.NEWEST]
     with store.database.reading() as connection:
         assert migrations.version_of(connection) == migrations.NEWEST
@@ -99,7 +99,7 @@ def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder:
     assert "install a newer nanomem" in line
     assert "\n" not in line
     with pytest.raises(NewerDatabase):
-        make(reading.database, "w")
+        make_database(reading.database, "w")
     with pytest.raises(NewerDatabase):
         migrations.migrate(store.database)
     reading.database.close()
@@ -136,7 +136,7 @@ def upgrade():
 MIGRATE = """
 import sys
 from pathlib import Path
-from nanomem_tui.store import migrations
+from nanomem_tui.store.database import migrations
 from tests.store.stores import database
 scripts = Path(sys.argv[1]).parent / "scripts"
 scripts.mkdir(exist_ok=True)
@@ -194,7 +194,7 @@ def test_a_reader_does_not_migrate(store: Store, folder: Path) -> None:
 
 @pytest.mark.sqlite("one writer keeps others out by a lock beside the file")
 def test_a_migration_waits_for_who_writes(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanomem_tui.store.engine.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("nanomem_tui.store.database.engine.BUSY_SECONDS", 0.1)
     as_before(store)
     with store.database.writing(durable=True), pytest.raises(Refused, match="being repaired or moved"):
         migrations.migrate(SqliteDatabase(folder / "nanomem.db"))

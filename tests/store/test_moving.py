@@ -13,12 +13,12 @@ import pytest
 from sqlalchemy import Engine, event
 
 from nanomem_tui.core.errors import Moved, Refused, StoreError
-from nanomem_tui.store import copying
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.postgres import PostgresDatabase
+from nanomem_tui.store.moving import migrate_store
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.recovery import Recovery
-from nanomem_tui.store.store import make
+from nanomem_tui.store.transactions import make_database
 from tests.postgres_server import PostgresServer
 from tests.store.stores import Store, add, delete, edit, texts
 
@@ -31,7 +31,7 @@ import os, signal, sys
 from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from nanomem_tui.store import moving
+from nanomem_tui.store.moving import migrate_store
 from tests.store.test_moving import place
 count, at = 0, int(sys.argv[3])
 def step(*_):
@@ -41,7 +41,7 @@ def step(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 event.listen(Engine, "before_cursor_execute", step)
 event.listen(Engine, "commit", step)
-moving.move(place(sys.argv[1]), place(sys.argv[2]))
+migrate_store.move_memory(place(sys.argv[1]), place(sys.argv[2]))
 print(count)
 """
 
@@ -55,7 +55,7 @@ def place(name: str) -> Database:
 def move(source: str, target: str, *, replace: bool = False) -> dict[str, int]:
     """Move, as a command does that ends then."""
     with contextlib.closing(place(source)) as old, contextlib.closing(place(target)) as new:
-        return copying.move(old, new, replace=replace)
+        return migrate_store.move_memory(old, new, replace=replace)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def open_at(name: str, folder: Path) -> Store:
     if isinstance(database, SqliteDatabase):
         recovery = Recovery(database, database.file.parent / "copies", database.file.parent / "quarantine")
     store = Store(database, Writers(folder / "writers"), recovery)
-    make(store.database, "w")
+    make_database(store.database, "w")
     return store
 
 
@@ -152,7 +152,7 @@ def test_nothing_moves_while_others_have_it_open_or_over_a_memory_in_use(
     names: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("engine", "postgres"):
-        monkeypatch.setattr(f"nanomem_tui.store.{module}.BUSY_SECONDS", 0.3)
+        monkeypatch.setattr(f"nanomem_tui.store.database.{module}.BUSY_SECONDS", 0.3)
     source, target = names
     shown = fill(source, folder)
     code = "import sys, time; from tests.store.test_moving import *; store = open_at(sys.argv[1], Path(sys.argv[2]))"

@@ -12,7 +12,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import locate
-from nanomem_tui.store import backup, restore
+from nanomem_tui.store.moving import backup, restore
 
 pytestmark = pytest.mark.sqlite("the file itself")
 
@@ -30,16 +30,16 @@ def old(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_they_are_listed_and_whole(old: tuple[Path, Path]) -> None:
     whole, in_pieces = old
-    assert [(one.path, one.base, one.problem) for one in backup.listed(whole.parent)] == [
+    assert [(one.path, one.base, one.problem) for one in backup.list_archives(whole.parent)] == [
         (in_pieces, whole.name, ""),
         (whole, "", ""),
     ]
-    assert [backup.check(path)[1] for path in old] == [[], []]
+    assert [backup.check_archive(path)[1] for path in old] == [[], []]
 
 
 def test_they_are_brought_to_a_place_of_their_own(old: tuple[Path, Path], tmp_path: Path) -> None:
     for path, expected in zip(old, (["Prefers trains"], ["Prefers trains", "Prefers window seats"]), strict=True):
-        workspace = Path(restore.to_place(path, tmp_path / path.name).workspace)
+        workspace = Path(restore.restore_to(path, tmp_path / path.name).workspace)
         with open_workspace(workspace) as ws:
             assert sorted(row.text for row in ws.items.all() if row.text.startswith("Prefers")) == expected
         assert (workspace / "memory" / "2026-02-22.md").stat().st_size > 512 * 1024
@@ -48,12 +48,12 @@ def test_they_are_brought_to_a_place_of_their_own(old: tuple[Path, Path], tmp_pa
 
 def test_they_are_brought_back_in_place_and_that_is_taken_back(old: tuple[Path, Path], tmp_path: Path) -> None:
     whole, in_pieces = old
-    paths = locate(Path(restore.to_place(in_pieces, tmp_path / "home").workspace))
-    done = restore.in_place(paths, detect(paths), whole)
+    paths = locate(Path(restore.restore_to(in_pieces, tmp_path / "home").workspace))
+    done = restore.restore_in_place(paths, detect(paths), whole)
     assert done.undo is not None
     with open_workspace(paths.workspace) as ws:
         assert "Prefers window seats" not in [row.text for row in ws.items.all()]
-    restore.in_place(paths, detect(paths), done.undo)
+    restore.restore_in_place(paths, detect(paths), done.undo)
     with open_workspace(paths.workspace) as ws:
         assert "Prefers window seats" in [row.text for row in ws.items.all()]
 
@@ -64,23 +64,23 @@ def test_what_one_builds_on_stays_with_it_and_is_missed(old: tuple[Path, Path]) 
     kept = shutil.copyfile(whole, whole.parent.parent / "kept")
     whole.write_bytes(b"\0" + whole.read_bytes()[1:])
     with pytest.raises(NanomemError, match=f"needs {whole.name}, which is damaged"):
-        backup.check(in_pieces)
+        backup.check_archive(in_pieces)
     whole.unlink()
     with pytest.raises(NanomemError, match=f"needs {whole.name}, which is gone"):
-        backup.check(in_pieces)
+        backup.check_archive(in_pieces)
     shutil.copyfile(kept, whole)
-    assert backup.check(in_pieces)[1] == []
+    assert backup.check_archive(in_pieces)[1] == []
 
 
 @pytest.mark.parametrize("share", range(1, 20))
 def test_no_flipped_bit_goes_unseen(old: tuple[Path, Path], tmp_path: Path, share: int) -> None:
     whole, _ = old
-    good = {entry.path: entry.sha256 for entry in backup.check(whole)[0].entries}
+    good = {entry.path: entry.sha256 for entry in backup.check_archive(whole)[0].entries}
     data = bytearray(whole.read_bytes())
     data[len(data) * share // 20] ^= 1
     whole.write_bytes(data)
     try:
-        manifest, problems = backup.check(whole)
+        manifest, problems = backup.check_archive(whole)
     except NanomemError:
         return
     assert problems or {entry.path: entry.sha256 for entry in manifest.entries} == good

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core.errors import StoreError
-from nanomem_tui.store import migrations
+from nanomem_tui.store.database import migrations
 from tests.store.homes import files, make_home
 
 FIRST = 'revision = "0000"\ndown_revision = None\n'

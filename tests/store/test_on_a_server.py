@@ -24,7 +24,7 @@ from nanomem_tui.core.errors import (
     StoreError,
 )
 from nanomem_tui.core.operations import Change, Operation, new_operation
-from nanomem_tui.store import processes
+from nanomem_tui.store.database import bookkeeping
 from nanomem_tui.workspace import Workspace
 from tests import postgres_pooler
 from tests.postgres_server import PostgresServer
@@ -249,13 +249,13 @@ def test_what_another_machine_has_still_to_write_is_left_to_it(
         writer = there.store.writer._writers.name  # type: ignore[attr-defined]
         with there.store.server.writing(durable=True) as connection:  # type: ignore[union-attr]
             connection.exec_driver_sql(state, (entry.operation.id,))
-            processes.take(connection, f"files of {writer}", writer)
+            bookkeeping.take_lease(connection, f"files of {writer}", writer)
         user = here.paths.user.read_bytes() if here.paths.user.exists() else b""
         here.store.settle()
         assert here.store.unfinished() == []  # type: ignore[attr-defined]
         assert not [problem for problem in here.doctor() if entry.operation.id in problem.what]
         with there.store.server.writing(durable=True) as connection:  # type: ignore[union-attr]
-            processes.drop(connection, f"files of {writer}")
+            bookkeeping.drop_lease(connection, f"files of {writer}")
         here.store.settle()
         assert [one.operation.id for one in here.store.unfinished()] == [entry.operation.id]  # type: ignore[attr-defined]
         assert (here.paths.user.read_bytes() if here.paths.user.exists() else b"") == user

@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.store.files import presence
-from nanomem_tui.store.files.presence import look, role_of
+from nanomem_tui.store.files.presence import find_running_agent, role_of
 
 
 class Machine:
@@ -91,38 +91,38 @@ def test_only_command_lines_of_an_agent_at_work_count(argv, role):
 
 def test_nobody_runs(machine, paths):
     machine.run(10, "/usr/bin/bash", home=user_home(paths))
-    assert look(paths, proc=machine.proc) == presence.Presence(False, None, "", False)
+    assert find_running_agent(paths, proc=machine.proc) == presence.Presence(False, None, "", False)
 
 
 def test_an_agent_of_this_home_is_found(machine, paths):
     machine.run(31, "python3", "/v/bin/nanobot", "agent", home=user_home(paths))
-    assert look(paths, proc=machine.proc) == presence.Presence(True, 31, "nanobot agent", False)
+    assert find_running_agent(paths, proc=machine.proc) == presence.Presence(True, 31, "nanobot agent", False)
 
 
 def test_an_agent_that_replaced_its_title_is_found(machine, paths):
     machine.run(32, title="nanobot-agent", home=user_home(paths))
-    assert look(paths, proc=machine.proc).what == "nanobot agent"
+    assert find_running_agent(paths, proc=machine.proc).what == "nanobot agent"
 
 
 def test_an_agent_of_another_home_is_not_ours(machine, paths, tmp_path):
     machine.run(33, "nanobot", "gateway", home=tmp_path / "someone")
     machine.run(34, title="nanobot-gateway", home=tmp_path / "someone")
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
 
 
 def test_the_workspace_named_on_the_command_line_decides(machine, paths, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     machine.run(35, "nanobot", "agent", "--workspace", str(other), home=user_home(paths))
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
     machine.run(36, "nanobot", "agent", f"--workspace={paths.workspace}", home=tmp_path)
-    assert look(paths, proc=machine.proc).pid == 36
+    assert find_running_agent(paths, proc=machine.proc).pid == 36
 
 
 def test_a_relative_workspace_is_read_from_the_folder_of_the_process(machine, paths, tmp_path):
     machine.run(37, "nanobot", "agent", "-w", "workspace", home=tmp_path)
     (machine.proc / "37" / "cwd").symlink_to(paths.workspace.parent)
-    assert look(paths, proc=machine.proc).pid == 37
+    assert find_running_agent(paths, proc=machine.proc).pid == 37
 
 
 def test_the_workspace_of_a_named_config_decides(machine, paths, tmp_path):
@@ -130,9 +130,9 @@ def test_the_workspace_of_a_named_config_decides(machine, paths, tmp_path):
     config.parent.mkdir()
     config.write_text(json.dumps({"agents": {"defaults": {"workspace": str(paths.workspace)}}}))
     machine.run(38, "nanobot", "gateway", "-c", str(config), home=tmp_path)
-    assert look(paths, proc=machine.proc).pid == 38
+    assert find_running_agent(paths, proc=machine.proc).pid == 38
     config.write_text("{ not json")
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
 
 
 def test_a_container_sees_the_workspace_under_its_own_root(machine, paths, tmp_path):
@@ -141,18 +141,18 @@ def test_a_container_sees_the_workspace_under_its_own_root(machine, paths, tmp_p
     (root / "root" / ".nanobot").symlink_to(paths.home)
     machine.run(39, "nanobot", "gateway", home="/root")
     (machine.proc / "39" / "root").symlink_to(root)
-    assert look(paths, proc=machine.proc).pid == 39
+    assert find_running_agent(paths, proc=machine.proc).pid == 39
 
 
 def test_an_agent_in_a_container_we_may_not_look_into_counts(machine, paths):
     machine.run(40, "nanobot", "gateway", environ=False, cgroup="0::/docker/abc")
-    assert look(paths, proc=machine.proc).pid == 40
+    assert find_running_agent(paths, proc=machine.proc).pid == 40
 
 
 def test_a_recorded_gateway_with_its_identity_is_found(machine, paths):
     machine.run(50, "/usr/bin/strange", group=49, started="777")
     record(paths, pid=50, identity="49:777")
-    assert look(paths, proc=machine.proc) == presence.Presence(True, 50, "nanobot gateway", False)
+    assert find_running_agent(paths, proc=machine.proc) == presence.Presence(True, 50, "nanobot gateway", False)
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="a process table is laid out so on Linux alone")
@@ -162,19 +162,19 @@ def test_since_when_agents_run_is_told_of_the_oldest(machine, paths):
     machine.run(31, "nanobot", "agent", home=user_home(paths), started=str(up - 100 * ticks))
     machine.run(32, "nanobot", "gateway", home=user_home(paths), started=str(up - 5_000 * ticks))
     machine.run(33, "nanobot", "gateway", home="/elsewhere", started=str(up - 9_000 * ticks))
-    found = presence.since(paths, look(paths, proc=machine.proc), proc=machine.proc)
+    found = presence.running_since(paths, find_running_agent(paths, proc=machine.proc), proc=machine.proc)
     assert 5_000 <= time.time() - found.timestamp() < 9_000
     (machine.proc / "31" / "stat").write_text("")
-    assert presence.since(paths, look(paths, proc=machine.proc), proc=machine.proc) is None
+    assert presence.running_since(paths, find_running_agent(paths, proc=machine.proc), proc=machine.proc) is None
 
 
 def test_since_when_an_agent_runs_is_known_without_a_process_file_system(paths, tmp_path):
     own = presence.Presence(True, os.getpid(), "nanobot agent")
-    here = presence.since(paths, own)
+    here = presence.running_since(paths, own)
     assert here is not None
     assert here.timestamp() <= time.time()
     if shutil.which("ps"):
-        by_ps = presence.since(paths, own, proc=tmp_path / "no such folder")
+        by_ps = presence.running_since(paths, own, proc=tmp_path / "no such folder")
         assert abs(by_ps.timestamp() - here.timestamp()) < 60
 
 
@@ -182,14 +182,14 @@ def test_since_when_an_agent_runs_is_known_without_a_process_file_system(paths, 
 def test_a_process_number_given_to_another_program_is_no_gateway(machine, paths, identity):
     machine.run(50, "/usr/bin/strange", group=49, started="777")
     record(paths, pid=50, identity=identity)
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
 
 
 def test_a_dead_or_zombie_gateway_is_not_running(machine, paths):
     record(paths, pid=51)
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
     machine.run(51, title="nanobot-gateway", state="Z")
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
 
 
 def test_a_gateway_recorded_for_another_workspace_is_not_ours(machine, paths, tmp_path):
@@ -197,9 +197,9 @@ def test_a_gateway_recorded_for_another_workspace_is_not_ours(machine, paths, tm
     other.mkdir()
     machine.run(52, title="nanobot-gateway", group=52, home=user_home(paths))
     record(paths, name="gateway.0123.json", pid=52, identity="52:4242", workspace=str(other))
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
     record(paths, name="gateway.0123.json", pid=52, identity="52:4242", workspace="/gone/since/the/home/moved")
-    assert look(paths, proc=machine.proc).pid == 52
+    assert find_running_agent(paths, proc=machine.proc).pid == 52
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": -1}', '{"clients": {}}', "\xff"])
@@ -207,12 +207,12 @@ def test_a_broken_record_is_no_gateway_and_no_error(machine, paths, text):
     assert paths.home is not None
     (paths.home / "run").mkdir()
     (paths.home / "run" / "gateway.json").write_bytes(text.encode("latin-1"))
-    assert not look(paths, proc=machine.proc).running
+    assert not find_running_agent(paths, proc=machine.proc).running
 
 
 def test_our_own_process_never_counts(machine, paths):
     machine.run(60, "nanobot", "agent", home=user_home(paths))
-    assert not look(paths, proc=machine.proc, own_pid=60).running
+    assert not find_running_agent(paths, proc=machine.proc, own_pid=60).running
 
 
 def test_a_dream_is_under_way_only_beside_an_agent_and_only_when_fresh(machine, paths, tmp_path):
@@ -220,12 +220,12 @@ def test_a_dream_is_under_way_only_beside_an_agent_and_only_when_fresh(machine, 
     sessions.mkdir()
     dream = sessions / "ZHJlYW06MjAyNTA5MDctMTEzMjAw.checkpoint.json"
     dream.write_text("{}")
-    assert not look(paths, sessions, proc=machine.proc).dreaming
+    assert not find_running_agent(paths, sessions, proc=machine.proc).dreaming
     machine.run(70, title="nanobot-gateway", home=user_home(paths))
-    assert look(paths, sessions, proc=machine.proc).dreaming
+    assert find_running_agent(paths, sessions, proc=machine.proc).dreaming
     old = time.time() - 600
     os.utime(dream, (old, old))
-    assert not look(paths, sessions, proc=machine.proc).dreaming
+    assert not find_running_agent(paths, sessions, proc=machine.proc).dreaming
 
 
 def test_the_process_list_of_other_systems_is_understood(paths, tmp_path, monkeypatch):
@@ -233,4 +233,4 @@ def test_the_process_list_of_other_systems_is_understood(paths, tmp_path, monkey
     ps.write_text(f"#!{sys.executable}\nprint('   1 /sbin/init')\nprint('  77 nanobot agent -w {paths.workspace}')\n")
     ps.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert look(paths, proc=tmp_path / "absent").pid == 77
+    assert find_running_agent(paths, proc=tmp_path / "absent").pid == 77

@@ -15,11 +15,13 @@ import pytest
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import LaterChanges, Operation, new_operation
-from nanomem_tui.store import reading
-from nanomem_tui.store.operations import Journal
-from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database import reading
+from nanomem_tui.store.database.operation_log import Journal
+from nanomem_tui.store.database.queries import CoreReading
+from nanomem_tui.store.database.reading import Reading, SqliteReading
+from nanomem_tui.store.database.statements import STATEMENTS
 from nanomem_tui.store.snapshot import Snapshot, change_of
-from nanomem_tui.store.statements import STATEMENTS
 from nanomem_tui.store.values import Item, Lesson, Record
 from tests.hygiene.repository import ROOT
 from tests.store.stores import AT, Store, add, delete, edit
@@ -157,16 +159,16 @@ def test_counts_are_the_same_from_the_database_and_from_ram(store: Store, read: 
     )
     delete(store, "e")
     memory = Memory(store, read, loaded=in_ram)
-    assert sorted(reading.item_groups(memory)) == [
+    assert sorted(lookup.item_groups(memory)) == [
         ("fact", "global", "manual", True, 2, 0), ("preference", "global", "dream", False, 2, 1),
     ]  # fmt: skip
-    assert sorted(reading.lesson_groups(memory)) == [("global", False, 1, 1), ("global", True, 1, 0)]
-    assert sorted(reading.record_groups(memory)) == [
+    assert sorted(lookup.lesson_groups(memory)) == [("global", False, 1, 1), ("global", True, 1, 0)]
+    assert sorted(lookup.record_groups(memory)) == [
         ("journal", "manual", 2, 0, 0), ("usage", "nanomem", 3, 3, 50),
     ]  # fmt: skip
-    assert sorted(row.id for row in reading.records(memory, "journal")) == ["r", "s"]
-    assert reading.record_subjects(memory, "journal") == 1
-    assert sorted(row.id for row in reading.lessons(memory)) == ["l", "m"]
+    assert sorted(row.id for row in lookup.records(memory, "journal")) == ["r", "s"]
+    assert lookup.record_subjects(memory, "journal") == 1
+    assert sorted(row.id for row in lookup.lessons(memory)) == ["l", "m"]
 
 
 def test_the_newest_items_come_without_those_that_wait_in_the_inbox(store: Store, read: Reading) -> None:
@@ -175,10 +177,10 @@ def test_the_newest_items_come_without_those_that_wait_in_the_inbox(store: Store
         insert(
             store, Item(f"a_{number}", f"text {number}", updated_at=f"2026-03-0{number + 1}T10:00:00+00:00", **waits)
         )
-    found = reading.newest(Memory(store, read), 2)
+    found = lookup.newest(Memory(store, read), 2)
     assert found is not None
     assert [item.id for item in found] == ["a_5", "a_4"]
-    assert len(reading.newest(Memory(store, read), 100) or []) == 6
+    assert len(lookup.newest(Memory(store, read), 100) or []) == 6
 
 
 @pytest.mark.parametrize("database_is_all", [True, False])
@@ -188,8 +190,8 @@ def test_the_same_words_are_found_however_they_are_written(store: Store, read: R
     add(store, "c", "gone")
     delete(store, "c")
     memory = Memory(store, read, database_is_all=database_is_all)
-    assert [item.id for item in reading.same_text(memory, "likes green TEA")] == ["a"]
-    assert reading.same_text(memory, "gone") == []
+    assert [item.id for item in lookup.same_text(memory, "likes green TEA")] == ["a"]
+    assert lookup.same_text(memory, "gone") == []
 
 
 @pytest.mark.sqlite("about the file")
@@ -201,10 +203,10 @@ def test_where_nothing_was_written_yet_there_is_nothing_to_read(tmp_path: Path, 
     file.touch()
     assert not SqliteReading(file).exists
     memory = Memory(store, SqliteReading(file))
-    assert reading.newest(memory, 3) is None
-    assert reading.records(memory, "journal") == []
-    assert reading.record_groups(memory) == []
-    assert reading.full_text(memory, lambda *_: "found") is None
+    assert lookup.newest(memory, 3) is None
+    assert lookup.records(memory, "journal") == []
+    assert lookup.record_groups(memory) == []
+    assert lookup.full_text(memory, lambda *_: "found") is None
     assert file.stat().st_size == 0
 
 
@@ -252,10 +254,11 @@ def test_a_process_that_only_reads_loads_neither_sqlalchemy_nor_textual(store: S
     code = """
 import json, sys
 from pathlib import Path
-from nanomem_tui.store import reading, search
-from nanomem_tui.store.operations import Journal
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database import reading
+from nanomem_tui.store.database.operation_log import Journal
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.statements import STATEMENTS
+from nanomem_tui.store.database.statements import STATEMENTS
 
 class Memory:
     reading = reading.SqliteReading(Path(sys.argv[1]))
@@ -264,9 +267,9 @@ class Memory:
 
 snapshot = Snapshot()
 snapshot.put("item", reading.rows(Memory.reading, "item"))
-found = reading.full_text(Memory, lambda index, _: [row.id for row in index.candidates(["tea"], lambda item: True)])
+found = lookup.full_text(Memory, lambda index, _: [row.id for row in index.candidates(["tea"], lambda item: True)])
 log = Journal(lambda: Memory.reading).log(5)
-groups = reading.item_groups(Memory), reading.record_groups(Memory), reading.newest(Memory, 1)
+groups = lookup.item_groups(Memory), lookup.record_groups(Memory), lookup.newest(Memory, 1)
 heavy = {"sqlalchemy", "sqlmodel", "pydantic", "textual", "rich"} & {name.split(".")[0] for name in sys.modules}
 print(json.dumps([sorted(snapshot.items), found, len(log), len(groups), sorted(heavy)]))
 """

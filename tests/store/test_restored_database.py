@@ -10,8 +10,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store import backup, restore
-from nanomem_tui.store.backup import Archive
+from nanomem_tui.store.moving import backup, restore
+from nanomem_tui.store.moving.backup import Archive
 from tests.store.stores import add, open_store, other_process, texts
 
 pytestmark = pytest.mark.sqlite("a server has backups of its own")
@@ -29,7 +29,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 
 
 def bring_back(paths: Paths, made: backup.Made) -> restore.Restored:
-    return restore.in_place(paths, detect(paths), made.path)
+    return restore.restore_in_place(paths, detect(paths), made.path)
 
 
 def test_it_holds_what_was_committed_while_others_write(paths: Paths, tmp_path: Path) -> None:
@@ -37,9 +37,9 @@ def test_it_holds_what_was_committed_while_others_write(paths: Paths, tmp_path: 
     add(store, "a_1", "one")
     store.checkpoint()
     add(store, "a_2", "in the WAL alone", durable=False)
-    made = backup.make(paths, detect(paths))
-    assert backup.check(made.path)[1] == []
-    place = restore.to_place(made.path, tmp_path / "place").workspace
+    made = backup.make_backup(paths, detect(paths))
+    assert backup.check_archive(made.path)[1] == []
+    place = restore.restore_to(made.path, tmp_path / "place").workspace
     assert texts(open_store(locate(Path(place)).data)) == {"a_1": "one", "a_2": "in the WAL alone"}
 
 
@@ -47,7 +47,7 @@ def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
     store = open_store(paths.data)
     add(store, "a_1", "one")
     store.checkpoint()
-    made = backup.make(paths, detect(paths))
+    made = backup.make_backup(paths, detect(paths))
     add(store, "a_2", "two")
     store.checkpoint()
     store.close()
@@ -55,7 +55,7 @@ def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
     aside = paths.quarantine / "before-restore"
     assert b"two" in (aside / "operations.jsonl").read_bytes()
     assert list((aside / "copies").iterdir())
-    held = [entry.path for entry in backup.check(backup.make(paths, detect(paths)).path)[0].entries]
+    held = [entry.path for entry in backup.check_archive(backup.make_backup(paths, detect(paths)).path)[0].entries]
     assert not [path for path in held if "copies" in path or "operations.jsonl" in path]
     again = open_store(paths.data)
     add(again, "a_3", "three")
@@ -67,7 +67,7 @@ def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
 def test_who_had_the_database_open_loads_it_anew(paths: Paths) -> None:
     store = open_store(paths.data)
     add(store, "a_1", "one")
-    made = backup.make(paths, detect(paths))
+    made = backup.make_backup(paths, detect(paths))
     for expected in ({"a_1": "one"}, {"a_1": "one"}):
         add(store, "a_2", "two")
         bring_back(paths, made)
@@ -79,12 +79,12 @@ def test_who_had_the_database_open_loads_it_anew(paths: Paths) -> None:
 def test_what_is_as_it_was_is_seen_whatever_its_epoch_and_wal(paths: Paths) -> None:
     store = open_store(paths.data)
     add(store, "a_1", "one")
-    made = backup.make(paths, detect(paths))
+    made = backup.make_backup(paths, detect(paths))
     add(store, "a_2", "two")
 
     def changed() -> tuple[str, ...]:
         with Archive(made.path) as archive:
-            return restore.plan(paths, detect(paths), archive).changed
+            return restore.plan_restore(paths, detect(paths), archive).changed
 
     assert changed() == ("nanomem/nanomem.db",)
     bring_back(paths, made)
@@ -100,11 +100,11 @@ def test_a_memory_that_came_back_is_missed_when_it_goes(paths: Paths, tmp_path: 
     workspace = paths.workspace
     with open_workspace(workspace) as ws:
         ws.items.add("kept")
-    made = backup.make(paths, detect(paths))
+    made = backup.make_backup(paths, detect(paths))
     if way == "in place":
         bring_back(paths, made)
     else:
-        workspace = Path(restore.to_place(made.path, tmp_path / "place").workspace)
+        workspace = Path(restore.restore_to(made.path, tmp_path / "place").workspace)
     database = locate(workspace).database
     assert list((database.parent / "copies").glob("nanomem-*.db"))
     assert (database.parent / "operations.jsonl").stat().st_size

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import AccessDenied, InvalidConfig, NanomemError, NewerDatabase, ServerAway, StoreError
-from nanomem_tui.store import store as stores
-from nanomem_tui.store.postgres import PostgresDatabase, problems
+from nanomem_tui.store import transactions as stores
+from nanomem_tui.store.database.postgres import PostgresDatabase, server_problems
 from nanomem_tui.store.processes import Writers
 from tests import postgres_pooler
 from tests.postgres_server import PostgresServer
@@ -150,7 +150,7 @@ def test_a_server_that_takes_no_changes_says_so_and_is_read(
         assert connection.exec_driver_sql("SELECT content FROM memory_entries").scalars().all() == ["first"]
     with pytest.raises(AccessDenied, match="takes no changes"), database.writing(durable=True) as connection:
         connection.exec_driver_sql("UPDATE meta SET revision = revision + 1")
-    assert any("may change nothing" in problem.what for problem in problems(database))
+    assert any("may change nothing" in problem.what for problem in server_problems(database))
     store.close()
 
 
@@ -163,7 +163,7 @@ def test_a_standby_is_read_and_takes_no_changes(on_server: PostgresServer, folde
         assert texts(there) == {"a": "first"}
         with pytest.raises(AccessDenied, match="takes no changes"):
             add(there, "b", "second")
-        assert any("is a standby" in problem.what for problem in problems(database))
+        assert any("is a standby" in problem.what for problem in server_problems(database))
         add(store, "b", "second")
         until = time.monotonic() + 20
         while texts(there) != {"a": "first", "b": "second"}:
@@ -176,7 +176,7 @@ def test_tables_of_another_version_are_named_as_such(on_server: PostgresServer, 
     on_server.run("postgres", f'ALTER TABLE "w_{folder.name}".memory_entries RENAME content TO body')
     with pytest.raises(NewerDatabase, match="another version"):
         store.load()
-    found = problems(store.database)  # type: ignore[arg-type]
+    found = server_problems(store.database)  # type: ignore[arg-type]
     assert any("memory_entries lacks content" in problem.what for problem in found)
     store.database.close()
 
@@ -186,13 +186,15 @@ def test_a_doctor_says_what_is_missing_before_the_first_change(on_server: Postgr
                   " LOCALE 'C' TEMPLATE template0")  # fmt: skip
     try:
         role = opened(on_server.url("postgres", "may_nothing"))
-        (problem,) = problems(role)
+        (problem,) = server_problems(role)
         assert problem.fix == 'let its owner run: GRANT CREATE ON DATABASE "postgres" TO "may_nothing"'
         with pytest.raises(AccessDenied, match="a right is missing"):
-            stores.make(role, "w")
-        (of_letters,) = problems(opened(on_server.url("latin")))
+            stores.make_database(role, "w")
+        (of_letters,) = server_problems(opened(on_server.url("latin")))
         assert "LATIN1" in of_letters.what
-        (of_vectors,) = problems(opened(on_server.url("postgres")), vectors=True)[1:]  # the first: of a superuser
+        (of_vectors,) = server_problems(opened(on_server.url("postgres")), vectors=True)[
+            1:
+        ]  # the first: of a superuser
         assert "CREATE EXTENSION vector" in of_vectors.fix
     finally:
         on_server.run("postgres", "DROP DATABASE latin WITH (FORCE)", "DROP ROLE may_nothing")
@@ -391,6 +393,6 @@ def test_behind_a_pool_of_transactions_all_works_and_nothing_of_ours_stays(
             for _ in range(20):
                 found = connection.execute(asked, prepare=False).fetchone()
                 assert found == (0, 0, "0", '"$user", public')
-        assert any("a pool stands before the server" in problem.what for problem in problems(watching))
+        assert any("a pool stands before the server" in problem.what for problem in server_problems(watching))
         for database in (watching, *(store.database for store in stores_of_two)):
             database.close()

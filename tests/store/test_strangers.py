@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.store import models, processes
+from nanomem_tui.store.database import models, postgres
 from nanomem_tui.store.work import models as work_models
-from nanomem_tui.store.work import records
+from nanomem_tui.store.work import work_store
 from tests.postgres_server import PostgresServer
 from tests.store.servers import connect
 from tests.store.stores import add
@@ -81,8 +81,8 @@ def workspace(places: Places) -> Iterator[Places]:
     store = places.store("ana")
     for number in range(5):
         add(store, f"k{number}", f"a secret {number}")
-    records.make(places.database("ana"), "w")
-    processes.grant(places.database("ana"), "bob")
+    work_store.make(places.database("ana"), "w")
+    postgres.grant(places.database("ana"), "bob")
     places.postgres.run("postgres", "GRANT CREATE ON SCHEMA public TO eve")
     yield places
     places.postgres.run("postgres", "REVOKE CREATE ON SCHEMA public FROM eve")

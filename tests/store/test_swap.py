@@ -288,13 +288,13 @@ def killed(path: Path) -> Iterator[Callable[[Act], None]]:
         assert len(names(path)) == 2
 
     yield run
-    atomic.settle(path)
+    atomic.finish_exchange(path)
     assert not list(path.parent.glob(f".*{atomic.SWAPPED}"))
 
 
 def test_after_a_kill_what_was_expected_goes(path: Path, killed: Callable[[Act], None]) -> None:
     killed(lambda: None)
-    atomic.settle(path)
+    atomic.finish_exchange(path)
     assert (path.read_bytes(), names(path)) == (OURS, ["MEMORY.md"])
 
 
@@ -311,7 +311,7 @@ def test_after_a_kill_what_somebody_wrote_gets_its_name_back(
 def test_after_a_kill_both_are_kept_where_the_file_was_written_anew(path: Path, killed: Callable[[Act], None]) -> None:
     killed(lambda: by_rename(path))
     path.write_bytes(b"anew\n")
-    atomic.settle(path)
+    atomic.finish_exchange(path)
     assert (path.read_bytes(), kept(path)) == (b"anew\n", [THEIRS])
 
 
@@ -320,7 +320,7 @@ def test_after_a_kill_what_somebody_wrote_takes_the_name_of_a_file_that_is_gone(
 ) -> None:
     killed(lambda: by_rename(path))
     path.unlink()
-    atomic.settle(path)
+    atomic.finish_exchange(path)
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
 
 
@@ -331,6 +331,6 @@ def test_a_file_of_a_like_name_and_a_very_long_one_are_told_apart(path: Path, tm
     assert long.read_bytes() == OURS
     other = tmp_path / f".{path.name}.other.0-0.abc{atomic.SWAPPED}"
     other.write_bytes(b"of another file")
-    atomic.settle(path)
+    atomic.finish_exchange(path)
     assert path.read_bytes() == OLD
     assert b"of another file" in [found.read_bytes() for found in tmp_path.iterdir()]

@@ -11,8 +11,9 @@ from sqlalchemy import select
 from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
 from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
-from nanomem_tui.store import models, reading, rows, taking_out
-from nanomem_tui.store.operations import Journal
+from nanomem_tui.store.database import bookkeeping, models, queries, reading
+from nanomem_tui.store.database.operation_log import Journal
+from nanomem_tui.store.erasure import database_purge
 from tests.store.stores import Store, add, delete, edit, texts
 
 Again = Callable[[], Store]
@@ -27,9 +28,9 @@ def everything(store: Store) -> str:
         return json.dumps([[str(row) for row in connection.execute(select(table))] for table in tables])
 
 
-def take_out(store: Store, sought: Words | Secrets) -> taking_out.TakenOut:
+def take_out(store: Store, sought: Words | Secrets) -> database_purge.Purged:
     with store.database.writing(durable=True) as connection:
-        return taking_out.clean(connection, Cleaning(sought), write=True)
+        return database_purge.clean_database(connection, Cleaning(sought), write=True)
 
 
 @pytest.fixture
@@ -41,8 +42,10 @@ def told(store: Store) -> Store:
     edit(store, "b", text="tea is black")
     add(store, "c", f"{WORD} once more")
     delete(store, "c")
-    store.remember(lambda connection: rows.set_foreign_rows(connection, "f", {"a": {"text": WORD}, "b": {"n": 1}}))
-    store.remember(lambda connection: rows.set_markers(connection, {"said": f"a {WORD}", "other": "1"}))
+    store.remember(
+        lambda connection: bookkeeping.set_foreign_rows(connection, "f", {"a": {"text": WORD}, "b": {"n": 1}})
+    )
+    store.remember(lambda connection: bookkeeping.set_markers(connection, {"said": f"a {WORD}", "other": "1"}))
     return store
 
 
@@ -52,7 +55,7 @@ def test_a_text_goes_from_every_table_and_the_rest_stays(told: Store) -> None:
     assert WORD not in everything(told)
     assert texts(told) == {"b": "tea is black"}
     with told.database.reading() as connection:
-        within = reading.within(connection)
+        within = queries.within(connection)
         assert reading.foreign_rows(within, "f") == {"b": {"n": 1}}
         assert reading.markers(within)["other"] == "1"
         log = Journal(lambda: within).log(10)
@@ -62,7 +65,7 @@ def test_a_text_goes_from_every_table_and_the_rest_stays(told: Store) -> None:
 def test_asking_changes_nothing(told: Store) -> None:
     before = everything(told)
     with told.database.reading() as connection:
-        asked = taking_out.clean(connection, Cleaning(Words([WORD])), write=False)
+        asked = database_purge.clean_database(connection, Cleaning(Words([WORD])), write=False)
     assert (len(asked.gone), everything(told)) == (2, before)
 
 

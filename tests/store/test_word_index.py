@@ -12,20 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.language.tokens import tokens
+from nanomem_tui.store.item_index import ItemIndex, group_of, rate
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import (
-    LONGEST,
-    ItemIndex,
-    Vocabulary,
-    WordIndex,
-    group_of,
-    idf,
-    nearest,
-    rate,
-    saturated,
-    without_common,
-)
+from nanomem_tui.store.word_index import LONGEST, Vocabulary, WordIndex, drop_common_characters, idf, nearest, saturated
 
 WORDS = ("tea", "dog", "sun", "hat", "小满", "run", "running", "zebra")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -203,7 +193,7 @@ def test_words_of_one_root_are_related() -> None:
 
 def test_single_characters_that_many_rows_hold_are_left_out() -> None:
     counts = {"小满": 900, "小": 900, "满": 3, "x": 900}
-    kept = without_common({"小满": 1.0, "小": 0.4, "满": 0.4, "x": 1.0}, 1000, counts.__getitem__)
+    kept = drop_common_characters({"小满": 1.0, "小": 0.4, "满": 0.4, "x": 1.0}, 1000, counts.__getitem__)
     assert set(kept) == {"小满", "满", "x"}
 
 

@@ -152,7 +152,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from nanomem_tui import open_workspace
-from nanomem_tui.store import work_takeover
+from nanomem_tui.store.first_edition import takeover
 real, left = os.replace, [int(sys.argv[2])]
 def replace(*where):
     left[0] -= 1

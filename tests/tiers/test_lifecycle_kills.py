@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.store.engine import SqliteDatabase
+from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import lifecycle_runs
 from nanomem_tui.tiers.records import Stored
@@ -54,7 +54,7 @@ def _writer() -> Any:
     """What commits."""
     if not ON_POSTGRES:
         return SqliteDatabase
-    from nanomem_tui.store.postgres import PostgresDatabase
+    from nanomem_tui.store.database.postgres import PostgresDatabase
 
     return PostgresDatabase
 

@@ -12,7 +12,7 @@ import time_machine
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import messages, opened, push, small_home, told
 

@@ -19,7 +19,7 @@ import time_machine
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError, StoreError
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
 from tests.tiers.happened import kill, messages, opened, push, refusing, small_home, told

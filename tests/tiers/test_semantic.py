@@ -21,8 +21,8 @@ from nanomem_tui.core.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.tiers.semantic import SemanticAnswer
-from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
-from nanomem_tui.vectors.embedders import Maker
+from nanomem_tui.vectors.collection import Count, FileCollection, VectorFile
+from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning
 from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable
@@ -58,7 +58,7 @@ def meaning(ws: Workspace, words: Words) -> Iterator[RecordMeaning]:
 
 
 def over(ws: Workspace, words: Words) -> RecordMeaning:
-    maker = Maker(words)
+    maker = CheckedEmbedder(words)
     return RecordMeaning(ws.store, ws.tier_database, lambda: maker)
 
 
@@ -67,7 +67,7 @@ def asked(ws: Workspace, meaning: RecordMeaning | None, query: str, *collections
     return found.semantic_search(query, collections, n)
 
 
-def counts(ws: Workspace) -> list[Held]:
+def counts(ws: Workspace) -> list[Count]:
     return VectorFile(ws.paths.vectors).counts(COLLECTIONS)
 
 
@@ -287,7 +287,7 @@ def test_another_model_begins_anew_and_the_old_vectors_go(ws: Workspace, meaning
         assert other.preview() == (0, 3)
         assert other.sync() == 3
         assert len(near(other, "cat")) == 3
-        assert counts(ws) == [Held("words-2", 64, 3)]
+        assert counts(ws) == [Count("words-2", 64, 3)]
         incident(ws, "i0", "the dog is ill")
         assert near(other, "dog")[0] == "i0"
     assert meaning.sync() == 3, "the first one is told of all that it missed"
@@ -319,7 +319,7 @@ def test_anew_looks_at_all_and_everything_embeds_all(ws: Workspace, meaning: Rec
     words.broken = unavailable()
     with pytest.raises(type(words.broken)):
         meaning.sync(everything=True)
-    assert counts(ws) == [Held("words-1", 256, 2)], "nothing was thrown away for it"
+    assert counts(ws) == [Count("words-1", 256, 2)], "nothing was thrown away for it"
 
 
 def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> None:
@@ -338,7 +338,7 @@ def test_the_newest_are_held_and_the_others_are_found_by_words(ws: Workspace, wo
             incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
         meaning.sync()
         few = FileCollection(VectorFile(ws.paths.vectors), "incidents", words.name, words.dimension, most=4)
-        question = Maker(words).question("the cat is ill")
+        question = CheckedEmbedder(words).question("the cat is ill")
         assert [one.key for one in few.nearest(question, 10)] == ["i6", "i7", "i8", "i9"]
         for number in range(10, 13):
             incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
@@ -430,10 +430,10 @@ def test_words_stand_in_and_it_is_said_why(ws: Workspace, meaning: RecordMeaning
 
 
 def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import embedders
+    from nanomem_tui.vectors import embedding_models
 
     words = Words()
-    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: words)
+    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: words)
     incident(ws, "i", "the cat is ill")
     words.before = lambda texts: setattr(words, "broken", None if texts == ["cat"] else unavailable())
     assert ids(ws.records.semantic_search("cat")) == ["i"]
@@ -462,7 +462,7 @@ def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: Recor
 
 
 def test_without_the_extra_words_find_and_one_line_says_so(ws: Workspace) -> None:
-    def missing() -> Maker:
+    def missing() -> CheckedEmbedder:
         raise MissingExtra("search by meaning needs numpy, which is not installed", "", "pip install it")
 
     incident(ws, "i", "the cat is ill")

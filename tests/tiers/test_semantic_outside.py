@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.vectors import meaning as record_meaning
+from nanomem_tui.vectors import semantic_search as record_meaning
 from nanomem_tui.vectors.chroma import ChromaCopy
-from nanomem_tui.vectors.embedders import Maker
-from nanomem_tui.vectors.meaning import outside_of
+from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning, RecordTexts
+from nanomem_tui.vectors.semantic_search import outside_of
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
@@ -41,7 +41,7 @@ def over(ws: Workspace, request: pytest.FixtureRequest) -> Iterator[Over]:
     def over(words: Words, **more: Any) -> RecordMeaning:
         for one in made:
             one.close()  # one process uses a folder of Chroma
-        maker = Maker(words)
+        maker = CheckedEmbedder(words)
         wanted = ws.settings._replace(**settings, **more)
         outside = outside_of(ws.store, wanted, RecordTexts.collections)
         made.append(RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside))
@@ -71,17 +71,17 @@ def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_pa
     import chromadb
     from chromadb.config import Settings
 
-    from nanomem_tui.vectors.chroma import place_of
+    from nanomem_tui.vectors.chroma import chroma_location
 
     incident(ws, "i", "the cat is ill")
     words = Words()
     wanted = ws.settings._replace(vector_index="chroma")
-    maker = Maker(words)
+    maker = CheckedEmbedder(words)
     with closing(
         RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside_of(ws.store, wanted, RecordTexts.collections))
     ) as m:
         m.sync()
-    folder = place_of(wanted, ws.paths, is_of_records=True)
+    folder = chroma_location(wanted, ws.paths, is_of_records=True)
     assert isinstance(folder, Path)
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
     client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
@@ -111,7 +111,7 @@ def test_it_stays_in_step_with_what_changes_and_goes(ws: Workspace, over: Over) 
 
 def test_an_index_that_is_new_gets_what_was_embedded_before(ws: Workspace, over: Over) -> None:
     incident(ws, "i", "the cat is ill")
-    maker = Maker(Words())
+    maker = CheckedEmbedder(Words())
     with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker)) as rows:
         assert rows.sync() == 1
     words = Words()
@@ -127,7 +127,7 @@ def test_a_search_does_not_wait_until_a_new_index_has_everything(
 ) -> None:
     for number in range(20):
         incident(ws, f"i{number}", "the cat is ill")
-    maker = Maker(Words())
+    maker = CheckedEmbedder(Words())
     with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker)) as rows:
         assert rows.sync() == 20
     monkeypatch.setattr(record_meaning, "PART", 8)
@@ -152,7 +152,7 @@ def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp
     broken = {"chroma_path": str(tmp_path / "file" / "chroma"), "pgvector_url": f"postgresql:///x?host={tmp_path}"}
     name = "pgvector" if "pgvector" in str(over.__closure__) else "chroma"
     wanted = ws.settings._replace(vector_index=name, **broken)
-    maker = Maker(Words())
+    maker = CheckedEmbedder(Words())
     outside = outside_of(ws.store, wanted, RecordTexts.collections)
     with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside)) as meaning:
         found = asked(ws, meaning, "cat ill")
@@ -177,7 +177,7 @@ def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> N
 def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server: PostgresServer, database: str) -> None:
     incident(ws, "i", "the cat is ill")
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
-    maker = Maker(Words())
+    maker = CheckedEmbedder(Words())
     with closing(
         RecordMeaning(ws.store, ws.tier_database, lambda: maker, outside_of(ws.store, wanted, RecordTexts.collections))
     ) as m:

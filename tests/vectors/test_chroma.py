@@ -23,8 +23,8 @@ from nanomem_tui.core.errors import InvalidConfig, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.vectors import chroma
-from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, place_of
-from nanomem_tui.vectors.meaning import Meaning, outside_of
+from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, chroma_location
+from nanomem_tui.vectors.semantic_search import SemanticSearch, outside_of
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.vectors.fakes import Words, made
@@ -39,13 +39,13 @@ def installed() -> None:
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
 
 
-def meaning(ws: Workspace, words: Words | None = None, **settings: Any) -> Meaning:
+def meaning(ws: Workspace, words: Words | None = None, **settings: Any) -> SemanticSearch:
     wanted = ws.settings._replace(vector_index="chroma", **settings)
-    return Meaning(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
+    return SemanticSearch(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
 
 
 def folder_of(ws: Workspace) -> Path:
-    found = place_of(ws.settings, ws.paths)
+    found = chroma_location(ws.settings, ws.paths)
     assert isinstance(found, Path)
     return found
 
@@ -97,7 +97,7 @@ def test_the_collection_is_that_of_the_crystallized_system(ws: Workspace) -> Non
 
 def test_it_finds_what_the_rows_find(ws: Workspace) -> None:
     add_facts(ws, *(fact(f"key {n}", f"walrus {n} of {n % 7}") for n in range(60)))
-    rows = Meaning(ws.store, ws.settings, made(Words()))
+    rows = SemanticSearch(ws.store, ws.settings, made(Words()))
     asked = meaning(ws)
     asked.sync()
     for question in ("walrus 12 of 5", "a cat on a sofa", "nothing like it"):
@@ -427,7 +427,7 @@ def test_a_collection_of_others_on_a_server_is_left_alone(
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://[::1", "x"])
 def test_an_address_that_is_none_is_told(ws: Workspace, url: str) -> None:
     with pytest.raises(InvalidConfig, match="chroma_url"):
-        place_of(ws.settings._replace(chroma_url=url), ws.paths)
+        chroma_location(ws.settings._replace(chroma_url=url), ws.paths)
     asked = meaning(ws, chroma_url=url)
     assert asked.sync() == 7
     assert "chroma_url" in asked.state()["problem"]
@@ -475,7 +475,7 @@ def test_nothing_tries_to_reach_out(workspace: Path, tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from nanomem_tui import open_workspace
-from nanomem_tui.vectors import meaning as service
+from nanomem_tui.vectors import semantic_search as service
 from nanomem_tui.vectors.chroma import ChromaCollection
 from tests.vectors.test_chroma import meaning
 service.BATCH = 2

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.vectors.collection import ROOM, Near, RamCollection, Row, accepted
+from nanomem_tui.vectors.collection import ROOM, Near, RamCollection, Row, nearest_among
 
 if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Rows, Vector
@@ -118,9 +118,9 @@ def test_what_is_asked_for_more_than_there_is_gives_all_there_is() -> None:
         asked.append(size)
         return [Near(f"k{n}", n / 100, "h") for n in range(min(size, 50))]
 
-    assert keys_of(accepted(ask, 50, 3, {"k1", "k48", "k49"})) == ["k1", "k48", "k49"]
+    assert keys_of(nearest_among(ask, 50, 3, {"k1", "k48", "k49"})) == ["k1", "k48", "k49"]
     assert len(asked) > 1
-    assert accepted(ask, 50, 3, set()) == []
+    assert nearest_among(ask, 50, 3, set()) == []
 
 
 def test_threads_may_ask_while_others_put_and_remove() -> None:

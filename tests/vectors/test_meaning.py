@@ -19,9 +19,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.atomic import locked
 from nanomem_tui.core.errors import BadAnswer, MissingExtra, ModelUnavailable, NanomemError, Refused, StoreError
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.vectors import meaning as service
-from nanomem_tui.vectors.collection import Held, VectorFile
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors import semantic_search as service
+from nanomem_tui.vectors.collection import Count, VectorFile
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
 from tests.store.homes import make_home
@@ -31,8 +31,8 @@ LOCK = "embedding.lock"
 CAT, RUST, TEA = "the cat sleeps on the sofa", "rust compiles slowly", "tea without sugar"
 
 
-def meaning(ws: Workspace, words: Words) -> Meaning:
-    return Meaning(ws.store, ws.settings, made(words))
+def meaning(ws: Workspace, words: Words) -> SemanticSearch:
+    return SemanticSearch(ws.store, ws.settings, made(words))
 
 
 def texts(ws: Workspace, found: list[tuple[str, float]]) -> list[str]:
@@ -51,7 +51,7 @@ def ask(workspace: Path, query: str, name: str = "vectors.db") -> list[tuple[Any
         return connection.execute(query).fetchall()
 
 
-def counts(ws: Workspace) -> list[Held]:
+def counts(ws: Workspace) -> list[Count]:
     return VectorFile(ws.paths.vectors).counts(["items"])
 
 
@@ -163,7 +163,7 @@ def test_the_state_before_anything_was_asked_is_that_of_the_database(workspace: 
         assert meaning(ws, Words()).state()["done"] == 0
         meaning(ws, Words()).sync()
     with open_workspace(workspace) as ws:
-        never = Meaning(ws.store, ws.settings, lambda: pytest.fail("no model is wanted"))
+        never = SemanticSearch(ws.store, ws.settings, lambda: pytest.fail("no model is wanted"))
         state = never.state()
     assert (state["model"], state["done"], state["total"]) == ("words-1", 7, None)
 
@@ -229,9 +229,9 @@ import sys
 from nanomem_tui import open_workspace
 from nanomem_tui.vectors.collection import PassageVectors
 from tests.vectors.fakes import Words
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 ws = open_workspace(sys.argv[1])
-asked = Meaning(ws.store, ws.settings, Words)
+asked = SemanticSearch(ws.store, ws.settings, Words)
 assert asked.nearest("a cat on a sofa", 1)
 passages = PassageVectors(asked.maker, ws.paths.vectors)
 passages.make(["tea"])
@@ -312,7 +312,7 @@ def test_without_a_model_there_is_one_line_that_says_what_to_install(ws: Workspa
     def missing() -> Any:
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
-    asked = Meaning(ws.store, ws.settings, missing)
+    asked = SemanticSearch(ws.store, ws.settings, missing)
     assert "pip install" in asked.why_not
     with pytest.raises(MissingExtra):
         asked.nearest("a cat", 1)

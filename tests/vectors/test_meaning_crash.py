@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.vectors import meaning as service
+from nanomem_tui.vectors import semantic_search as service
 from nanomem_tui.vectors.collection import VectorFile
-from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.semantic_search import SemanticSearch
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Steps, run_in_child
 from tests.vectors.fakes import Words, made
@@ -40,11 +40,11 @@ class Statements(Steps):
 
 
 def embed(ws: Workspace) -> None:
-    Meaning(ws.store, ws.settings, made(Words())).sync()
+    SemanticSearch(ws.store, ws.settings, made(Words())).sync()
 
 
 def of_another_model(ws: Workspace) -> None:
-    Meaning(ws.store, ws.settings, made(Words("older", 32))).sync()
+    SemanticSearch(ws.store, ws.settings, made(Words("older", 32))).sync()
 
 
 def table(workspace: Path) -> list[Any]:
@@ -77,7 +77,7 @@ def sweep(workspace: Path, base: Path, every: int) -> int:
             assert file.is_whole() or not file.path.exists(), f"killed at step {place}"
             there = sum(count.rows for count in file.counts(["items"]) if count.model == "words-1")
             words = Words()
-            assert Meaning(ws.store, ws.settings, made(words)).sync() == ITEMS - there
+            assert SemanticSearch(ws.store, ws.settings, made(words)).sync() == ITEMS - there
             assert len(words.asked) == ITEMS - there, "what was committed is not embedded again"
             assert not [problem for problem in ws.problems() if problem.severity == "error"]
         assert table(trial) == whole, f"killed at step {place}"

@@ -17,22 +17,22 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.commands.memory import NONE_YET
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core.errors import AccessDenied, MissingExtra
-from nanomem_tui.vectors import chroma, embedders
-from nanomem_tui.vectors.chroma import MARKER, place_of
+from nanomem_tui.vectors import chroma, embedding_models
+from nanomem_tui.vectors.chroma import MARKER, chroma_location
 from nanomem_tui.vectors.collection import VectorFile
-from nanomem_tui.vectors.meaning import Meaning, health
+from nanomem_tui.vectors.semantic_search import SemanticSearch, find_problems
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
 
-EMBEDDER_OF = embedders.embedder_of
+EMBEDDER_OF = embedding_models.embedder_of
 
 
 @pytest.fixture(autouse=True)
 def words(monkeypatch: pytest.MonkeyPatch) -> Words:
     """The embedder of every command."""
     found = Words()
-    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: found)
+    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: found)
     return found
 
 
@@ -55,7 +55,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def told(workspace: Path, **settings: Any) -> list[str]:
     with open_workspace(workspace) as ws:
-        return [problem.text() for problem in health(ws.store, ws.settings._replace(**settings))]
+        return [problem.text() for problem in find_problems(ws.store, ws.settings._replace(**settings))]
 
 
 def spoil(workspace: Path, statement: str) -> None:
@@ -120,10 +120,10 @@ def test_a_table_that_somebody_took_out_is_made_anew(run: Run, workspace: Path, 
 
 def test_an_embedding_makes_the_table_anew_too(workspace: Path, words: Words) -> None:
     with open_workspace(workspace) as ws:
-        Meaning(ws.store, ws.settings, made(words)).sync()
+        SemanticSearch(ws.store, ws.settings, made(words)).sync()
     spoil(workspace, "DROP TABLE vectors")
     with open_workspace(workspace) as ws:
-        found = Meaning(ws.store, ws.settings, made(words))
+        found = SemanticSearch(ws.store, ws.settings, made(words))
         assert found.nearest("the cat", 1)
         found.close()
         assert found.problems() == []
@@ -155,7 +155,7 @@ def test_without_a_model_the_command_says_what_to_install(
     def missing(*_: object) -> None:
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
-    monkeypatch.setattr(embedders, "embedder_of", missing)
+    monkeypatch.setattr(embedding_models, "embedder_of", missing)
     assert "pip install '.[vector]'" in run(workspace, "memory", "reindex", "--vectors", code=2)
     assert "All is well" in run(workspace, "doctor") or "error" not in run(workspace, "doctor")
 
@@ -170,7 +170,7 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
     assert "Vectors      7 of words-1\n" in run(workspace, "memory", "status")
     with open_workspace(workspace) as ws:
         ws.items.add("kombucha")
-        asked = Meaning(ws.store, ws.settings, made(Words("words-2")))
+        asked = SemanticSearch(ws.store, ws.settings, made(Words("words-2")))
         asked.nearest("x", 1, patience=0)
         asked.close()
     shown = run(workspace, "memory", "status")
@@ -201,11 +201,11 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
 def test_the_doctor_names_settings_that_give_no_vector(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], severity: str, said: str
 ) -> None:
-    monkeypatch.setattr(embedders, "embedder_of", EMBEDDER_OF)
+    monkeypatch.setattr(embedding_models, "embedder_of", EMBEDDER_OF)
     known = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in ("httpx", "onnxruntime") else known(name))
     with open_workspace(workspace) as ws:
-        found = list(health(ws.store, ws.settings._replace(**settings)))
+        found = list(find_problems(ws.store, ws.settings._replace(**settings)))
     assert [problem.severity for problem in found] == [severity] * bool(severity)
     assert said in "".join(problem.text() + problem.fix for problem in found)
 
@@ -231,7 +231,7 @@ def test_the_doctor_says_what_is_left_of_another_model(run: Run, workspace: Path
 
 
 def folder_of(ws: Workspace) -> Path:
-    found = place_of(ws.settings, ws.paths)
+    found = chroma_location(ws.settings, ws.paths)
     assert isinstance(found, Path)
     return found
 

@@ -14,8 +14,8 @@ from nanomem_tui.core.errors import InvalidConfig, StoreError
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.meaning import Meaning, outside_of
 from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgCollection, PgCopy, PgServer
+from nanomem_tui.vectors.semantic_search import SemanticSearch, outside_of
 from nanomem_tui.workspace import Workspace
 from tests import postgres_pooler
 from tests.conftest import need
@@ -52,9 +52,9 @@ def url(server: PostgresServer, database: str) -> str:
     return server.url(database)
 
 
-def meaning(ws: Workspace, url: str, words: Words | None = None) -> Meaning:
+def meaning(ws: Workspace, url: str, words: Words | None = None) -> SemanticSearch:
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
-    return Meaning(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
+    return SemanticSearch(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
 
 
 # -- the index ---------------------------------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from nanomem_tui.core.errors import Refused
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.purge.run import TakenOutAgain
-    from nanomem_tui.store.backup import Made
-    from nanomem_tui.store.migrate_store import Done, Plan
-    from nanomem_tui.store.postgres import PostgresDatabase
-    from nanomem_tui.store.restore import Restored
+    from nanomem_tui.purge.run import RemovedAgain
+    from nanomem_tui.store.database.postgres import PostgresDatabase
+    from nanomem_tui.store.moving.backup import Made
+    from nanomem_tui.store.moving.migrate_store import Done, Plan
+    from nanomem_tui.store.moving.restore import Restored
 
 
 SHOWN = 12
@@ -63,11 +63,11 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
     Example:
       nanomem backup make --in /mnt/usb
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     paths, layout = _found(state)
     with output.Progress() as progress:
-        made = backups.make(
+        made = backups.make_backup(
             paths, layout, _folder(paths, folder), everything=everything,
             progress=lambda done, of: progress("backing up: file", done, of),
         )  # fmt: skip
@@ -77,15 +77,15 @@ def make_backup(state: State, folder: str | None, everything: bool) -> int:
 
 def _lacking(left_out: Sequence[tuple[str, str]]) -> list[str]:
     """What a backup lacks because nobody could read it, each in a line."""
-    from nanomem_tui.store.backup import lacking
+    from nanomem_tui.store.moving.backup import missing_parts
 
-    return [f"It lacks {path}, which could not be read: {why}" for path, why in lacking(left_out)]
+    return [f"It lacks {path}, which could not be read: {why}" for path, why in missing_parts(left_out)]
 
 
 def _made_lines(made: Made) -> list[str]:
-    from nanomem_tui.store.backup import lacking
+    from nanomem_tui.store.moving.backup import missing_parts
 
-    unread = lacking(made.left_out)
+    unread = missing_parts(made.left_out)
     left = [f"Left out: {path} ({why})" for path, why in made.left_out if (path, why) not in unread]
     rest = [f"and {output.counted(len(left) - SHOWN, 'more')}"] if len(left) > SHOWN else []
     size = f"{output.size(made.size)}, {output.size(made.stored)} written"
@@ -108,10 +108,10 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
     Example:
       nanomem backup list
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     paths, _ = _found(state)
-    found = page(backups.listed(_folder(paths, folder)), limit, offset)
+    found = page(backups.list_archives(_folder(paths, folder)), limit, offset)
     columns = [
         Column("Backup", least=24), Column("Made"), Column("Files", right=True), Column("Size", right=True),
         Column("Written", right=True), Column("Note", limit=60, least=16, optional=True),
@@ -143,11 +143,11 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
     Example:
       nanomem backup check latest
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     path = _named(state, name, folder)
-    manifest, problems = backups.check(path)
-    torn = backups.passed_over(path.parent, path) if name == "latest" else []
+    manifest, problems = backups.check_archive(path)
+    torn = backups.unreadable_newer(path.parent, path) if name == "latest" else []
     problems += [errors.Problem(f"newer than {path.name}, and {one.problem}", one.path.name) for one in torn]
     lacks = _lacking(manifest.left_out)
     told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size, "lacks": lacks}
@@ -177,7 +177,7 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
     Example:
       nanomem backup prune --keep 3 --dry-run
     """
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     place = _folder(_found(state)[0], folder)
     with output.Progress() as progress:
@@ -229,21 +229,21 @@ def restore_backup(
       nanomem backup restore latest --to ~/looked-at
       nanomem backup restore 20261123-190000 --dry-run
     """
-    from nanomem_tui.store import backup as backups
-    from nanomem_tui.store import restore
-    from nanomem_tui.store.backup import Archive, folder_of
+    from nanomem_tui.store.moving import backup as backups
+    from nanomem_tui.store.moving import restore
+    from nanomem_tui.store.moving.backup import Archive, folder_of
 
     path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
     if place is not None and user_settings:
         raise errors.BadInput("--user-settings goes without --to", "", "there they lie in settings/config.toml")
     if place is not None:
         if dry_run:
-            manifest, problems = backups.check(path)
+            manifest, problems = backups.check_archive(path)
             told = f"Would write {output.counted(len(manifest.entries), 'file')} to {place}."
             found = [one.text() for one in problems]
             state.show({"files": len(manifest.entries), "problems": found}, found or [told])
             return 1 if found else 0
-        done = restore.to_place(path, Path(place))
+        done = restore.restore_to(path, Path(place))
         lines = [
             f"{output.counted(len(done.changed), 'file')} written to {place}.",
             f"`nanomem --workspace {shlex.quote(done.workspace)} memory status` opens it.",
@@ -252,13 +252,13 @@ def restore_backup(
         state.show(_restored(done), lines)
         return 0
     paths, layout = _found(state)
-    from nanomem_tui.store.files.presence import look
+    from nanomem_tui.store.files.presence import find_running_agent
 
-    agent = look(paths, layout.sessions_dir)
+    agent = find_running_agent(paths, layout.sessions_dir)
     if agent.running and not force:
         raise errors.Refused(f"{agent.what} runs (process {agent.pid})", "", "stop the agent first, or --to FOLDER")
     with Archive(path) as archive:
-        plan = restore.plan(paths, layout, archive, with_user=user_settings)
+        plan = restore.plan_restore(paths, layout, archive, with_user=user_settings)
     if not (plan.changed or plan.removed or backups.interrupted(folder_of(paths))):
         state.show(_restored(plan), [f"Everything is as in {path.name}.", *_left_lines(plan)])
         return 0
@@ -266,7 +266,7 @@ def restore_backup(
     if not agreed(state, _restored(plan), lines, f"Restore {path.name}?", yes=yes, dry_run=dry_run):
         return 0
     again = _taken_out_again(state)
-    done = restore.in_place(paths, layout, path, with_user=user_settings, then=again)
+    done = restore.restore_in_place(paths, layout, path, with_user=user_settings, then=again)
     undo = f"{done.undo.name if done.undo else ''}{' --user-settings' if user_settings else ''}"
     lines = [
         f"{output.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
@@ -286,15 +286,15 @@ def _left_lines(done: Restored) -> list[str]:
     return [f"Left as they are: your own settings in {done.left} ({way})."] if done.left else []
 
 
-def _taken_out_again(state: State) -> TakenOutAgain:
+def _taken_out_again(state: State) -> RemovedAgain:
     from nanomem_tui.purge.databases import Memory
-    from nanomem_tui.purge.run import TakenOutAgain
+    from nanomem_tui.purge.run import RemovedAgain
 
     with state.open(forgiving=True) as ws:
-        return TakenOutAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
+        return RemovedAgain(Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server))
 
 
-def _again_lines(again: TakenOutAgain) -> list[str]:
+def _again_lines(again: RemovedAgain) -> list[str]:
     """What is forgotten, came back and is gone again."""
     places = [f"Forgotten, and taken out again: {place.where}" for place in again.places]
     more = [f"  and {output.counted(len(places) - SHOWN, 'more place')}"] if len(places) > SHOWN else []
@@ -302,7 +302,7 @@ def _again_lines(again: TakenOutAgain) -> list[str]:
     return [*places[:SHOWN], *more, *left]
 
 
-def _in_backup(again: TakenOutAgain, undo: Path | None) -> list[str]:
+def _in_backup(again: RemovedAgain, undo: Path | None) -> list[str]:
     """That the backup of what was there holds what is forgotten: an agent may have written it again."""
     times = again.times_in(undo) if undo is not None else 0
     if undo is None or not times:
@@ -313,7 +313,7 @@ def _in_backup(again: TakenOutAgain, undo: Path | None) -> list[str]:
 
 def _not_kept_out(state: State, place: Path) -> list[str]:
     """That a copy of then holds what was forgotten since: it is another memory, which nothing was taken out of."""
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     try:
         kept = set(forgotten.load(_found(state)[0]).every)
@@ -328,7 +328,7 @@ def _not_kept_out(state: State, place: Path) -> list[str]:
 
 def _kept_out(paths: Paths) -> list[str]:
     """That what is forgotten does not come back with a backup of before."""
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     kept = output.counted(len(forgotten.load(paths).every), "thing")
     return [f"Stays forgotten: {kept}; what comes back of it is taken out again"] if forgotten.load(paths) else []
@@ -357,18 +357,18 @@ def _found(state: State) -> tuple[Paths, Layout]:
 
 
 def _folder(paths: Paths, folder: str | None) -> Path:
-    from nanomem_tui.store.backup import folder_of
+    from nanomem_tui.store.moving.backup import folder_of
 
     return Path(folder).expanduser().absolute() if folder else folder_of(paths)
 
 
 def _named(state: State, name: str, folder: str | None) -> Path:
-    from nanomem_tui.store import backup as backups
+    from nanomem_tui.store.moving import backup as backups
 
     place = Path(folder).expanduser() if folder else _folder(_found(state)[0], None)
-    found = backups.named(place, name)
+    found = backups.find_archive(place, name)
     if name == "latest":
-        torn = backups.passed_over(place, found)
+        torn = backups.unreadable_newer(place, found)
         output.notes([f"Note: {one.path.name} is newer, and cannot be read: {one.problem}" for one in torn])
     return found
 
@@ -408,8 +408,9 @@ def migrate_store(
       nanomem migrate-store postgresql+psycopg://me@db.example/memory sqlite
     """
     from nanomem_tui.core import paths
-    from nanomem_tui.store import copying, takeover
-    from nanomem_tui.store.migrate_store import Move
+    from nanomem_tui.store.first_edition import takeover
+    from nanomem_tui.store.moving import migrate_store as moving_migrate_store
+    from nanomem_tui.store.moving.migrate_store import Move
 
     found = state.locate()
     key = paths.workspace_id(found)
@@ -417,7 +418,7 @@ def migrate_store(
     stores = [takeover.open_work(found, key, _url(place)) for place in (source, target)]
     try:
         plan = move.plan()
-        of_work = copying.counts_of_work(stores[0])
+        of_work = moving_migrate_store.counts_of_work(stores[0])
         if plan.state == "done" and of_work and not stores[0].moved_to():  # cut off between the two
             plan = plan._replace(state="resumed", rows=of_work)
         elif plan.state != "done":
@@ -434,7 +435,7 @@ def migrate_store(
             return
         with output.Progress() as progress:
             done = move.run(progress)
-            moved = copying.move_work(*stores, replace=replace)
+            moved = moving_migrate_store.move_work(*stores, replace=replace)
     finally:
         move.close()
         for store in stores:
@@ -530,10 +531,10 @@ def list_members(state: State, limit: int, offset: int) -> None:
     Example:
       nanomem members list
     """
-    from nanomem_tui.store import processes
+    from nanomem_tui.store.database import postgres
 
     with _database(state) as database:
-        found = processes.members(database)[offset : offset + limit]
+        found = postgres.members(database)[offset : offset + limit]
         state.show({"members": found, "where": database.where}, found)
 
 
@@ -548,10 +549,10 @@ def add_member(state: State, role: str) -> None:
     Example:
       nanomem members add colleague
     """
-    from nanomem_tui.store import processes
+    from nanomem_tui.store.database import postgres
 
     with _database(state) as database:
-        processes.grant(database, role)
+        postgres.grant(database, role)
         state.show({"operation": None, "member": role}, [f"{role} sees this memory now, and may change it."])
 
 
@@ -565,10 +566,10 @@ def remove_member(state: State, role: str) -> None:
     Example:
       nanomem members remove colleague
     """
-    from nanomem_tui.store import processes
+    from nanomem_tui.store.database import postgres
 
     with _database(state) as database:
-        processes.revoke(database, role)
+        postgres.revoke(database, role)
         state.show({"operation": None, "member": role}, [f"{role} sees this memory no more."])
 
 

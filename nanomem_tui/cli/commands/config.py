@@ -108,7 +108,7 @@ def show(state: State) -> None:
         Column("Meaning", limit=100, drop=1),
     ]
     rows = [
-        (name, configuration.written(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
+        (name, configuration.toml_value(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
         for name, value in shown.items()
     ]
     notes = [entry.text() for entry in problems]
@@ -138,13 +138,13 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     saved = user.save_setting(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
     now, shown = _without_password(saved.value), _without_password(saved.was)
-    said = f"{key} = {configuration.written(now)} in {file}"
+    said = f"{key} = {configuration.toml_value(now)} in {file}"
     body = {"key": key, "value": values.plain(now), "was": values.plain(shown), "path": str(file)}
     if dry_run:
         state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
         _note_left_behind(found, key, saved.value)
         return
-    was = "it was not set there" if saved.was is None else f"it was {configuration.written(shown)}"
+    was = "it was not set there" if saved.was is None else f"it was {configuration.toml_value(shown)}"
     state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
     _note_left_behind(found, key, saved.value)
     _notes(configuration.load(found, forgiving=True), key, str(file))
@@ -154,7 +154,7 @@ def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
     """Say on stderr that the memory in the file of a workspace does not go to the server that was named."""
     if found is None or key != "database_url" or not value:
         return
-    from nanomem_tui.store import migrate_store
+    from nanomem_tui.store.moving import migrate_store
 
     with contextlib.suppress(NanomemError):  # what keeps it from being read is told by every other command
         if migrate_store.holds_in_file(found, paths.workspace_id(found)):
@@ -171,7 +171,7 @@ def _check_keys(text: str) -> None:
     wanted = settings.from_text("keys", text, "")
     unknown = next((name for name in wanted if name not in BY_NAME), None)
     if unknown is not None:
-        fix = settings.nearest(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
+        fix = settings.suggestion(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
         raise BadInput(f"there is no action `{unknown}`", "keys", fix)
     _, problems = remap(wanted)
     if problems:
@@ -188,7 +188,7 @@ def _way_back(key: str, was: object, *, here: bool) -> str:
         return f"nanomem config unset {key}{where}"
     text = was if isinstance(was, str) else json.dumps(was, ensure_ascii=False)
     try:
-        settings.to_keep(key, text)
+        settings.checked_value(key, text)
     except NanomemError:
         return ""
     if without_password(text) != text:
@@ -239,10 +239,10 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     body = {"key": key, "was": values.plain(shown), "path": str(file)}
     if dry_run:
         body = {"operation": None, "dry_run": True, **body}
-        state.show(body, [f"Would unset {key} = {configuration.written(shown)} in {file}"])
+        state.show(body, [f"Would unset {key} = {configuration.toml_value(shown)} in {file}"])
         return
     back = _way_back(key, was, here=here) if key in settings.NAMES else ""
-    said = f"{key} is not set in {file} any more; it was {configuration.written(shown)}{_told(back)}"
+    said = f"{key} is not set in {file} any more; it was {configuration.toml_value(shown)}{_told(back)}"
     state.show({**body, "undo": back}, [said])
     loaded = configuration.load(_located(state), forgiving=True)
     if key in loaded.sources:
@@ -422,7 +422,7 @@ def _exit_code(found: Sequence[Problem]) -> int:
 
 def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.memory import repairs
-    from nanomem_tui.store import backup
+    from nanomem_tui.store.moving import backup
 
     with state.open(forgiving=True) as ws:
         planned = repairs.repairs(ws)
@@ -441,7 +441,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
         question = f"Put right {output.counted(len(can), 'thing')}, after a backup?"
         if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
             return 1
-        made = backup.make(ws.paths, ws.layout, reason="before doctor --fix")
+        made = backup.make_backup(ws.paths, ws.layout, reason="before doctor --fix")
         done = repairs.mend(ws, can, made.path.name)
     with state.open(forgiving=True) as ws:
         left = ws.doctor()

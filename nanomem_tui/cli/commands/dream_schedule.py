@@ -114,7 +114,7 @@ def _until_ended(state: State, ending: Ending) -> None:
                 raise  # it never worked
             from nanomem_tui.dreams.schedule import Outcome
 
-            outcome, facts = Outcome("failed", errors.in_words(error).line()), None
+            outcome, facts = Outcome("failed", errors.shown_error(error).line()), None
         found = [(one.kind, one.said) for one in (outcome, facts) if one is not None]
         if found != said:
             changed = [one for one in (outcome, facts) if one is not None and (one.kind, one.said) not in said]
@@ -130,7 +130,7 @@ def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]
     from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
     from nanomem_tui.store import processes
 
-    with state.open() as ws, processes.staying(ws.paths):
+    with state.open() as ws, processes.shared_use(ws.paths):
         plan = Schedule(ws).plan()
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])

@@ -198,7 +198,7 @@ def find(
 
 def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
-    from nanomem_tui.agents.layout import missing_sessions, not_read
+    from nanomem_tui.agents.layout import missing_sessions, unsupported_agent
     from nanomem_tui.review.find import Found, Places
 
     found = Found((), 0, done=True)
@@ -206,7 +206,7 @@ def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
         span = within(ws, since, until)
         for step in Places(lambda: ws, SCREENS).find(query, limit, within=span):
             found = step
-        unread = list(filter(None, (missing_sessions(ws.layout), not_read(ws.layout))))
+        unread = list(filter(None, (missing_sessions(ws.layout), unsupported_agent(ws.layout))))
     output.notes(f"Note: {problem.text()}" for problem in unread)
     if found.left_out:
         output.notes([f"Note: not looked at, for it cannot be read: {found.left_out}"])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.review.moments import Difference, Kept, Moment
-    from nanomem_tui.store.operations import LogEntry
+    from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.workspace import Workspace
 
 

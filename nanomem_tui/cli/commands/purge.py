@@ -16,11 +16,11 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
-    from nanomem_tui.purge.run import Looked, Receipt, Wanted
+    from nanomem_tui.purge.run import Findings, Receipt, Wanted
     from nanomem_tui.purge.wanted_words import Sought
-    from nanomem_tui.purge.wishes import Name, Wish
-    from nanomem_tui.store.forgotten import Forgotten
-    from nanomem_tui.store.purge_marker import Mark
+    from nanomem_tui.purge.wishes import Name, Request
+    from nanomem_tui.store.erasure.forgotten import Forgotten
+    from nanomem_tui.store.erasure.purge_marker import Mark
 
 
 # The words of `scrub` and `forget`: what was found where, what goes, what is left, line by line and as JSON.
@@ -43,7 +43,7 @@ def receipt_lines(receipt: Receipt) -> list[str]:
     return [*shown, *left, f"{receipt.label[:1].upper()}{receipt.label[1:]}.", f"Receipt {receipt.id}."]
 
 
-def _git_steps(found: Looked) -> list[str]:
+def _git_steps(found: Findings) -> list[str]:
     """Say how to use the `git filter-repo` command, where one is shown."""
     if not any("FILE" in place.stays for place in found.places):
         return []
@@ -51,11 +51,11 @@ def _git_steps(found: Looked) -> list[str]:
     return [file, "Then remove FILE, push with --force, and repeat this; clones keep theirs (docs/forgetting.md)."]
 
 
-def as_json(found: Looked) -> list[dict[str, Any]]:
+def as_json(found: Findings) -> list[dict[str, Any]]:
     return [{"where": one.where, "found": dict(one.found), "stays": one.stays} for one in found.places]
 
 
-def going(found: Looked) -> dict[str, Any]:
+def going(found: Findings) -> dict[str, Any]:
     """The rows that go as a whole, and the lines of files, all of them, for --json."""
     rows = [{**row._asdict(), "said": one_line(row.said, SAID)} for row in found.rows]
     lines = {where: [line.number for line in held] for where, held in found.lines.items()}
@@ -63,7 +63,7 @@ def going(found: Looked) -> dict[str, Any]:
     return {"rows": rows, "lines": lines, "said": said}
 
 
-def what_goes(found: Looked, *, full: bool) -> list[str]:
+def what_goes(found: Findings, *, full: bool) -> list[str]:
     """The rows and lines that go, by name: what a count does not tell is whether the right ones are meant."""
     stay = {place.where for place in found.places if place.stays}
     rows = [f"Goes: {row.table} {row.id}: {one_line(row.said, SAID)}" for row in found.rows]
@@ -83,7 +83,7 @@ def what_goes(found: Looked, *, full: bool) -> list[str]:
     return [*shown, *more, *([f"{both}; {summed(found)[:1].lower()}{summed(found)[1:]}"] if found.places else [])]
 
 
-def forget_lines(found: Looked, *, full: bool) -> list[str]:
+def forget_lines(found: Findings, *, full: bool) -> list[str]:
     """What a `forget` would do: the places, the rows and lines that go, what could not be looked through."""
     looked = " of what could be looked through" if found.unread else ""
     none = [] if found.places else [f"It is found nowhere{looked}; once it is forgotten it is kept out."]
@@ -94,7 +94,7 @@ ELSEWHERE = "Not reached: backups made with `--in`, and copies on other disks; r
 """What no look reaches."""
 
 
-def purge_words_longer(found: Looked) -> list[str]:
+def purge_words_longer(found: Findings) -> list[str]:
     """That a text stands inside longer words, which nobody sees who looks for whole ones."""
     if not found.places:
         return []
@@ -105,7 +105,7 @@ def purge_words_longer(found: Looked) -> list[str]:
     return [f"It also stands inside longer words: {where} ({named}{more}); --part-of-words takes these too."]
 
 
-def _numbers(found: Looked, where: str) -> str:
+def _numbers(found: Findings, where: str) -> str:
     """` (lines 3, 8, 20 and more)`: where in a file it is."""
     numbers = found.lines.get(where, ())
     if not numbers:
@@ -115,7 +115,7 @@ def _numbers(found: Looked, where: str) -> str:
     return f" ({named} {listed}{' and more' if len(numbers) > LINES else ''})"
 
 
-def lines_of(found: Looked) -> list[str]:
+def lines_of(found: Findings) -> list[str]:
     lines = [
         f"{place.where}{_numbers(found, place.where)}: {_held(place.found)}"
         + (f" (stays: {place.stays})" if place.stays else "")
@@ -129,7 +129,7 @@ NAMED = 3
 """Fingerprints of a kind that are shown for a place; --json has all of them."""
 
 
-def mask_lines(found: Looked) -> list[str]:
+def mask_lines(found: Findings) -> list[str]:
     """What a mask would do, place by place: what is masked, and what stays."""
     lines = [
         f"{'Would stay' if place.stays else 'Would be masked'}: {line}"
@@ -142,14 +142,14 @@ def mask_lines(found: Looked) -> list[str]:
     return [*lines[:SHOWN], *more, f"Would mask {times} in {output.counted(len(found.can_go), 'place')}{rest}."]
 
 
-def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
+def none_left(memory: Memory, found: Findings, wanted: Wanted) -> list[str]:
     """That no backup would be left, where those that hold it are removed."""
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import folder_of
+    from nanomem_tui.store.moving import backup
+    from nanomem_tui.store.moving.backup import folder_of
 
     if not wanted.backups:
         return []
-    made = {one.path.name for one in backup.listed(folder_of(memory.paths))}
+    made = {one.path.name for one in backup.list_archives(folder_of(memory.paths))}
     held = made & {place.where for place in found.places}
     if not held:
         return []
@@ -157,13 +157,13 @@ def none_left(memory: Memory, found: Looked, wanted: Wanted) -> list[str]:
     return [f"Would remove {output.counted(len(held), 'backup')}, and those that build on them{rest}."]
 
 
-def backups_left(memory: Memory, done: Looked, wanted: Wanted) -> list[str]:
+def backups_left(memory: Memory, done: Findings, wanted: Wanted) -> list[str]:
     """That the last backup is gone, and how another is made."""
-    from nanomem_tui.store import backup
-    from nanomem_tui.store.backup import SUFFIX, folder_of
+    from nanomem_tui.store.moving import backup
+    from nanomem_tui.store.moving.backup import SUFFIX, folder_of
 
     removed = wanted.backups and any(place.where.endswith(SUFFIX) for place in done.can_go)
-    if not removed or backup.listed(folder_of(memory.paths)):
+    if not removed or backup.list_archives(folder_of(memory.paths)):
         return []
     return ["No backup is left: `nanomem backup make` makes one."]
 
@@ -185,11 +185,11 @@ def _held(found: Mapping[str, int]) -> str:
     return "; ".join(told(kind, marks) for kind, marks in kinds.items())
 
 
-def summed(found: Looked) -> str:
+def summed(found: Findings) -> str:
     return f"Found {output.counted(found.total, 'time')} in {output.counted(len(found.places), 'place')}."
 
 
-def unread(found: Looked) -> list[str]:
+def unread(found: Findings) -> list[str]:
     """Say what was not searched, and why, after the steps for a history in git."""
     from nanomem_tui.purge.stored_files import LEADS_OUT, PROGRAMS, WORKSPACE
 
@@ -244,7 +244,7 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     """
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import Secrets
-    from nanomem_tui.store import purge_marker
+    from nanomem_tui.store.erasure import purge_marker
 
     if (yes or dry_run or backups) and not mask:
         raise click.UsageError("--yes, --dry-run and --backups go with --mask", click.get_current_context())
@@ -344,10 +344,10 @@ def forget(
     from nanomem_tui.purge import run, wishes
     from nanomem_tui.purge.run import Wanted
     from nanomem_tui.purge.wanted_words import KeptWords, LongerWords
-    from nanomem_tui.purge.wishes import Wish
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.purge.wishes import Request
+    from nanomem_tui.store.erasure import forgotten
 
-    wish = Wish(texts, ids, sessions, persons)
+    wish = Request(texts, ids, sessions, persons)
     asked = {"text": len(texts), "memory": len(ids), "session": len(sessions), "person": len(persons)}
     asked = {name: number for name, number in asked.items() if number}
     if bool(asked) + bool(lift) + listing + again != 1:
@@ -363,16 +363,16 @@ def forget(
     memory, wanted = _memory(state), Wanted(backups)
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
     wishes.refuse_unknown(names, lambda one: _look(memory, one, wanted))
-    found = _look(memory, sought, wanted) if dry_run or not yes else run.Looked((), ())  # nobody reads a preview then
+    found = _look(memory, sought, wanted) if dry_run or not yes else run.Findings((), ())  # nobody reads a preview then
 
-    def inside() -> Looked:
-        return _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Looked((), ())
+    def inside() -> Findings:
+        return _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Findings((), ())
 
-    def more(longer: Looked) -> list[str]:
+    def more(longer: Findings) -> list[str]:
         """What is said beside it."""
         return [*purge_words_longer(longer), ELSEWHERE]
 
-    longer = inside() if dry_run or not yes else run.Looked((), ())
+    longer = inside() if dry_run or not yes else run.Findings((), ())
     preview = {"found": as_json(found), **going(found), "inside_longer_words": longer.total}
     what = " and ".join(output.counted(number, name) for name, number in asked.items())
     lines = [*forget_lines(found, full=full), *none_left(memory, found, wanted), *more(longer)]
@@ -387,17 +387,17 @@ def forget(
 
 
 def _sought(
-    state: State, wish: Wish, asked: dict[str, int], *, parts: bool, again: bool
+    state: State, wish: Request, asked: dict[str, int], *, parts: bool, again: bool
 ) -> tuple[Sought, Mapping[str, Sequence[str]], dict[str, int], list[Name]]:
     """What is looked for, what stays forgotten, how much was asked for, and the names that may be mistyped."""
     from nanomem_tui.purge import wishes
     from nanomem_tui.purge.wanted_words import KeptWords
-    from nanomem_tui.purge.wishes import meant
-    from nanomem_tui.store import forgotten, purge_marker
+    from nanomem_tui.purge.wishes import find_targets
+    from nanomem_tui.store.erasure import forgotten, purge_marker
 
     with state.open() as ws:
         if not again:
-            return *meant(ws, wish, parts=parts), asked, wishes.unheard_of(ws, wish)
+            return *find_targets(ws, wish, parts=parts), asked, wishes.unknown_names(ws, wish)
         ws.flush()
         kept, mark = forgotten.load(ws.paths), purge_marker.read(ws.paths)
     if mark is not None and mark.kind == "forget":
@@ -407,10 +407,10 @@ def _sought(
     return KeptWords(kept), {}, {"thing": len(kept.every)}, []
 
 
-def _begun(memory: Memory, wish: Wish, asked: Mapping[str, int], *, parts: bool, again: bool) -> Mark | None:
+def _begun(memory: Memory, wish: Request, asked: Mapping[str, int], *, parts: bool, again: bool) -> Mark | None:
     """The mark of just this that was interrupted, None where nothing was. Raises Refused where something else was: what
     tells how that is ended would be lost."""
-    from nanomem_tui.store import purge_marker
+    from nanomem_tui.store.erasure import purge_marker
 
     mark = purge_marker.read(memory.paths)
     things = {"text": wish.texts, "id": wish.ids, "session": wish.sessions, "sender": wish.persons}
@@ -428,7 +428,7 @@ def _mark(
 ) -> Mark:
     """What tells of a forget until it is at its end."""
     from nanomem_tui.core.operations import new_key
-    from nanomem_tui.store import forgotten, purge_marker
+    from nanomem_tui.store.erasure import forgotten, purge_marker
 
     key = new_key("receipt")
     things = {name: [one for one in names if one] for name, names in kept.items()}
@@ -456,11 +456,11 @@ def _memory(state: State) -> Memory:
         return Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server)
 
 
-def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Looked:
+def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Findings:
     from nanomem_tui.purge import run
 
     with output.Progress() as progress:
-        return run.look(memory, sought, wanted, lambda where: progress(f"looking through {where}"))
+        return run.find_texts(memory, sought, wanted, lambda where: progress(f"looking through {where}"))
 
 
 def _done(
@@ -469,7 +469,7 @@ def _done(
 ) -> int:  # fmt: skip
     """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""
     from nanomem_tui.purge import databases, run
-    from nanomem_tui.store import forgotten, purge_marker
+    from nanomem_tui.store.erasure import forgotten, purge_marker
 
     options = ("--backups",) if wanted.backups else mark.options
     begun = mark._replace(at=mark.at or clock.iso(clock.now()), options=options)
@@ -477,10 +477,12 @@ def _done(
     def begin() -> None:
         purge_marker.begin(memory.paths, begun)
         if mark.kept:
-            forgotten.unite(memory.paths, mark.kept)
+            forgotten.add_all(memory.paths, mark.kept)
 
     with output.Progress() as progress:
-        told = [run.take_out(memory, one, wanted, lambda where: progress(f"cleaning {where}"), begin) for one in sought]
+        told = [
+            run.remove_texts(memory, one, wanted, lambda where: progress(f"cleaning {where}"), begin) for one in sought
+        ]
     done, after = (
         looked[0]._replace(places=tuple(place for one in looked for place in one.places))
         for looked in zip(*told, strict=True)
@@ -502,7 +504,7 @@ def _done(
 
 def _list(state: State) -> int:
     from nanomem_tui.purge import run
-    from nanomem_tui.store import purge_marker
+    from nanomem_tui.store.erasure import purge_marker
 
     with state.open(forgiving=True) as ws:
         found, mark = run.receipts(ws.paths), purge_marker.read(ws.paths)
@@ -524,7 +526,7 @@ def _asked(receipt: dict[str, Any]) -> str:
 def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.core import errors
     from nanomem_tui.purge import run
-    from nanomem_tui.store import forgotten
+    from nanomem_tui.store.erasure import forgotten
 
     with state.open(forgiving=True) as ws:
         held = [mark for mark in forgotten.load(ws.paths).every if mark.receipt == key]

@@ -17,7 +17,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.servers.mcp import Served
+    from nanomem_tui.servers.mcp import Offer
     from nanomem_tui.workspace import Workspace
 
 
@@ -72,13 +72,13 @@ def mcp(
     from nanomem_tui.servers import mcp as server
     from nanomem_tui.store import processes
 
-    server.needed()
+    server.require_mcp()
     audience = Audience(channel, chat_id, sender_id)
-    with state.open(starting=True) as ws, processes.staying(ws.paths):
+    with state.open(starting=True) as ws, processes.shared_use(ws.paths):
         if allow_writes and not ws.settings.mcp_writes:
             fix = "allow it for this memory first: nanomem config set mcp_writes true"
             raise errors.Refused("agents may not propose memories here", "--allow-writes", fix)
-        given = server.served(ws, audience, writes=allow_writes)
+        given = server.offer_of(ws, audience, writes=allow_writes)
         if http is None:
             _begin(ws, "on stdin and stdout", audience, given)
             server.serve(given, ws.close)
@@ -89,12 +89,12 @@ def mcp(
         file = ws.paths.data / "mcp.token"
         word = servers_http.token(file)
         with servers_http.listen(http, "--http") as listening:
-            where = f"at {loopback.address(listening)} with the token in {servers_http.source(file)}"
+            where = f"at {loopback.address(listening)} with the token in {servers_http.token_source(file)}"
             _begin(ws, where, audience, given)
             loopback.serve(given, listening, word)
 
 
-def _begin(ws: Workspace, where: str, audience: Audience, given: Served) -> None:
+def _begin(ws: Workspace, where: str, audience: Audience, given: Offer) -> None:
     """Get ready what recalls, and say on stderr what is served, how and to whom."""
     if ws.settings.memory_enabled:
         ws.recall.warm()
@@ -166,19 +166,19 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
     from nanomem_tui.servers.grpc import server
     from nanomem_tui.store import processes
 
-    server.needed()
-    with state.open(starting=True) as ws, processes.staying(ws.paths):
-        path = Path(socket).expanduser() if socket else server.usual(ws.paths) if tcp is None else None
+    server.require_grpc()
+    with state.open(starting=True) as ws, processes.shared_use(ws.paths):
+        path = Path(socket).expanduser() if socket else server.usual_socket(ws.paths) if tcp is None else None
         file = Path(token_file).expanduser() if token_file else ws.paths.data / server.TOKEN
         word = http.token(file) if tcp is not None else ""
-        with_token = f", the token in {http.source(file)}" if tcp is not None else ""
+        with_token = f", the token in {http.token_source(file)}" if tcp is not None else ""
 
         def began(addresses: Sequence[str]) -> None:
             moved = socket is None and path is not None and path.parent != ws.paths.data
             why = " (in nanomem's folder the path is too long for a socket)" if moved else ""
             output.notes([f"nanomem: gRPC at {' and '.join(addresses)}{why}{with_token}, {ws.paths.workspace}"])
 
-        with server.claimed(ws.paths, path.absolute() if path else None):
+        with server.claim_socket(ws.paths, path.absolute() if path else None):
             where = server.Listening(path.absolute() if path else None, tcp, word)
             asyncio.run(server.serve(ws, where, began))
 
@@ -208,15 +208,15 @@ def web(state: State, port: int, token_file: str | None) -> None:
     from nanomem_tui.servers import web as server
     from nanomem_tui.store import processes
 
-    server.needed()
+    server.require_web()
     with state.open(starting=True) as ws:
         found, workspace, ascii_only = ws.paths, ws.paths.workspace, ws.settings.ascii
         file = Path(token_file).expanduser() if token_file else ws.paths.data / "web.token"
         word = http.token(file)
-    with processes.staying(found), ports.listen(port, "--port") as listening:
+    with processes.shared_use(found), ports.listen(port, "--port") as listening:
         if sys.stderr.isatty():  # a log is no place for it
             output.notes([f"nanomem: open {server.address(listening, word)}", f"{workspace}; Ctrl-C ends it"])
         else:
-            where = f"with ?token= and the token in {http.source(file)}"
+            where = f"with ?token= and the token in {http.token_source(file)}"
             output.notes([f"nanomem: console at {server.address(listening)} {where}, {workspace}"])
         server.serve(workspace, listening, word, ascii_only=ascii_only)

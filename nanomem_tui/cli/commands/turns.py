@@ -194,7 +194,7 @@ def serve(state: State) -> None:
     """
     from nanomem_tui.store import processes
 
-    with _Ending() as ending, state.open(starting=True) as ws, processes.staying(ws.paths):
+    with _Ending() as ending, state.open(starting=True) as ws, processes.shared_use(ws.paths):
         ws.start_checkpoints()
         if ws.settings.memory_enabled:
             ws.recall.warm()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui.agents.layout import zone_of
 from nanomem_tui.core import atomic, clock, files
-from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError, Refused, in_words
+from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError, Refused, shown_error
 from nanomem_tui.core.schedule import cron_next
 from nanomem_tui.core.settings import OFF
 from nanomem_tui.core.text import counted, one_line
@@ -474,7 +474,7 @@ class CrystallizeSchedule:
         except _Stopped as error:
             return Outcome("stopped", error.what)
         except Exception as error:  # noqa: BLE001 - what somebody said may break an extractor in any way
-            known = in_words(error)
+            known = shown_error(error)
             self._write(_Memory(clock.iso(clock.now()), memory.failures + 1, one_line(known.line(), _SAID)))
             due = self.next_at()
             return Outcome(

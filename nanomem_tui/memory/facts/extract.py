@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.errors import ModelTooLong
-from nanomem_tui.core.text import counted, whole
+from nanomem_tui.core.text import counted, without_lone_surrogates
 from nanomem_tui.language import attributes, secrets, spoken
 from nanomem_tui.language.tokens import fold, simplified, tokens
 from nanomem_tui.memory.facts import dialogue
@@ -184,8 +184,8 @@ def _shown(number: int, one: Told) -> str:
     head = f"[message {number}, {one.at[:16].replace('T', ' ') or 'no time'}, user, conversation {one.session_key}]"
     before = ""
     if one.before and not dialogue.why_not(one.before):
-        before = f"[the assistant before it]\n{secrets.mask(whole(one.before[-LONGEST_ANSWERED:]))}\n"
-    return f"{before}{head}\n{secrets.mask(whole(one.text))}"
+        before = f"[the assistant before it]\n{secrets.mask(without_lone_surrogates(one.before[-LONGEST_ANSWERED:]))}\n"
+    return f"{before}{head}\n{secrets.mask(without_lone_surrogates(one.text))}"
 
 
 def _believed(facts: Sequence[Mapping[str, Any]], part: Mapping[int, Told]) -> Extracted:

@@ -20,10 +20,10 @@ from nanomem_tui.memory.items import Items, checked
 from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.recall import times
 from nanomem_tui.store import values
+from nanomem_tui.store.database.operation_log import LogEntry, takes_back_all
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry, takes_back_all
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Fact, Identity, Item, checked_name, dumped, fact_of, folded, identity_of, text_of
+from nanomem_tui.store.values import Fact, Identity, Item, checked_name, dumped, fact_of, fold_key, identity_of, text_of
 
 # -- The values that a fact had, as its operations tell them. Reads only ----------------------------------------------
 
@@ -196,12 +196,12 @@ class Facts:
         enabled. `foreign`: those of databases that are not imported too, which can only be read.
         """
         wanted = {
-            name: folded(value)
+            name: fold_key(value)
             for name, value in (("category", category), ("sub_category", sub_category), ("key", key))
             if value is not None
         }
         if domain is not None:
-            wanted["domain"] = "" if domain == NO_DOMAIN else folded(domain)
+            wanted["domain"] = "" if domain == NO_DOMAIN else fold_key(domain)
         also = self._store.settings.private_in_groups
         asked = audience is not None and not audience.is_owner
         layer_of = scopes.layers(audience, private_in_groups=also) if audience is not None and asked else None
@@ -211,7 +211,7 @@ class Facts:
         return [
             fact
             for fact in facts
-            if all(folded(getattr(fact, name) or "") == value for name, value in wanted.items())
+            if all(fold_key(getattr(fact, name) or "") == value for name, value in wanted.items())
             and (layer_of is None or layer_of(fact.item) is not None)
             and (fact.item.enabled or not (enabled_only or audience is not None))
         ]

@@ -17,9 +17,9 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.edits import as_shown, settled, told
 from nanomem_tui.memory.items import checked
 from nanomem_tui.memory.lessons import Lessons
-from nanomem_tui.store import reading
+from nanomem_tui.store import lookup
+from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, Record, dumped
 
@@ -44,7 +44,7 @@ class Records:
         store, snapshot = self._store, self._store.snapshot
         if not store.loaded or self._sorted[0] != snapshot.counter:
             with snapshot.lock:
-                rows = sorted(reading.records(store, self._kind), key=lambda row: (row.at, row.id), reverse=True)
+                rows = sorted(lookup.records(store, self._kind), key=lambda row: (row.at, row.id), reverse=True)
                 self._sorted = (snapshot.counter if store.loaded else -1, rows)
         return self._sorted[1]
 

@@ -22,7 +22,7 @@ from nanomem_tui.memory.recall.questions import MAX_QUERY, Question
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Fact, Hit, Item, fact_of
-from nanomem_tui.vectors.embedders import share_read
+from nanomem_tui.vectors.embedders import share_known
 
 LIMIT = 5
 """How many are given where nobody says how many (seed 003)."""
@@ -217,7 +217,7 @@ class MemorySearch:
             near = self._by_meaning.near(query, asked, among.keys())
             items = {key: among[key] for key in near.distances if key in among}
             model = self._meaning().model
-            readable = [key for key, row in items.items() if share_read(model, row.text) >= READ][:limit]
+            readable = [key for key, row in items.items() if share_known(model, row.text) >= READ][:limit]
             if len(readable) == limit or len(near.distances) < asked:
                 return near._replace(distances={key: near.distances[key] for key in readable})
             asked *= FEW

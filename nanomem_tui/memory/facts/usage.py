@@ -19,7 +19,7 @@ from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.core.settings import Price, price_of
 from nanomem_tui.core.text import quoted
 from nanomem_tui.memory.facts.journal import Records
-from nanomem_tui.model.settings import own_price
+from nanomem_tui.model.settings import price_of_model
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped
 
@@ -134,7 +134,7 @@ class Usage:
             cost: float | None = float(told)
         else:
             price = price_of(model, settings.model_prices)
-            price = own_price(settings, model) if price is None and origin == "nanomem" else price
+            price = price_of_model(settings, model) if price is None and origin == "nanomem" else price
             cost = _cost(asked, answered, both, price)
         return Used(
             row.about, model, str(meta.get("source") or ""), origin, asked, answered, both, requests,

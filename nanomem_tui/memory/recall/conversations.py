@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.agents.archive import HistoryEntry, marks
+from nanomem_tui.agents.archive import HistoryEntry, marked_lines
 from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
@@ -369,7 +369,7 @@ def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     """The lines of an archive entry, each a passage: an entry sums up a whole conversation."""
     return [
         Passage(f"{entry.cursor}:{entry.line}:{number}", text[:LONGEST], session, "", entry.timestamp)
-        for number, (_, text) in enumerate(marks(entry.content))
+        for number, (_, text) in enumerate(marked_lines(entry.content))
         if text
     ]
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.vectors.embedders import PLAIN, is_installed, share_read
+from nanomem_tui.vectors.embedders import PLAIN, is_installed, share_known
 
 if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.vectors.meaning import Found
+    from nanomem_tui.vectors.semantic_search import Found
 
 HYBRID = frozenset({"hybrid", "reserved_hybrid"})
 """The backends that ask for meaning; the second name is one that seed 001 reserved."""
@@ -159,7 +159,7 @@ class ByMeaning:
         why = meaning.why_not
         if why:
             return Near({}, why=why)
-        read = share_read(meaning.model, text)
+        read = share_known(meaning.model, text)
         if not read:
             return Near({}, why=f"{meaning.model} reads no word of this language")
         found: Found = list(meaning.nearest(text, limit, within))

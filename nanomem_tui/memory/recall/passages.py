@@ -21,7 +21,7 @@ from nanomem_tui.language import cues
 from nanomem_tui.language.tokens import is_common, is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.questions import halves
-from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, nearest, without_common
+from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, drop_common_characters, nearest
 
 # -- By which names the speakers of a chat are addressed: a transcript calls them `user` and `assistant` --------------
 
@@ -427,7 +427,7 @@ class OrderedRecall:
             if word in written or is_part(word) or self._index.has(word)
         }
         if not query.isascii():
-            weighted = without_common(weighted, len(self), self._index.rows_with)
+            weighted = drop_common_characters(weighted, len(self), self._index.rows_with)
         words = {self._name_meant(word): weight for word, weight in weighted.items()}
         named = {self._names[word] for word in words if word in self._names}
         called = {word: of for word in words if word not in self._names and (of := self._addressed.speakers(word))}

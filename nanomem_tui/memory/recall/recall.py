@@ -28,10 +28,12 @@ from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
-from nanomem_tui.store import reading, search, word_index
+from nanomem_tui.store import item_index, lookup, word_index
+from nanomem_tui.store.database import full_text
+from nanomem_tui.store.item_index import Candidate, ItemIndex
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
-from nanomem_tui.store.word_index import Candidate, ItemIndex, Statistics, without_common
+from nanomem_tui.store.word_index import Statistics, drop_common_characters
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.times import Times
@@ -352,7 +354,7 @@ class Recall:
         while len(self._shown) > AUDIENCES:
             self._shown.popitem(last=False)
         for group in self.index.current().groups(len(shown)):
-            shown.append(layer_of(word_index.example_of(group)) is not None)
+            shown.append(layer_of(item_index.example_of(group)) is not None)
         return shown
 
     # -- the time that is asked for -----------------------------------------------------------------------------
@@ -389,13 +391,13 @@ class Recall:
 
         found = None
         if not self._store.loaded:
-            found = reading.full_text(self._store, lambda index, _: [*filter(is_wanted, index.every())])
+            found = lookup.full_text(self._store, lambda index, _: [*filter(is_wanted, index.every())])
         if found is None:
             found = [*filter(is_wanted, self._visible(question, layer_of))]
         found = sorted([*found, *filter(is_wanted, beside)], key=lambda row: (row.updated_at, row.id), reverse=True)[
             :MOST
         ]
-        rated = {one.item.id: one for one in word_index.rate(found, pool.words, pool.statistics)}
+        rated = {one.item.id: one for one in item_index.rate(found, pool.words, pool.statistics)}
         return [rated.get(row.id) or Candidate(row, 0.0) for row in found]
 
     # -- finding ------------------------------------------------------------------------------------------------
@@ -500,14 +502,14 @@ class Recall:
         with store.snapshot.lock:
             index = self.index.current()
             words = questions.timeless(words, telling, len(index), index.rows_with)
-            words = without_common(words, len(index), index.rows_with)
+            words = drop_common_characters(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
                 words, corrected = questions.corrected(
                     words, questions.written(question), index.has, self.index.nearest, self.index.longer
                 )
             asked = words
-            words = word_index.with_alike(words, len(index), index.mean, index.rows_with)
+            words = word_index.add_similar_words(words, len(index), index.mean, index.rows_with)
             statistics = index.statistics(words)
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
@@ -516,7 +518,7 @@ class Recall:
                 found_rows, lambda ids: {key: items[key] for key in ids if key in items}
             )
         if beside:
-            found_rows += word_index.rate(filter(layer_of, beside), words, statistics)
+            found_rows += item_index.rate(filter(layer_of, beside), words, statistics)
         return _Pool(found_rows, words, corrected, "ram", more, statistics, frozenset(words.keys() - asked.keys()))
 
     def _in_ram(self) -> bool:
@@ -538,12 +540,12 @@ class Recall:
         """What the database's index finds, with what waits to be written to it; None where there is no such index."""
 
         def accept(item: Item) -> bool:
-            return (item.enabled or word_index.is_replaced(item)) and layer_of(item) is not None
+            return (item.enabled or item_index.is_replaced(item)) and layer_of(item) is not None
 
-        def find(index: search.FullText, pending: reading.Pending) -> _Pool:
+        def find(index: full_text.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
             known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
-            terms = without_common(known, asked.total, asked.rows_with.__getitem__)
+            terms = drop_common_characters(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
@@ -552,16 +554,18 @@ class Recall:
             terms, corrected = questions.corrected(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
             given = terms.keys()
-            terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
+            terms = word_index.add_similar_words(
+                terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__
+            )
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
             rated = superseded.in_their_place(
-                word_index.rate(rows, terms, statistics),
+                item_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
             return _Pool(rated, terms, corrected, "sqlite_fts", False, statistics, frozenset(terms.keys() - given))
 
-        return reading.full_text(self._store, find)
+        return lookup.full_text(self._store, find)
 
     # -- the seeds ----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
 from nanomem_tui.core import atomic, files
-from nanomem_tui.core.atomic import append, opened, read_from
+from nanomem_tui.core.atomic import append_lines, open_locked, read_from
 from nanomem_tui.core.errors import BadInput, NotFound, Problem, from_os_error
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.recall.recall import Question, Recalled
@@ -91,7 +91,7 @@ def forget(path: Path, which: str) -> list[bytes]:
     if not path.exists():
         raise NotFound("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`")
     number = int(which) if which.isascii() and which.isdigit() else 0
-    with opened(path, "changing the saved questions") as handle:
+    with open_locked(path, "changing the saved questions") as handle:
         data = read_from(handle)
         gone = {r.number for r in parse_jsonl(data, str(path)) if r.number == number or _expects(r.value, which)}
         lines = data.split(b"\n")
@@ -128,7 +128,7 @@ def as_saved(question: Question, expect: Sequence[str]) -> Regression:
 def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
     """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
     regression = as_saved(question, expect)
-    append(path, dump_line(_fields(question, expect)), "saving the question")
+    append_lines(path, dump_line(_fields(question, expect)), "saving the question")
     return regression
 
 

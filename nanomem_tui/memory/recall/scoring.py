@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
 from nanomem_tui.language.tokens import alike, index_tokens, readable, shown
+from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import Candidate
 
 Weights = Mapping[str, float]
 

@@ -53,7 +53,7 @@ def day_given(text: str) -> str:
 
 def day_of_time(at: str, zone: tzinfo | None) -> str:
     """The day of a UTC time in the agent's zone (None: that of this machine); of one to come that of now."""
-    return clock.past(at).astimezone(zone).date().isoformat()
+    return clock.past_time(at).astimezone(zone).date().isoformat()
 
 
 def dated(item: Item, day: str) -> Item:

@@ -28,9 +28,9 @@ from nanomem_tui.agents.archive import (
     parse_history_md,
     plain_cursors,
 )
-from nanomem_tui.agents.jsonl import mendable
+from nanomem_tui.agents.jsonl import repairable
 from nanomem_tui.core.errors import AccessDenied, NanomemError, NotFound, Problem
-from nanomem_tui.core.files import MOST_OF_A_LOG, Parsed, chunks, is_as, read_piece, stamp_of
+from nanomem_tui.core.files import MOST_OF_A_LOG, Parsed, chunks, has_stamp, read_piece, stamp_of
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
 
@@ -205,7 +205,7 @@ _known: dict[Path, LongArchive] = {}
 def long_archive(path: Path, where: str) -> LongArchive:
     """The archive as it is now; looked through once for each state of its file. Raises those of `from_os_error`."""
     before = _known.get(path)
-    if before is None or not is_as(path, before.stamp):
+    if before is None or not has_stamp(path, before.stamp):
         _known[path] = before = LongArchive(path, where, before)
     return before
 
@@ -408,7 +408,7 @@ class History:
     def problems(self) -> list[Problem]:
         """What could not be read, line by line, and the old files with entries that are not in the archive."""
         (_, problems), unreadable = self._read()
-        found = [*mendable(problems), *([unreadable] if unreadable else [])]
+        found = [*repairable(problems), *([unreadable] if unreadable else [])]
         if not unreadable and (older := self.older):
             what = f"{older:,} older entries of it are not held in memory"
             fix = "nothing has to be done: lists by page, searches and Dreams read them where they lie"

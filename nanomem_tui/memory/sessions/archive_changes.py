@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.agents.archive import (
     HistoryEntry,
-    beyond,
     clamp_cursor,
+    count_skipped,
     dump_entry,
     not_dreamt,
     parse_cursor,
@@ -28,7 +28,7 @@ from nanomem_tui.agents.jsonl import Record, parse_jsonl
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
-from nanomem_tui.core.files import is_as
+from nanomem_tui.core.files import has_stamp
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted
@@ -405,7 +405,7 @@ class HistoryChanges:
         backups = self._paths.backups
         before = file_value(backups, cut.before, entries=plan.entries)
         after = file_value(backups, cut.after, entries=plan.kept)
-        if cut.stamp is not None and not is_as(self._paths.history, cut.stamp):
+        if cut.stamp is not None and not has_stamp(self._paths.history, cut.stamp):
             raise Conflict("the archive changed meanwhile", HISTORY, "look at it again and repeat the change")
         changes = [*self._counted(cut.latest), Change(LAYER, HISTORY, before, after)]
         what = f"{plan.kept:,} of {counted(plan.entries, 'entry', 'entries')}"
@@ -430,7 +430,7 @@ class HistoryChanges:
         if is_long(self._paths.history) and not self._paths.history.is_symlink():
             return self._long_cut(keep)
         data = read_plain(self._paths.history) or b""
-        records = parse_jsonl(core_files.plain(data), HISTORY)
+        records = parse_jsonl(core_files.as_utf8(data), HISTORY)
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
         dreamt = self._dreamt(latest)
@@ -493,7 +493,7 @@ class HistoryChanges:
         """The last entry that a Dream has read, of those up to `latest`; 0 where nobody knows."""
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         given = parse_cursor(read_plain(self._paths.cursor)) or 0
-        return 0 if beyond(stated, latest, given) else clamp_cursor(stated, latest)
+        return 0 if count_skipped(stated, latest, given) else clamp_cursor(stated, latest)
 
     def _refused(self) -> str:
         agent = self._agent()

@@ -36,7 +36,7 @@ from nanomem_tui.agents.transcripts import (
 )
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
-from nanomem_tui.core.atomic import opened, read_from
+from nanomem_tui.core.atomic import open_locked, read_from
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.files import Stamp, chunks, read_log, stamp_of
 from nanomem_tui.core.paths import Paths
@@ -175,7 +175,7 @@ def summarise(file: SessionFile) -> Summary:
     first = next(pieces, b"")
     wide = core_files.is_wide(first)
     messages, problems = 0, int(wide)
-    for chunk in [core_files.plain(b"".join([first, *pieces]))] if wide else chain([first], pieces):
+    for chunk in [core_files.as_utf8(b"".join([first, *pieces]))] if wide else chain([first], pieces):
         if long and (plain := plain_messages(chunk)) is not None:
             messages += plain
             continue
@@ -249,7 +249,7 @@ class OwnSession:
             return 0
         number = len(self._waiting)
         data = b"".join(self._waiting)
-        with opened(self.path, "writing the session") as handle:
+        with open_locked(self.path, "writing the session") as handle:
             found = os.fstat(handle)
             head = b"" if found.st_size else _header(self.key)
             counted = self._counted(handle, found) + number

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory.sessions.sessions import SessionInfo
-from nanomem_tui.store import reading
+from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Record
 
@@ -69,7 +69,7 @@ class ImportedChats:
         counter = self._store.snapshot.counter if self._store.loaded else -1
         if counter < 0 or self._known[0] != counter:
             by_chat: dict[str, list[Record]] = defaultdict(list)
-            for row in reading.records(self._store, "message"):
+            for row in lookup.records(self._store, "message"):
                 by_chat[row.about].append(row)
             self._known = (counter, {chat: _chat(rows) for chat, rows in by_chat.items()})
         return self._known[1]

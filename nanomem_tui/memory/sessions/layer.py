@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui.agents.transcript_edits import Splice, inverse, spliced
+from nanomem_tui.agents.transcript_edits import Splice, apply_splices, inverse_splices
 from nanomem_tui.agents.transcripts import Session, compact, parse_session, uncompact
 from nanomem_tui.core import atomic
 from nanomem_tui.core.atomic import locked, sha256, sync_folder, write_atomic
@@ -189,7 +189,7 @@ class SessionLayer:
         """The bytes of a value, made of the file's own where it holds splices."""
         if "splices" not in after or path is None:
             return atomic.blob_pieces(self._backups, str(after.get("blob")))
-        data = spliced(read_log(path), [_splice(one) for one in after["splices"]])
+        data = apply_splices(read_log(path), [_splice(one) for one in after["splices"]])
         if sha256(data) != after.get("sha256"):
             raise BadInput("a recorded change of a session is damaged", str(after.get("path")))
         return data
@@ -200,7 +200,7 @@ class SessionLayer:
         before, after = change.before, change.after
         if is_ours and before is not None and after is not None and "splices" in after:
             begins = _prefix_with(current, str(before.get("sha256")))
-            data = spliced(begins, [_splice(one) for one in after["splices"]]) if begins else b""
+            data = apply_splices(begins, [_splice(one) for one in after["splices"]]) if begins else b""
             if begins and sha256(data) == after.get("sha256"):
                 return data + current[len(begins) :]
         if before is not None and after is not None and before.get("blob") and after.get("blob"):
@@ -283,10 +283,13 @@ def splice_values(
     name: str, data: bytes, splices: Sequence[Splice], messages: tuple[int, int]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values before and after of a transcript `name` of which little changes; `messages` are counts for people."""
-    new = spliced(data, splices)
+    new = apply_splices(data, splices)
     before = {"path": name, "sha256": sha256(data), "messages": messages[0]}
     after = {"path": name, "sha256": sha256(new), "messages": messages[1]}
-    return {**before, "splices": [*map(_plain, inverse(data, splices))]}, {**after, "splices": [*map(_plain, splices)]}
+    return {**before, "splices": [*map(_plain, inverse_splices(data, splices))]}, {
+        **after,
+        "splices": [*map(_plain, splices)],
+    }
 
 
 def _plain(splice: Splice) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents.jsonl import text_of
 from nanomem_tui.agents.layout import folder_name
-from nanomem_tui.agents.transcripts import MAX_NAME, in_front, key_to_name, without_unreadable
+from nanomem_tui.agents.transcripts import MAX_NAME, key_to_name, prepend_messages, without_unreadable
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import sha256
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
@@ -169,7 +169,7 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
     if other is None:
         return [Change("session", one.key, old, {"path": one.name, "sha256": old["sha256"], "messages": one.messages})]
     later = read_log(other.path)
-    whole = in_front(later, data)
+    whole = prepend_messages(later, data)
     backups = ws.paths.backups
     before = {"path": other.path.name, "sha256": sha256(later), "blob": atomic.put_blob(backups, later)}
     after = {"path": other.path.name, "sha256": sha256(whole), "blob": atomic.put_blob(backups, whole)}

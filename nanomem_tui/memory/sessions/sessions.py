@@ -15,12 +15,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from nanomem_tui.agents.jsonl import mendable, text_of
+from nanomem_tui.agents.jsonl import repairable, text_of
 from nanomem_tui.agents.layout import NOT_READ
 from nanomem_tui.agents.transcripts import Session, messages_in, parse_session
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.files import Stamp, chunks, is_as, read_end, read_log
+from nanomem_tui.core.files import Stamp, chunks, has_stamp, read_end, read_log
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
@@ -256,7 +256,7 @@ class Sessions:
                 found.append(Problem(unreadable, where, None, fix))
             elif summary.problems:
                 told = parse_session(read_log(file.path), where, "").problems
-                found += mendable(told, TAKEN_OUT)
+                found += repairable(told, TAKEN_OUT)
         return found
 
     @property
@@ -412,7 +412,7 @@ class Sessions:
         backups = self._paths.backups
         before = kept_value(file.path.name, atomic.put_blob_pieces(backups, chunks(file.path)), plan.messages)
         after = kept_value(file.path.name, atomic.put_blob(backups, result.data), result.kept_messages)
-        if not is_as(file.path, file.stamp):  # both were read of it
+        if not has_stamp(file.path, file.stamp):  # both were read of it
             raise Conflict("the session changed meanwhile", key, "look at it again and repeat the change")
         insisted = {"force": True} if force else {}
         return Change("session", key, before, {**after, "keep": keep, **insisted})

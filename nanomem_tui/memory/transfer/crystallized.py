@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui.agents import databases
-from nanomem_tui.agents.databases import DOCUMENT, ChromaEntry, Raw, tables
+from nanomem_tui.agents.databases import DOCUMENT, ChromaEntry, Raw, open_tables
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.core.text import counted, is_utf8, one_line
@@ -388,7 +388,7 @@ FIELDS = frozenset({"text", "about", "at", "updated_at"})
 
 def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
     """Every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
-    with tables(path, where) as source:
+    with open_tables(path, where) as source:
         facts = [FactRow(f"fact {number}", raw) for number, raw in source.rows("facts", _COLUMNS)]
         others = {name: list(source.rows(name, table.columns)) for name, table in TABLES.items()}
         problems = source.problems
@@ -405,7 +405,7 @@ def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
 
 def items(path: Path, workspace_id: str) -> list[Item]:
     """The facts alone. Raises what opening does."""
-    with tables(path, "") as source:
+    with open_tables(path, "") as source:
         facts = [FactRow("", raw) for _, raw in source.rows("facts", _COLUMNS)]
     return [found.row for found in read_fact_rows(facts, "", workspace_id)[0] if isinstance(found.row, Item)]
 

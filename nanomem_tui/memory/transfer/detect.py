@@ -122,7 +122,7 @@ def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
 
 def chroma(home: Path | None) -> list[Path]:
     """The index of vectors in an agent's home, where it holds one."""
-    found = databases.database(home / CHROMA) if home is not None else None
+    found = databases.chroma_database(home / CHROMA) if home is not None else None
     return [found] if found is not None else []
 
 
@@ -185,7 +185,7 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
     for path, why in likely:
         if path is None or path.name == FORBIDDEN or any(foreign.same_file(path, one.path) for one in found):
             continue
-        kind = databases.identify(path) if path.is_file() else None
+        kind = databases.identify_database(path) if path.is_file() else None
         if kind in ("scoped", "facts"):
             found.append(Candidate(path, f"{kind}-db", why))
     if not found:  # else it is an index of what was found
@@ -195,7 +195,7 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
 
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
     """What is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or Refused."""
-    database = databases.database(path)
+    database = databases.chroma_database(path)
     if path.is_dir() and database is None:
         return _read_folder(path, paths, workspace_id, source_workspace)
     path = database or path
@@ -263,7 +263,7 @@ def _check(path: Path) -> None:
 
 
 def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
-    kind = databases.identify(path)
+    kind = databases.identify_database(path)
     if kind == "scoped":
         return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
@@ -283,7 +283,7 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
 
 def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading:
     """What is in the bytes of a file that is no database. Raises BadInput for what is none of the known formats."""
-    data = core_files.plain(data)
+    data = core_files.as_utf8(data)
     start = data[:65536].removeprefix(b"\xef\xbb\xbf").lstrip()
     if jsonl.is_ours(data):
         return jsonl.read(data, where, workspace_id)

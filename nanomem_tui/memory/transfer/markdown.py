@@ -32,8 +32,8 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.operations import LogEntry
 
 
 LOST = (

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui.agents.databases import Raw, Tables, tables
+from nanomem_tui.agents.databases import Raw, Tables, open_tables
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
@@ -60,7 +60,7 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
     folder (`folder_id`), or the only one there is. Raises BadInput when that does not settle it, and what opening does.
     """
     columns = ("workspace_id", *(name if name != "text" else "content" for name in Item._fields if name != "revision"))
-    with tables(path, where) as source:
+    with open_tables(path, where) as source:
         ours = {"operations", "lessons"} <= source.names
         entries = list(source.rows(TABLE, columns))
         learned = list(source.rows("lessons", _LESSON_COLUMNS)) if ours else []

@@ -37,7 +37,7 @@ from nanomem_tui.memory.transfer.values import (
     kind_of,
     layer_of,
 )
-from nanomem_tui.store import forgotten
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row
@@ -47,7 +47,7 @@ from nanomem_tui.store.work.values import TierRecord
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 
 # Which messages of an import stand in a transcript of the agent already: no second copy of a conversation is made.

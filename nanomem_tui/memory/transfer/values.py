@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.retention import Overflow
-from nanomem_tui.store.forgotten import Forgotten
+from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Record, fact_of
 from nanomem_tui.store.values import layer_of as layer_of_row
 from nanomem_tui.store.work import layer

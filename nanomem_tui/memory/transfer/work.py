@@ -19,7 +19,7 @@ from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import COUNTERS, TierRecord, checked, checked_id, differing
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 EMPTY = "(none)"
 """Stands for a text that a record needs and that is empty there."""
@@ -28,7 +28,7 @@ SOURCE = "import"
 
 def read(path: Path, where: str, name: str) -> Reading:
     """Every row of the known tables; `name`: what the format is called. Raises what opening does."""
-    theirs = work_records.read(path, where)
+    theirs = work_records.read_work_records(path, where)
     found: list[Found] = []
     problems = list(theirs.problems)
     refused = dict(theirs.refused)

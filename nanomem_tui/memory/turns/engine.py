@@ -244,7 +244,7 @@ class Engine:
     def _dated(self, given: TurnInput) -> TurnInput:
         """A turn with its time, and the day in the zone in which it was said; one to come counts as now."""
         at = given.at or clock.iso(clock.now())
-        is_past = clock.iso(clock.past(at)) == at
+        is_past = clock.iso(clock.past_time(at)) == at
         day = given.said_on if given.said_on and is_past else times.day_of_time(at, self.zone)
         return given._replace(at=at, said_on=day)
 

@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of, whole
+from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of, whole_number
 from nanomem_tui.core import atomic, clock, files
-from nanomem_tui.core.atomic import append, opened, read_from
+from nanomem_tui.core.atomic import append_lines, open_locked, read_from
 from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, NotFound
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
@@ -124,7 +124,7 @@ class Injections:
         and recorded as one step. Where no lock can be made nothing can be kept either."""
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(NanomemError):
-                stack.enter_context(opened(self._file.with_suffix(".lock"), "ending a turn"))
+                stack.enter_context(open_locked(self._file.with_suffix(".lock"), "ending a turn"))
             yield
 
     def check(self) -> None:
@@ -158,13 +158,13 @@ class Injections:
         return [t for t in self.turns() if key in {*t.items, *t.lessons, *t.saved, *t.learned, *t.held}]
 
     def _append(self, value: Mapping[str, Any]) -> None:
-        size = append(self._file, dump_line(value), "writing the injection log")
+        size = append_lines(self._file, dump_line(value), "writing the injection log")
         if size > MAX_BYTES:
             self._trim()
 
     def _trim(self) -> None:
         """The newer half stays."""
-        with opened(self._file, "writing the injection log") as handle:
+        with open_locked(self._file, "writing the injection log") as handle:
             size = os.fstat(handle).st_size
             if size > MAX_BYTES:
                 kept = read_from(handle, size // 2)
@@ -211,7 +211,7 @@ def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "echoes":
             found |= {} if given is None else {name: given is True}
         elif name == "chars" and given is not None:
-            found[name] = whole(given)
+            found[name] = whole_number(given)
         elif isinstance(given, str) and name not in lists:
             found[name] = given
     return found

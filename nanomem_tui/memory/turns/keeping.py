@@ -40,7 +40,7 @@ from nanomem_tui.memory.turns.values import (
     TurnInput,
 )
 from nanomem_tui.memory.turns.working import Pending
-from nanomem_tui.store import forgotten
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row
@@ -204,7 +204,7 @@ class Keeper:
                 continue
             found = capture.capture(
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
-                role=role, recalled=recalled, now=clock.past(given.at),
+                role=role, recalled=recalled, now=clock.past_time(given.at),
                 seen=seen if role == "user" else list,
             )  # fmt: skip
             if role == "user":
@@ -212,14 +212,14 @@ class Keeper:
                 found = found._replace(rows=tuple(rows))
                 of_scope, twin = self._twins.of_scope, draft.twin
                 message = language.read(text)
-                asked = wishes.proposals(message, origin, self._settings, of_scope, twin, clock.past(given.at))
+                asked = wishes.proposals(message, origin, self._settings, of_scope, twin, clock.past_time(given.at))
             parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
             yield from parts
             if role == "user" and not found.rows and any(why == capture.TOO_LONG for _, why in found.dropped):
-                yield self._beginning(text, draft, origin, clock.past(given.at))
+                yield self._beginning(text, draft, origin, clock.past_time(given.at))
 
     def _unkept(
         self, given: TurnInput, captured: Sequence[capture.Captured], learned: Learned, before: Before
@@ -480,7 +480,7 @@ def _asked(
     try:
         audience = Audience(state.channel or None, state.chat_id or None, pre.get("sender_id") or None)
         origin = capture.Origin(audience, turn.session_key, pre.get("message_id") or None)
-        found = capture.capture(turn.user, origin, settings, draft.twin, workspace_id, now=clock.past(turn.at))
+        found = capture.capture(turn.user, origin, settings, draft.twin, workspace_id, now=clock.past_time(turn.at))
     except NanomemError:
         return  # whose it is cannot be told from its log: it is pending all the same
     for row in found.rows:

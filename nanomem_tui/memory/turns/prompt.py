@@ -29,7 +29,7 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns import capture, working
 from nanomem_tui.memory.turns.working import Exchange, Recovered
-from nanomem_tui.store import forgotten
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.values import Item, Lesson
 
 FENCE = FENCE_OPEN.strip("<>")

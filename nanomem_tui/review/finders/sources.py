@@ -22,8 +22,8 @@ from nanomem_tui.memory.scopes import of_item
 from nanomem_tui.review.finders import rows as finders_rows
 from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, print_of
 from nanomem_tui.review.findings import Decision, Evidence, Finding, How
-from nanomem_tui.store import forgotten
-from nanomem_tui.store.forgotten import Forgotten
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Record, Row
 
 if TYPE_CHECKING:

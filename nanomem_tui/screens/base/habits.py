@@ -23,7 +23,7 @@ from nanomem_tui.review import macros
 from nanomem_tui.review.macros import told
 from nanomem_tui.screens.base.jumping import show_place
 from nanomem_tui.screens.base.rows import in_pairs
-from nanomem_tui.store.files.user import LONGEST_NAME, Bookmark, Kept, Macro, NamedFilter, Step
+from nanomem_tui.store.files.user import LONGEST_NAME, Bookmark, Macro, NamedFilter, SavedHabits, Step
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.filter_bar import LineInput
@@ -296,10 +296,10 @@ def _is_trail(screen: WorkspaceScreen[Any]) -> bool:
     return screen.SCREEN == "trail"
 
 
-async def _kept(screen: WorkspaceScreen[Any]) -> Kept:
+async def _kept(screen: WorkspaceScreen[Any]) -> SavedHabits:
     """All that is kept; why it cannot be read is said."""
 
-    def read(ws: Any) -> tuple[Kept, list[Any]]:
+    def read(ws: Any) -> tuple[SavedHabits, list[Any]]:
         return ws.habits.read(), ws.habits.problems()
 
     kept, problems = await screen.console.in_thread(read)

@@ -37,7 +37,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from nanomem_tui.actions import BY_NAME, Context
-from nanomem_tui.core.errors import in_words
+from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.keymap import first_key
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
@@ -396,7 +396,7 @@ class ListScreen(Screen[None], Generic[Row]):
             return
         self._loading = False
         self.listing.set_rows([])
-        error = in_words(event.error)
+        error = shown_error(event.error)
         self.table.show_error(error.what, error.where, error.fix or DOCTOR)
         self._say_totals()
 

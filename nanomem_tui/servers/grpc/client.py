@@ -76,9 +76,9 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
                 )
             self._metadata = (("authorization", f"Bearer {word}"),)
         else:
-            path = Path(socket).expanduser() if socket else server.usual(paths.locate(workspace, starting=True))
+            path = Path(socket).expanduser() if socket else server.usual_socket(paths.locate(workspace, starting=True))
             self._where = str(path)
-            target = server.target(path.absolute())
+            target = server.socket_address(path.absolute())
         options = [("grpc.enable_http_proxy", 0), ("grpc.max_reconnect_backoff_ms", 1_000)]
         self._channel = grpc.insecure_channel(target, options)
         self._stub = memory_pb2_grpc.MemoryServiceStub(self._channel)
@@ -95,7 +95,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         try:
             message = request()
         except (TypeError, ValueError, OverflowError) as error:
-            raise BadInput(f"that cannot be sent to {rpc}", values.why(error)) from error
+            raise BadInput(f"that cannot be sent to {rpc}", values.error_words(error)) from error
         try:
             answer, call = getattr(self._stub, rpc).with_call(message, timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:

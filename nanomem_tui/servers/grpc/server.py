@@ -41,22 +41,22 @@ LONGEST = 107
 """Bytes of the path of a socket, which the kernel sets."""
 
 
-def fits(path: Path) -> bool:
+def is_socket_path(path: Path) -> bool:
     """Whether a socket can have that path."""
     return len(os.fsencode(path)) <= LONGEST
 
 
-def usual(paths: Paths) -> Path:
+def usual_socket(paths: Paths) -> Path:
     """The socket of a memory: in its folder, or where that path is too long in one of this user for such things."""
     path = paths.data / NAME
-    if fits(path):
+    if is_socket_path(path):
         return path
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     mark = hashlib.sha256(os.fsencode(paths.data)).hexdigest()[:16]
     return Path(base, f"nanomem-{os.getuid()}", f"{mark}.sock")
 
 
-def target(path: Path) -> str:
+def socket_address(path: Path) -> str:
     """The address of a socket as gRPC wants it."""
     return f"unix:{quote(os.fsencode(path))}"
 
@@ -72,7 +72,7 @@ def private() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
+def claim_socket(paths: Paths, path: Path | None) -> Iterator[None]:
     """Be the only service of this memory, with nothing in the way at `path`, which is gone at the end.
 
     Raises Refused when another one runs or listens there, BadInput for a path that can be no socket.
@@ -87,7 +87,7 @@ def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()}\n".encode(), 0)
         if path is not None:
-            _make_room(path, made=path == usual(paths).absolute())
+            _make_room(path, made=path == usual_socket(paths).absolute())
         try:
             yield
         finally:
@@ -102,7 +102,7 @@ def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
 def _make_room(path: Path, *, made: bool) -> None:
     """Take away what a killed service left at `path`. Raises BadInput or Refused for anything else that is there, and
     for a folder that is not, unless it is ours to be `made`."""
-    if not fits(path):
+    if not is_socket_path(path):
         what = f"the path of a socket has at most {LONGEST} bytes, this one {len(os.fsencode(path))}"
         raise BadInput(what, str(path), "name a shorter one: --socket PATH")
     folder = path.parent
@@ -250,7 +250,7 @@ class Listening(NamedTuple):
     token: str = ""
 
 
-def needed() -> None:
+def require_grpc() -> None:
     """Raise MissingExtra where the libraries of gRPC are not installed, or are older than our stubs."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when they are loaded: what goes wrong is said by us
     try:
@@ -290,9 +290,9 @@ class Server:
             if self._where.socket is not None:
                 server = self._made(service, ())
                 with private():
-                    self._bind(server, target(self._where.socket), str(self._where.socket))
+                    self._bind(server, socket_address(self._where.socket), str(self._where.socket))
                 self._where.socket.chmod(0o600)
-                atomic.inherit(self._where.socket, self._where.socket.parent)
+                atomic.give_to_folder_owner(self._where.socket, self._where.socket.parent)
                 self.addresses.append(f"unix:{self._where.socket}")
             if self._where.port is not None:
                 server = self._made(service, (_guard(self._where.token),))

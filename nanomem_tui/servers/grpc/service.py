@@ -111,7 +111,7 @@ def message_of(kind: str, record_id: str, fields: Mapping[str, Any]) -> Any:
     try:
         return MESSAGES[kind](**values)
     except (TypeError, ValueError, OverflowError) as error:
-        raise BadInput(f"that cannot be sent as a {kind}", why(error)) from error
+        raise BadInput(f"that cannot be sent as a {kind}", error_words(error)) from error
 
 
 def values_of(kind: str, message: Any) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def from_json(data: bytes, name: str) -> Any:
     except RecursionError:
         raise BadInput(f"{name} is nested too deeply", "", "give flatter JSON") from None
     except ValueError as error:
-        raise BadInput(f"{name} is no JSON", why(error), "give UTF-8 JSON, one value") from None
+        raise BadInput(f"{name} is no JSON", error_words(error), "give UTF-8 JSON, one value") from None
 
 
 def _no_number(text: str) -> Any:
@@ -141,10 +141,10 @@ def to_json(value: Any, name: str) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadInput(f"{name} cannot be written as JSON", why(error)) from None
+        raise BadInput(f"{name} cannot be written as JSON", error_words(error)) from None
 
 
-def why(error: Exception) -> str:
+def error_words(error: Exception) -> str:
     """What is wrong with a value that cannot be read or sent, in words."""
     said = str(error)
     if isinstance(error, RecursionError):
@@ -210,7 +210,7 @@ _READ: Mapping[str, Any] = {
 _WANTED = {"int": "give a whole number", "real": "give a number", "bool": "give true or false"}
 
 
-def told(category: str, data: Any) -> tuple[str, Any]:
+def normalized_entry(category: str, data: Any) -> tuple[str, Any]:
     """Category and data of an entry as they are kept. Agents of the real system name categories of their own, such as
     `security.scan_complete`: those are events of that type."""
     if category in CATEGORIES:
@@ -303,7 +303,7 @@ class MemoryService:
 
     def _push_event(self, event: pb.Event) -> pb.Empty:
         data = from_json(event.data_json, "data_json")
-        category, data = told(_needed(event.category, "category"), {} if data is None else data)
+        category, data = normalized_entry(_needed(event.category, "category"), {} if data is None else data)
         self._ws.operational.push(category, data, event.source, critical=event.critical)
         return pb.Empty()
 
@@ -626,7 +626,7 @@ def _known(error: BaseException) -> errors.NanomemError | None:
     if isinstance(error, errors.NanomemError):
         return error
     if isinstance(error, OSError):
-        found = errors.in_words(error)
+        found = errors.shown_error(error)
         return found if isinstance(found, (errors.DiskFull, errors.AccessDenied)) else None
     return None
 

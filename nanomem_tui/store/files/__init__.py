@@ -1,1 +1,1 @@
-"""Files."""
+"""Files of the agent and of the user: read, merged, written beside a running agent."""

@@ -17,11 +17,12 @@ from nanomem_tui.core.errors import Conflict, NanomemError, Problem
 from nanomem_tui.core.operations import Change, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import forgotten, processes
+from nanomem_tui.store import processes
+from nanomem_tui.store.database.operation_log import LogEntry
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.files import exchange
 from nanomem_tui.store.files.exchange import AgentRows, Known, Raw, Source
-from nanomem_tui.store.forgotten import NOTHING, Forgotten
-from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
@@ -102,7 +103,7 @@ class AgentFiles:
         self.files = [SharedFile(source, paths.memory / source.name) for source in exchange.SOURCES]
         self.failures: dict[str, Problem] = {}
         self.anew: set[str] = set()
-        self._here = processes.known_home(paths) if settings.database_url else ""
+        self._here = processes.read_home_id(paths) if settings.database_url else ""
 
     def mark(self, name: str) -> str:
         """A marker of what is remembered of the files here: homes that share a store have files of their own."""
@@ -113,7 +114,7 @@ class AgentFiles:
         the errors of `processes.made_home`."""
         if not self.settings.database_url or self._here:
             return False
-        self._here = processes.made_home(self.paths)
+        self._here = processes.make_home_id(self.paths)
         return True
 
     def is_changed(self) -> bool:
@@ -145,7 +146,7 @@ class AgentFiles:
             return False
         file.stat, file.data, file.error = stat, data, None
         file.rows = file.source.parse(data, self.paths.relative(file.path))
-        file.order = exchange.woven(list(file.rows.rows), file.order)
+        file.order = exchange.merge_order(list(file.rows.rows), file.order)
         return True
 
     def unreadable(self, layer: str) -> Problem | None:
@@ -164,10 +165,10 @@ class AgentFiles:
         for path in (self.paths.ltm_audit, self.paths.lessons_audit):
             try:
                 if path.stat().st_size <= AUDIT_LOOK:
-                    from nanomem_tui.agents.jsonl import mendable
+                    from nanomem_tui.agents.jsonl import repairable
                     from nanomem_tui.agents.snapshot_files import parse_audit
 
-                    found += mendable(parse_audit(files.read(path), self.paths.relative(path))[1])
+                    found += repairable(parse_audit(files.read(path), self.paths.relative(path))[1])
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -218,7 +219,9 @@ class AgentFiles:
                 file.known = Known(seen, agent, past)
                 file.noticed = file.mark = mark
                 file.unsaved = False
-                file.order = exchange.woven(list(file.rows.rows), _order(meta.get(self.mark(f"order:{file.name}"))))
+                file.order = exchange.merge_order(
+                    list(file.rows.rows), _order(meta.get(self.mark(f"order:{file.name}")))
+                )
 
     def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
         """What the agent changed since, as changes to our rows, and whether it wrote at all.
@@ -268,7 +271,7 @@ class AgentFiles:
         """Finish what a process that was killed in the middle of an export left beside the files."""
         for file in self.files:
             with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
-                atomic.settle(file.path.resolve())
+                atomic.finish_exchange(file.path.resolve())
 
     def plan(self, tables: Mapping[str, Mapping[str, Row]]) -> dict[str, tuple[bytes, dict[str, Raw]]]:
         """What our rows make of each file that exists, by its name: its bytes and its rows. The memo says so from now

@@ -21,7 +21,7 @@ from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import NO_CHAT, AnyRow, Item, Lesson, Row, dumped, fact_of, placed_in_session, session_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.operations import Journal
+    from nanomem_tui.store.database.operation_log import Journal
 
 AGENT_TEXT_LIMIT = 280
 """Characters that a RAM-first agent keeps of an item's text."""
@@ -206,7 +206,7 @@ def export(
     there = {mark for row in wanted if row.id in theirs.rows and (mark := _mark(row))}
     wanted = [row for row in wanted if row.id in theirs.rows or _mark(row) not in there]
     by_id = {row.id: row for row in wanted}
-    order = woven(list(theirs.rows), known)
+    order = merge_order(list(theirs.rows), known)
     order += sorted(by_id.keys() - set(order), key=lambda key: (by_id[key].created_at, key))
     rows = {key: source.to_raw(by_id[key], theirs.rows.get(key)) for key in order if key in by_id}
     return source.dump(rows.values(), present), rows
@@ -232,7 +232,7 @@ def _rank(row: Row) -> tuple[bool, bool, str]:
     return getattr(row, "pinned", False), getattr(row, "kind", "") != "episodic", row.updated_at
 
 
-def woven(order: Sequence[str], known: Sequence[str]) -> list[str]:
+def merge_order(order: Sequence[str], known: Sequence[str]) -> list[str]:
     """`order` with the ids that only `known` has put in after those they followed there."""
     here = set(order)
     after: dict[str | None, list[str]] = {}
@@ -410,7 +410,7 @@ def note_conflict(row: AnyRow, conflicts: dict[str, Any]) -> str:
     return dumped({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
 
 
-def noted(row: AnyRow | None) -> Any:
+def noted_conflicts(row: AnyRow | None) -> Any:
     """The other texts that are noted in a row; None where there are none."""
     return row.meta.get("conflict") if row is not None and "conflict" in row.meta_json else None
 

@@ -56,7 +56,7 @@ class Archive(NamedTuple):
     entries: tuple[HistoryEntry, ...]
 
 
-def look_through(paths: Paths, lines: Collection[bytes] = (), sign: bytes = b"") -> Archive:
+def read_archive(paths: Paths, lines: Collection[bytes] = (), sign: bytes = b"") -> Archive:
     """The archive on disk; a missing file is an empty one. Raises Refused, the errors of `from_os_error`."""
     counter = read_plain(paths.cursor)
     wanted, there, found, highest = set(lines), set[bytes](), list[HistoryEntry](), 0
@@ -92,11 +92,11 @@ def pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[byte
         with core_files.opened(path) as file:
             file.seek(start)
             end = os.fstat(file.fileno()).st_size if stop is None else stop
-            yield from core_files.pieces(file, path, PIECE, end - start)
+            yield from core_files.read_pieces(file, path, PIECE, end - start)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise core_files.told(error, path) from error
+        raise core_files.file_error(error, path) from error
 
 
 def _refuse_what_is_no_file(path: Path) -> None:
@@ -106,7 +106,7 @@ def _refuse_what_is_no_file(path: Path) -> None:
         raise Refused("not a regular file", str(path), "replace it by a file")
 
 
-def appended(entries: Sequence[HistoryEntry], counter: str | None) -> list[Change]:
+def append_changes(entries: Sequence[HistoryEntry], counter: str | None) -> list[Change]:
     """The changes that append `entries`; `counter` is the text of `.cursor` before, which taking them back restores."""
     return [
         Change(LAYER, f"{HISTORY}#{entry.cursor}", None, {**entry_value(entry), **({} if at else {"counter": counter})})
@@ -176,7 +176,7 @@ class HistoryLayer:
         self._settle()
         files, added, removed = _sorted(changes)
         if added or removed:
-            there = look_through(self._paths, [_line(value) for value in (*added, *removed)]).lines
+            there = read_archive(self._paths, [_line(value) for value in (*added, *removed)]).lines
             if any(_line(value) in there for value in added) or any(_line(value) not in there for value in removed):
                 return True
         return any(
@@ -207,7 +207,7 @@ class HistoryLayer:
         """Finish what a killed process left beside the files of the archive; before anybody asks what they hold."""
         for path in (self._paths.history, self._paths.cursor, self._paths.workspace / HISTORY_MD):
             with contextlib.suppress(OSError):
-                atomic.settle(path)
+                atomic.finish_exchange(path)
 
     def _refuse(self) -> None:
         agent = self._agent()
@@ -221,7 +221,7 @@ class HistoryLayer:
         """Those that are not there yet. Raises Conflict when their cursors are given away."""
         if not added:
             return []
-        archive = look_through(self._paths, [_line(value) for value in added])
+        archive = read_archive(self._paths, [_line(value) for value in added])
         fresh = [value for value in added if _line(value) not in archive.lines]
         last = archive.latest if len(fresh) == len(added) else archive.highest
         for value in fresh:
@@ -255,7 +255,7 @@ class HistoryLayer:
         if not removed:
             return None
         lines = {int(value["cursor"]): _line(value) for value in removed}
-        there = look_through(self._paths, [*lines.values()]).lines
+        there = read_archive(self._paths, [*lines.values()]).lines
         ours = [lines[cursor] for cursor in sorted(lines) if lines[cursor] in there]
         if not ours:
             return None
@@ -368,7 +368,7 @@ def _digest(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise core_files.told(error, path) from error
+        raise core_files.file_error(error, path) from error
 
 
 def _goes_on(path: Path, before: Value) -> bool:
@@ -396,4 +396,4 @@ def _end(path: Path) -> bytes:
         start = max(0, file_size(path) - most)
         if b"\n" in (end := b"".join(pieces(path, start))) or not start:
             return end[end.find(b"\n") + 1 :] if start else end
-    raise core_files.told(core_files.too_large(path, core_files.MOST), path)
+    raise core_files.file_error(core_files.too_large(path, core_files.MOST), path)

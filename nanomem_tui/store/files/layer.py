@@ -109,9 +109,9 @@ class FileLayer:
         """What cannot be read in the memory files and in their git history."""
         found: list[Problem] = []
         if self._paths.is_versioned:
-            from nanomem_tui.agents.git_history import probe
+            from nanomem_tui.agents.git_history import find_repository
 
-            found += probe(self._paths).problems
+            found += find_repository(self._paths).problems
         for name in self.names():
             try:
                 found += self.load(name).problems
@@ -220,14 +220,14 @@ class FileLayer:
             if step.current != step.target or git is None or not git.tracks(change.key):
                 return step.current == step.target
             head = git.head()
-            return head is not None and (change.key == DREAM_CURSOR or is_in(git, head, [change]))
+            return head is not None and (change.key == DREAM_CURSOR or is_committed(git, head, [change]))
         return change.key == DREAM_CURSOR  # another Dream went on
 
     def _settle(self, changes: Sequence[Change]) -> None:
         """Finish what a killed process left beside these files; before anybody asks what they hold."""
         for change in changes:
             with contextlib.suppress(OSError):
-                atomic.settle(self.path(change.key).resolve())
+                atomic.finish_exchange(self.path(change.key).resolve())
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the files, commit them, then move the cursor file on. A failure puts back what was there.
@@ -244,10 +244,11 @@ class FileLayer:
         git = self._git()
         left = [change for change in changes if change.key != DREAM_CURSOR or not self._is_passed(change)]
         contents = [change for change in left if change.key != DREAM_CURSOR]
-        if git is not None and has_commit(git, operation, lambda sha: is_in(git, sha, changes)):
+        if git is not None and has_commit(git, operation, lambda sha: is_committed(git, sha, changes)):
             left, contents = [change for change in left if change.key == DREAM_CURSOR], []
         steps = [
-            step._replace(outside=without(change, step.current, step.target)) for change, step in self._each(contents)
+            step._replace(outside=others_change(change, step.current, step.target))
+            for change, step in self._each(contents)
         ]
         self._apply(operation, left, contents, steps)
         if git is not None:
@@ -286,7 +287,7 @@ class FileLayer:
                 whole = len(done)
             head = git.head() if git is not None else None
             committed = None
-            files, left = to_commit(git, [*done, *cursors]) if git is not None else ({}, [])
+            files, left = commit_contents(git, [*done, *cursors]) if git is not None else ({}, [])
             if git is not None and files:
                 committed = git.commit_files(files, commit_message(operation))
             if git is not None and left:
@@ -404,7 +405,7 @@ def merged_with(key: str, before: bytes | None, current: bytes | None, after: by
     return core_files.encode(merged.text, core_files.encoding_of(current or after or before))
 
 
-def is_in(git: GitHistory, sha: str, changes: Sequence[Change]) -> bool:
+def is_committed(git: GitHistory, sha: str, changes: Sequence[Change]) -> bool:
     """Whether a commit holds what the changes make of the files, and what others made of them besides."""
     for change in changes:
         held = git.file_at(sha, change.key) if git.tracks(change.key) else None
@@ -417,7 +418,7 @@ def is_in(git: GitHistory, sha: str, changes: Sequence[Change]) -> bool:
     return True
 
 
-def without(change: Change, current: bytes | None, target: bytes | None) -> bytes | None:
+def others_change(change: Change, current: bytes | None, target: bytes | None) -> bytes | None:
     """What others made of a file into which the change is written already, or into which it is not yet."""
     before, after = (bytes_of(change.key, value, current) for value in (change.before, change.after))
     if current != target or before == after:
@@ -462,7 +463,7 @@ def commit_outside(git: GitHistory, steps: Sequence[Step], label: str) -> None:
         git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
 
 
-def to_commit(git: GitHistory, steps: Sequence[Step]) -> tuple[dict[str, bytes | None], list[str]]:
+def commit_contents(git: GitHistory, steps: Sequence[Step]) -> tuple[dict[str, bytes | None], list[str]]:
     """What a commit is to hold of the steps, and the files that it must leave out.
 
     In a repository above the workspace the commit holds our change alone: what else was changed in a file stays
@@ -532,7 +533,7 @@ def put_back(git: GitHistory | None, step: Step, label: str) -> str | None:
     if git is not None:
         commit_outside(git, [step], label)
     write_step(step)
-    files = to_commit(git, [step])[0] if git is not None else {}
+    files = commit_contents(git, [step])[0] if git is not None else {}
     if git is None or not files:
         return None
     return git.commit_files(files, _OVERWRITTEN.format(label=" ".join(label.split())))
@@ -541,7 +542,7 @@ def put_back(git: GitHistory | None, step: Step, label: str) -> str | None:
 # -- the commit of an operation ---------------------------------------------------------------------------------------
 
 
-def own_words(operation: Operation) -> str:
+def own_message(operation: Operation) -> str:
     """The message that the operation itself says; "" when it is taken back or done again: that is never a Dream."""
     given = operation.meta.get("commit")
     return given if isinstance(given, str) and not operation.undoes and not operation.redoes else ""
@@ -549,7 +550,7 @@ def own_words(operation: Operation) -> str:
 
 def commit_message(operation: Operation) -> str:
     """What the operation itself says, else its label."""
-    return own_words(operation) or f"nanomem: {' '.join(operation.label.split())}"
+    return own_message(operation) or f"nanomem: {' '.join(operation.label.split())}"
 
 
 def has_commit(git: GitHistory, operation: Operation, holds: Callable[[str], bool]) -> bool:
@@ -568,9 +569,9 @@ def has_commit(git: GitHistory, operation: Operation, holds: Callable[[str], boo
 
 def refuse_unreadable(paths: Paths) -> None:
     """Raise Refused when there is a repository that is damaged or not used: nothing goes on as if there were none."""
-    from nanomem_tui.agents.git_history import probe
+    from nanomem_tui.agents.git_history import find_repository
 
-    found = probe(paths) if paths.is_versioned else None
+    found = find_repository(paths) if paths.is_versioned else None
     if found is not None and found.problems:
         problem = found.problems[0]
         raise Refused(f"the versions of the memory files: {problem.what}", problem.where, problem.fix)
@@ -584,13 +585,13 @@ def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> t
     """
     from nanomem_tui.agents import git as agents_git
     from nanomem_tui.agents.git import DamagedGit
-    from nanomem_tui.agents.git_history import MENDING, VERSIONED, probe
+    from nanomem_tui.agents.git_history import MENDING, VERSIONED, find_repository
 
     keys = [change.key for change in operation.changes if change.layer == "file"]
     if git is None:
         if operation.meta.get("commit"):
             refuse_unreadable(paths)
-        found = probe(paths)
+        found = find_repository(paths)
         problem = found.problems[0] if found.problems and any(key in VERSIONED for key in keys) else None
         return found.history, problem and problem._replace(severity="warning")
     if git.inside and (what := agents_git.in_progress(git.git_dir)):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui.core import files
-from nanomem_tui.core.paths import TRACKED_FILES, Paths, expanded
+from nanomem_tui.core.paths import TRACKED_FILES, Paths, expand_home
 
 PROC = Path("/proc")
 DREAM_SECONDS = 120.0
@@ -50,7 +50,9 @@ class Program(NamedTuple):
     hidden: bool
 
 
-def look(paths: Paths, sessions_dir: Path | None = None, *, proc: Path = PROC, own_pid: int | None = None) -> Presence:
+def find_running_agent(
+    paths: Paths, sessions_dir: Path | None = None, *, proc: Path = PROC, own_pid: int | None = None
+) -> Presence:
     """The agent that runs on this workspace, if any; takes a few milliseconds and never raises.
 
     `sessions_dir` is where a Dream's session would appear; without it `dreaming` is always False.
@@ -61,7 +63,7 @@ def look(paths: Paths, sessions_dir: Path | None = None, *, proc: Path = PROC, o
     return Presence(True, found.pid, found.what, _dreaming(sessions_dir))
 
 
-def since(paths: Paths, agent: Presence, *, proc: Path = PROC, own_pid: int | None = None) -> datetime | None:
+def running_since(paths: Paths, agent: Presence, *, proc: Path = PROC, own_pid: int | None = None) -> datetime | None:
     """When the oldest of the agents that run here now began, `agent` among them; None where that cannot be told.
 
     What began before was begun by a process that has ended.
@@ -158,7 +160,7 @@ def _may_be_here(recorded: object, paths: Paths) -> bool:
     """False only for a recorded workspace that exists and is another one: homes get moved, containers rename them."""
     if not isinstance(recorded, str) or not recorded:
         return True
-    place = expanded(recorded)
+    place = expand_home(recorded)
     return _same(place, paths.workspace) or not os.path.exists(place)
 
 

@@ -87,7 +87,7 @@ class Macro(NamedTuple):
     steps: tuple[Step, ...]
 
 
-class Kept(NamedTuple):
+class SavedHabits(NamedTuple):
     """All that is kept."""
 
     bookmarks: tuple[Bookmark, ...] = ()
@@ -102,7 +102,7 @@ class Habits:
         self._file = paths.habits
         self._paths = paths
 
-    def read(self) -> Kept:
+    def read(self) -> SavedHabits:
         """All that is kept; nothing where there is no file, or none that can be read (see `problems`)."""
         return self._look()[0]
 
@@ -174,10 +174,10 @@ class Habits:
         self._change(lambda kept: kept._replace(macros=_without(kept.macros, _name_of(found), _name_of)))
         return found
 
-    def _look(self) -> tuple[Kept, bytes | None, str]:
-        return _look(self._file, _kept, Kept())
+    def _look(self) -> tuple[SavedHabits, bytes | None, str]:
+        return _look(self._file, _kept, SavedHabits())
 
-    def _change(self, change: Callable[[Kept], Kept]) -> None:
+    def _change(self, change: Callable[[SavedHabits], SavedHabits]) -> None:
         """Make `change`, on what another process left meanwhile too; what cannot be read goes to the quarantine. Raises
         what `change` does, and errors of the disk."""
         for left in reversed(range(TRIES)):
@@ -227,7 +227,7 @@ def _with(entries: Sequence[K], entry: K, key_of: Callable[[K], object], what: s
     return (*others, entry)
 
 
-def _written(kept: Kept) -> bytes:
+def _written(kept: SavedHabits) -> bytes:
     body = {
         "version": 1,
         "bookmarks": [one._asdict() for one in kept.bookmarks],
@@ -237,12 +237,12 @@ def _written(kept: Kept) -> bytes:
     return (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _kept(body: Any) -> Kept:
+def _kept(body: Any) -> SavedHabits:
     """What was written. Raises ValueError, TypeError, KeyError or AttributeError on another shape."""
     macros = [
         Macro(_text(one["name"]), tuple(_step(step) for step in one["steps"])) for one in _list(body.get("macros", []))
     ]
-    return Kept(
+    return SavedHabits(
         tuple(Bookmark(**_texts(one)) for one in _list(body.get("bookmarks", []))),
         tuple(NamedFilter(**_texts(one)) for one in _list(body.get("filters", []))),
         tuple(macros),
@@ -395,7 +395,7 @@ def save_setting(
 
     Raises BadInput or InvalidConfig, and has written nothing then.
     """
-    value = settings.to_keep(name, text, workspace)
+    value = settings.checked_value(name, text, workspace)
     table = config.read_toml(file)
     if not dry_run:
         _write_settings(file, {**table, name: value})

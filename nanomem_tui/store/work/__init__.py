@@ -1,1 +1,1 @@
-"""Work."""
+"""Records of an agent's work and its knowledge base: tables, statements, search, aging."""

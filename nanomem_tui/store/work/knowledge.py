@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, delete, insert, select, update
 
 from nanomem_tui.core import files
-from nanomem_tui.store.reading import escaped, unescaped
-from nanomem_tui.store.work import models, search
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
+from nanomem_tui.store.work import indexes, models
 from nanomem_tui.store.work.records import note, notes_beginning, set_note
 from nanomem_tui.store.work.values import Chunk, KnowledgeDocument
 
@@ -29,7 +29,7 @@ def in_memory() -> Connection:
     """Return an empty knowledge base in memory; it goes with its connection."""
     connection = create_engine("sqlite://", connect_args={"check_same_thread": False}).connect()
     models.METADATA.create_all(connection)
-    search.make_indexes(connection)
+    indexes.make_indexes(connection)
     return connection
 
 
@@ -53,8 +53,9 @@ def chunks(connection: Connection, document_id: str) -> list[tuple[str, Chunk]]:
 def put(connection: Connection, one: KnowledgeDocument, new: Sequence[Chunk]) -> None:
     """Keep a document with its chunks, in place of those that it had."""
     row = {
-        "kind": one.kind, "title": escaped(one.title), "source": escaped(one.source), "about": escaped(one.about),
-        "hash": one.hash, "chunks": len(new), "checked_at": one.checked_at, "meta_json": _dumped(one.meta),
+        "kind": one.kind, "title": escape_nul(one.title), "source": escape_nul(one.source),
+        "about": escape_nul(one.about), "hash": one.hash, "chunks": len(new), "checked_at": one.checked_at,
+        "meta_json": _dumped(one.meta),
     }  # fmt: skip
     if document(connection, one.id) is None:
         connection.execute(insert(_DOCUMENTS).values(id=one.id, added_at=one.added_at, **row))
@@ -63,8 +64,8 @@ def put(connection: Connection, one: KnowledgeDocument, new: Sequence[Chunk]) ->
     _drop(connection, one.id)
     values = [
         {
-            "id": key, "document_id": one.id, "ordinal": ordinal, "section": escaped(chunk.section),
-            "line_from": chunk.line_from, "line_to": chunk.line_to, "text": escaped(chunk.text),
+            "id": key, "document_id": one.id, "ordinal": ordinal, "section": escape_nul(chunk.section),
+            "line_from": chunk.line_from, "line_to": chunk.line_to, "text": escape_nul(chunk.text),
         }
         for ordinal, (key, chunk) in enumerate(zip(_chunk_ids(one.id, new), new, strict=True))
     ]  # fmt: skip
@@ -94,13 +95,13 @@ def index_anew(connection: Connection) -> None:
 def _index(connection: Connection, one: KnowledgeDocument) -> None:
     asked = select(_CHUNKS.c.number, *_CHUNK).where(_CHUNKS.c.document_id == one.id)
     held = [(number, f"{one.title} {one.about}", _chunk(row)) for number, *row in connection.execute(asked)]
-    search.add_chunks(connection, held)
+    indexes.add_chunks(connection, held)
 
 
 def _drop(connection: Connection, document_id: str) -> None:
     held = select(_CHUNKS.c.number).where(_CHUNKS.c.document_id == document_id)
     for number in connection.execute(held).scalars().all():
-        search.remove(connection, "knowledge", number)
+        indexes.remove(connection, "knowledge", number)
     connection.execute(delete(_CHUNKS).where(_CHUNKS.c.document_id == document_id))
 
 
@@ -118,19 +119,19 @@ def _chunk_ids(document_id: str, every: Sequence[Chunk]) -> list[str]:
 
 def _chunk(row: Sequence[Any]) -> Chunk:
     section, line_from, line_to, text = row
-    return Chunk(unescaped(section), line_from, line_to, unescaped(text))
+    return Chunk(unescape_nul(section), line_from, line_to, unescape_nul(text))
 
 
 def _document(row: Any) -> KnowledgeDocument:
-    title, source, about = (unescaped(text) for text in (row.title, row.source, row.about))
-    more = files.loads(unescaped(row.meta_json))
+    title, source, about = (unescape_nul(text) for text in (row.title, row.source, row.about))
+    more = files.loads(unescape_nul(row.meta_json))
     return KnowledgeDocument(
         row.id, row.kind, title, source, about, row.hash, row.chunks, row.added_at, row.checked_at, more
     )
 
 
 def _dumped(value: Any) -> str:
-    return escaped(json.dumps(value, ensure_ascii=False))
+    return escape_nul(json.dumps(value, ensure_ascii=False))
 
 
 # -- what is remembered beside them -----------------------------------------------------------------------------------
@@ -159,4 +160,4 @@ def set_noted(connection: Connection, name: str, value: Any) -> None:
 def noted(connection: Connection, name: str) -> Any:
     """Return what was noted; None: nothing was."""
     found = note(connection, name)
-    return files.loads(unescaped(found)) if found else None
+    return files.loads(unescape_nul(found)) if found else None

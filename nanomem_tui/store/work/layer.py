@@ -17,7 +17,7 @@ from nanomem_tui.store.work.values import COUNTERS, TierRecord, differing
 if TYPE_CHECKING:  # who only looks at what a change is made of opens no database
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.work.records import WorkStore
+    from nanomem_tui.store.work.work_store import WorkStore
 
 NAME = "tier"
 _COUNTED = frozenset({"uses", "success_count", "fail_count"})

@@ -27,11 +27,12 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    union_all,
     update,
 )
 from sqlmodel import Field, SQLModel
 
-from nanomem_tui.store.reading import escaped, unescaped
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
 from nanomem_tui.store.work.kinds import KINDS, Kind
 
 METADATA = MetaData()
@@ -222,6 +223,10 @@ def table(model: type[_Row]) -> Table:
 
 TABLES = {name: table(model) for name, model in MODELS.items()}
 """The table of each kind of records."""
+STATEMENTS = {
+    "work_counts": union_all(*(select(one.c.tier, func.count()).group_by(one.c.tier) for one in TABLES.values()))
+}
+"""What a reading command asks, by name; `scripts/statements.py` compiles it."""
 
 
 # -- The table of what happens now: entries of the last hour, until they age into events and metrics ------------------
@@ -241,7 +246,7 @@ _TOO_LARGE = select(func.max(_SUMS.c.number)).where(_SUMS.c.size > bindparam("mo
 
 def add(connection: Connection, row: Mapping[str, Any]) -> None:
     """Keep an entry."""
-    connection.execute(_ADD, {**row, **{name: escaped(row[name]) for name in _TEXTS}})
+    connection.execute(_ADD, {**row, **{name: escape_nul(row[name]) for name in _TEXTS}})
 
 
 def newest(
@@ -249,7 +254,7 @@ def newest(
 ) -> Iterator[dict[str, Any]]:
     """Yield entries, newest first: of a category alone, from a time on (UTC ISO), whose columns equal values."""
     wanted = equal | ({"category": category} if category else {})
-    asked = _NEWEST.where(*(_ROWS.c[name] == escaped(value) for name, value in wanted.items())).limit(limit)
+    asked = _NEWEST.where(*(_ROWS.c[name] == escape_nul(value) for name, value in wanted.items())).limit(limit)
     return _rows(connection, asked.where(_ROWS.c.at >= since) if since else asked)
 
 
@@ -297,7 +302,7 @@ def rewrite(connection: Connection, number: int, texts: Mapping[str, str] | None
     if texts is None:
         connection.execute(delete(_ROWS).where(here))
     else:
-        connection.execute(update(_ROWS).where(here).values({name: escaped(text) for name, text in texts.items()}))
+        connection.execute(update(_ROWS).where(here).values({name: escape_nul(text) for name, text in texts.items()}))
 
 
 def _rows(connection: Connection, asked: Select[Any]) -> Iterator[dict[str, Any]]:
@@ -305,5 +310,5 @@ def _rows(connection: Connection, asked: Select[Any]) -> Iterator[dict[str, Any]
         for row in found:
             named = dict(zip(_COLUMNS, row, strict=True))
             for name in _TEXTS:
-                named[name] = unescaped(named[name])
+                named[name] = unescape_nul(named[name])
             yield named

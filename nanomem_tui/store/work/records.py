@@ -1,19 +1,15 @@
-"""The records of an agent's work: where they lie, and put, found, listed, moved and taken away there.
+"""Records of an agent's work: store, find, list, move and remove them, each inside the transaction of the caller.
 
-`WorkStore` owns the transactions: `read` and `write` give a connection to what is done within. The functions below it
-own the statements over records, each inside the transaction of its caller. Must not know who changes what, or why.
+`work_store` owns the database and its transactions. Must not know who changes what, or why.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -26,7 +22,6 @@ from sqlalchemy import (
     false,
     func,
     insert,
-    inspect,
     or_,
     select,
     tuple_,
@@ -34,26 +29,15 @@ from sqlalchemy import (
 )
 
 from nanomem_tui.core import files
-from nanomem_tui.core.errors import Moved, NanomemError, NewerDatabase
-from nanomem_tui.language import tokens
-from nanomem_tui.store import migrations, models, processes
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.reading import OlderSchema, escaped, unescaped
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
+from nanomem_tui.store.work import indexes
 from nanomem_tui.store.work import models as work_models
-from nanomem_tui.store.work import search
 from nanomem_tui.store.work.kinds import KINDS, Field, Kind, Tier
 from nanomem_tui.store.work.models import TABLES
 from nanomem_tui.store.work.values import COUNTERS, Among, Stretch, TierRecord, Where, differing, words_of, written
 
-T = TypeVar("T")
 SHOWN = 240
 """Characters of a field that a long list reads."""
-LOOK = 5.0
-"""Seconds between two looks whether anybody wrote on a server."""
-INDEXED_BY = "tokens"
-"""The note that says which version of the tokenizer made the indexes."""
-_META = work_models.table(work_models.WorkMeta)
-_TURN = update(_META).values(revision=_META.c.revision + 1).returning(_META.c.moved_to, _META.c.version)
 _NOTES = work_models.table(work_models.NoteRow)
 _CHANGES = work_models.table(work_models.RecordChange)
 _DUE = work_models.table(work_models.RecordDue)
@@ -66,243 +50,7 @@ _PART = 500
 """Rows that are read, or named, at once."""
 
 
-class WorkStore:
-    """The work of one workspace and its knowledge base, in a file beside the memory's database or on a server; made at
-    the first write. Thread-safe."""
-
-    def __init__(
-        self, database: Database, path: Path, workspace_id: str, flush_seconds: float = 120.0,
-        first_edition: Any = None, copies: Path | None = None,
-    ) -> None:  # fmt: skip
-        """`path`: where the file lies, or would lie; `flush_seconds`: after which a commit waits for the disk again,
-        whatever it holds: what a power cut may cost at most. `first_edition`: see `work_takeover.FirstEdition`;
-        `copies`: where a copy goes before a migration."""
-        self.database = database
-        self.path = path
-        self.is_remote = not isinstance(database, SqliteDatabase)
-        self.workspace_id = workspace_id
-        self._flush_seconds = flush_seconds
-        self._first_edition, self._copies = first_edition, copies
-        self._copy: WorkStore | None = None
-        self._lock = threading.Lock()
-        self._copied = contextlib.ExitStack()
-        self._is_made = self._is_ready = self._is_older = False
-        self._flushed_at = time.monotonic()
-        self._unflushed = False
-        self._looked, self._seen = -float("inf"), -1
-
-    @property
-    def where(self) -> str:
-        """What a person knows it by: the path of the file, or the server and schema."""
-        return self.database.where
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever written here. Raises the store's errors."""
-        return self._is_here() or (self._first_edition is not None and self._first_edition.is_due())
-
-    @property
-    def is_of_first_edition(self) -> bool:
-        """Whether it is shown from a private copy of what the first edition left."""
-        return not self._is_here() and self.exists
-
-    def _is_here(self) -> bool:
-        """Whether the tables are there. What an earlier release made is asked again: another process may migrate it."""
-        if (self._is_older or not self._is_made) and self.database.exists():
-            with self.database.reading() as connection:
-                if inspect(connection).has_table(_META.name):
-                    self._is_older = migrations.is_due(connection, self.where, migrations.WORK)
-                    self._is_made = True
-        return self._is_made
-
-    def read(self, ask: Callable[[Connection], T]) -> T:
-        """Return the answer to `ask`, all of one moment. The caller looks at `exists` first. Raises the store's
-        errors, OlderSchema among them on a server."""
-        if self._is_here() and not self._is_older:
-            with self.database.reading() as connection:
-                return ask(connection)
-        with self._lock:
-            self._copy = self._copy or self._read_copy()
-        return self._copy.read(ask)
-
-    def ask(self, ask: Callable[[Connection], T], otherwise: T) -> T:
-        """Return the answer to `ask`, `otherwise` where nothing was ever written. Raises the store's errors."""
-        return self.read(ask) if self.exists else otherwise
-
-    def read_whole(self, ask: Callable[[Connection], T]) -> T:
-        """As `read`, for who copies the tables that there are: on a server of an older schema too."""
-        if not (self.is_remote and self._is_here()):
-            return self.read(ask)
-        with self.database.reading() as connection:
-            return ask(connection)
-
-    def _read_copy(self) -> WorkStore:
-        """A private copy of what the first edition, or an earlier release, left; it lies there until `close`, for
-        another thread may read it. Raises OlderSchema on a server."""
-        if not self._is_older:
-            return self._first_edition.read_copy()  # type: ignore[no-any-return]
-        if self.is_remote:
-            fix = "`nanomem doctor --fix`, or the next record, brings them up to date"
-            raise OlderSchema("the records of work have an older schema", self.where, fix)
-        file = self._copied.enter_context(migrations.read_copy(self.path, migrations.WORK))
-        return WorkStore(SqliteDatabase(file, self.path.name), file, self.workspace_id)
-
-    def has_older_schema(self) -> bool:
-        """Whether an earlier release made the tables. Raises the store's errors."""
-        return self._is_here() and self._is_older
-
-    def bring_up_to_date(self) -> None:
-        """Make the tables of an older schema those of the newest. Raises the store's errors."""
-        if self.has_older_schema():
-            migrations.migrate(self.database, migrations.WORK, self._copies)
-            self._is_older = False
-
-    def rewrite(self, work: Callable[[Connection], T]) -> T:
-        """Do `work` in a durable transaction also where a move left the records behind. Raises as `write`."""
-        if not self.moved_to():
-            return self.write(work, durable=True)
-        with self._lock, self.database.writing(durable=True) as connection:
-            return work(connection)
-
-    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
-        """Do `work` in a transaction, and return what it does once that is committed: it survives a kill then, and if
-        `durable` a power cut. Raises what `work` does, Moved, and the store's errors; nothing is changed then."""
-        with self._lock:
-            if not self._is_ready:
-                self._make()
-            due = time.monotonic() - self._flushed_at >= self._flush_seconds
-            with self.database.writing(durable=durable or due) as connection:
-                self._take_turn(connection)
-                if not self._is_ready and note(connection, INDEXED_BY) != str(tokens.VERSION):
-                    index_anew(connection)
-                result = work(connection)
-            self._is_made = self._is_ready = True
-            self._unflushed = not (durable or due)
-            if due and isinstance(self.database, SqliteDatabase):
-                self.database.checkpoint()
-            if durable or due:
-                self._flushed_at = time.monotonic()
-            return result
-
-    def _take_turn(self, connection: Connection) -> None:
-        """Let no other writer in until the transaction ends. Raises Moved and NewerDatabase."""
-        found = connection.execute(_TURN).one()
-        if found.version > int(migrations.WORK.newest):  # another process migrated it since we looked
-            what = f"the database has schema {found.version}, this nanomem knows {int(migrations.WORK.newest)}"
-            raise NewerDatabase(what, self.where, "install a newer nanomem; nothing was changed")
-        if found.moved_to:
-            raise Moved("the records of work lie elsewhere now", found.moved_to, "set `database_url` to that place")
-
-    def _make(self) -> None:
-        if self._first_edition is not None:
-            self._first_edition.take_over()
-        if not self._is_here():
-            make(self.database, self.workspace_id)
-        self.bring_up_to_date()
-
-    def moved_to(self) -> str:
-        """Where the work lies now, "" for here."""
-        if not self._is_here():
-            return ""
-        with self.database.reading() as connection:
-            return str(connection.execute(select(_META.c.moved_to)).scalar_one())
-
-    def sync(self) -> None:
-        """Make what was committed survive a power cut. Raises the store's errors."""
-        if self._unflushed and self.database.exists():  # nothing survives in a folder that somebody took away
-            with contextlib.suppress(Moved, NewerDatabase):  # it was copied with the rest, or synced by the migration
-                self.write(lambda _connection: None, durable=True)
-
-    def compact(self) -> None:
-        """Write a file anew without what was freed. Raises Refused where another process reads it."""
-        if isinstance(self.database, SqliteDatabase):
-            with self._lock:
-                self.database.compact()
-
-    def has_news(self) -> bool:
-        """Whether anybody wrote since the last look, where no file tells it; asks once in `LOOK` seconds."""
-        if time.monotonic() - self._looked < LOOK or not self.is_remote:
-            return False
-        self._looked = time.monotonic()
-        before = self._seen
-        with contextlib.suppress(NanomemError):  # a server that is away wrote nothing
-            self._seen = 0
-            if self._is_here():
-                with self.database.reading() as connection:
-                    self._seen = connection.execute(select(_META.c.revision)).scalar_one()
-        return before not in (-1, self._seen)
-
-    @contextlib.contextmanager
-    def alone(self, work: str, wait: float) -> Iterator[bool]:
-        """Whether work of that name is ours alone now, of all machines that write here; asked for until `wait` seconds
-        are over. Processes of one machine keep each other out by files."""
-        if not self.is_remote:
-            yield True
-            return
-        until = time.monotonic() + wait
-        while True:
-            with processes.held(self.database, work) as held:
-                if held or time.monotonic() >= until:
-                    yield held
-                    return
-            time.sleep(0.1)
-
-    def close(self) -> None:
-        """Let everything survive a power cut, and let go of it. Raises the errors of `sync`."""
-        try:
-            self.sync()
-        finally:
-            copy, self._copy = self._copy, None
-            if copy is not None:
-                copy.close()
-            self._copied.close()
-            if self._first_edition is not None:
-                self._first_edition.close()
-            self.database.close()
-
-
-def make(database: Database, workspace_id: str, fill: Callable[[Connection], None] | None = None) -> None:
-    """Make the tables and indexes of a workspace where there are none, with what `fill` brings. Raises the store's
-    errors."""
-    with database.making() as connection:
-        if not inspect(connection).has_table(_META.name):
-            work_models.METADATA.create_all(connection)
-            models.table(models.Lease).create(connection, checkfirst=True)  # on a server it may be the memory's too
-            search.make_indexes(connection)
-            migrations.stamp(connection, migrations.WORK)
-            connection.execute(
-                insert(_META).values(one=1, version=int(migrations.WORK.newest), workspace_id=workspace_id)
-            )
-            set_note(connection, INDEXED_BY, str(tokens.VERSION))
-            if fill is not None:
-                fill(connection)
-                index_anew(connection)
-
-
-def index_anew(connection: Connection) -> None:
-    """Make every index anew from the rows: another version of the tokenizer made them, or rows came past them."""
-    from nanomem_tui.store.work import knowledge
-
-    processes.act_as_owner(connection)
-    search.drop_indexes(connection)
-    search.make_indexes(connection)
-    for kind in KINDS.values():
-        for part in _parts(connection, kind) if kind.words else ():
-            search.add(connection, kind, part)
-    knowledge.index_anew(connection)
-    set_note(connection, INDEXED_BY, str(tokens.VERSION))
-
-
-def _parts(connection: Connection, kind: Kind) -> Iterator[list[tuple[int, TierRecord]]]:
-    table = TABLES[kind.name]
-    last = 0
-    asked = select(table).order_by(table.c.number).limit(_PART)
-    while part := connection.execute(asked.where(table.c.number > last)).all():
-        yield [(row.number, record_of(kind, row)) for row in part]
-        last = part[-1].number
-
-
-# -- the file of it ---------------------------------------------------------------------------------------------------
+# -- how much room they take -------------------------------------------------------------------------------------------
 
 
 def room(connection: Connection) -> tuple[int, int] | None:
@@ -410,16 +158,16 @@ def _stored(field: Field, value: Any) -> Any:
     if value is None:
         return None
     if field.type == "json":
-        return escaped(written(field, value).decode())
-    return escaped(value) if isinstance(value, str) else int(value) if field.type == "bool" else value
+        return escape_nul(written(field, value).decode())
+    return escape_nul(value) if isinstance(value, str) else int(value) if field.type == "bool" else value
 
 
 def _read(field: Field, value: Any) -> Any:
     if value is None:
         return None
     if field.type == "json":
-        return files.loads(unescaped(value))
-    return unescaped(value) if isinstance(value, str) else bool(value) if field.type == "bool" else value
+        return files.loads(unescape_nul(value))
+    return unescape_nul(value) if isinstance(value, str) else bool(value) if field.type == "bool" else value
 
 
 # -- one record -------------------------------------------------------------------------------------------------------
@@ -455,8 +203,8 @@ def put(connection: Connection, records: Iterable[TierRecord], *, at: str = "") 
         table = TABLES[kind.name]
         connection.execute(update(table).where(table.c.number == number).values(row_of(record)))
         if kind.words and (record.tier, words_of(record)) != (before.tier, words_of(before)):
-            search.remove(connection, kind.table, number)
-            search.add(connection, kind, [(number, record)])
+            indexes.remove(connection, kind.table, number)
+            indexes.add(connection, kind, [(number, record)])
         if kind.embedded and any(before.fields[name] != record.fields[name] for name in kind.embedded):
             set_due(connection, kind, record.id)
 
@@ -475,8 +223,8 @@ def move(connection: Connection, kind: Kind, numbers: Sequence[int], to: Tier) -
     there = update(table).where(table.c.number.in_(numbers), table.c.tier != to).values(tier=to)
     moved = sorted(connection.execute(there.returning(table.c.number)).scalars())
     for number, record in by_numbers(connection, kind, moved).items() if kind.words else ():
-        search.remove(connection, kind.table, number)
-        search.add(connection, kind, [(number, record)])
+        indexes.remove(connection, kind.table, number)
+        indexes.add(connection, kind, [(number, record)])
     return moved
 
 
@@ -487,7 +235,7 @@ def remove(connection: Connection, kind: Kind, ids: Iterable[str]) -> None:
         gone = delete(table).where(table.c.id == record_id).returning(table.c.number)
         number = connection.execute(gone).scalar()
         if number is not None and kind.words:
-            search.remove(connection, kind.table, number)
+            indexes.remove(connection, kind.table, number)
         if number is not None and kind.embedded:
             set_due(connection, kind, record_id)
 
@@ -550,7 +298,7 @@ def _insert(connection: Connection, record: TierRecord) -> None:
     table = TABLES[kind.name]
     number = connection.execute(insert(table).values(row_of(record)).returning(table.c.number)).scalar_one()
     if kind.words:
-        search.add(connection, kind, [(number, record)])
+        indexes.add(connection, kind, [(number, record)])
 
 
 def _note_overwritten(connection: Connection, before: TierRecord, after: TierRecord, at: str) -> None:

@@ -1,9 +1,8 @@
-"""Full text over the records of an agent's work and over the knowledge base: FTS5 in a file, `tsvector` on a server.
+"""Search the records of an agent's work and the knowledge base in their full-text indexes, which `indexes` keeps.
 
-Owns the indexes and all their SQL: making them, keeping them in step inside a writer's transaction, asking them. They
-hold what our own tokenizer makes of a text. A search of records has a bound, however many there are: a word that few
-rows hold is looked up whole; of one that many hold only the newest rows count, and those of the newest that hold the
-rarest such words together (docs/decisions/0040). A search of documents gets candidates here, and is rated elsewhere.
+A search of records has a bound, however many there are: a word that few rows hold is looked up whole; of one that many
+hold only the newest rows count, and those of the newest that hold the rarest such words together
+(docs/decisions/0040). A search of documents gets candidates here, and is rated elsewhere.
 """
 
 from __future__ import annotations
@@ -28,10 +27,12 @@ from sqlalchemy.sql.expression import ColumnClause
 
 from nanomem_tui.core.text import normalised
 from nanomem_tui.language import tokens
-from nanomem_tui.store.reading import escaped, unescaped
-from nanomem_tui.store.search import lexeme, takes
+from nanomem_tui.store.database.full_text import fitting_words, lexeme
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
 from nanomem_tui.store.word_index import idf, nearest, saturated
 from nanomem_tui.store.work import models
+from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work.indexes import is_file, key_column, tier_word
 from nanomem_tui.store.work.kinds import KINDS, Kind, Tier
 from nanomem_tui.store.work.models import TABLES
 from nanomem_tui.store.work.values import Chunk, TierHit, TierRecord, Where, words_of
@@ -57,103 +58,6 @@ TITLE, SECTION = 4.0, 2.0
 _LAST = "\U0010ffff"
 _DOCUMENTS = models.table(models.DocumentRow)
 _CHUNKS = models.table(models.ChunkRow)
-# Every character but a blank is part of a word: our tokenizer cut them, and knows marks that FTS5 drops.
-_TOKENIZE = "tokenize = \"unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'\""
-
-# -- keeping it in step -----------------------------------------------------------------------------------------------
-
-
-def make_indexes(connection: Connection) -> None:
-    """Make the indexes, empty."""
-    names = [f"{kind.table}_words" for kind in KINDS.values() if kind.words]
-    if _is_file(connection):
-        for name in names:
-            how = f"words, detail=none, columnsize=0, {_TOKENIZE}"
-            _execute(connection, f"CREATE VIRTUAL TABLE {name} USING fts5({how})")
-        _execute(connection, f"CREATE VIRTUAL TABLE knowledge_words USING fts5(title, section, words, {_TOKENIZE})")
-        _execute(connection, "CREATE VIRTUAL TABLE knowledge_terms USING fts5vocab(knowledge_words, row)")
-        return
-    for name in (*names, "knowledge_words"):
-        _execute(connection, f"CREATE TABLE {name} (number bigint PRIMARY KEY, words tsvector NOT NULL)")
-        _execute(connection, f"CREATE INDEX idx_{name} ON {name} USING gin (words)")
-
-
-def drop_indexes(connection: Connection) -> None:
-    """Let the indexes go, to be made anew."""
-    for name in ("knowledge_terms", "knowledge_words", *(f"{kind.table}_words" for kind in KINDS.values())):
-        _execute(connection, f"DROP TABLE IF EXISTS {name}")
-
-
-def add(connection: Connection, kind: Kind, rows: Iterable[tuple[int, TierRecord]]) -> None:
-    """Take records, each with its number, into the index of their kind. Their tier is a word of theirs: which rows of a
-    tier hold a word is asked of the index alone."""
-    words = ((number, [_tier_word(record.tier), *words_of(record)]) for number, record in rows)
-    if _is_file(connection):
-        sql = f"INSERT INTO {kind.table}_words (rowid, words) VALUES (:number, :words)"
-        values = [{"number": number, "words": " ".join(said)} for number, said in words]
-    else:
-        sql = f"INSERT INTO {kind.table}_words VALUES (:number, array_to_tsvector(CAST(:words AS text[])))"
-        values = [{"number": number, "words": takes(said)} for number, said in words]
-    if values:
-        _execute(connection, sql, values)
-
-
-def remove(connection: Connection, table: str, number: int) -> None:
-    """Take a record, or a chunk of `knowledge`, out of its index."""
-    _execute(connection, f"DELETE FROM {table}_words WHERE {_key(connection)} = :number", {"number": number})
-
-
-def _tier_word(tier: Tier) -> str:
-    return f"={tier}"  # no word that our tokenizer makes begins so
-
-
-def add_chunks(connection: Connection, rows: Iterable[tuple[int, str, Chunk]]) -> None:
-    """Take chunks into the index: number, the title of the document with what it is about, and the chunk."""
-    cut = [
-        (number, tokens.tokens(title), tokens.tokens(one.section), tokens.tokens(one.text))
-        for number, title, one in rows
-    ]
-    if _is_file(connection):
-        sql = "INSERT INTO knowledge_words (rowid, title, section, words) VALUES (:number, :title, :section, :words)"
-        values = [
-            {"number": number, "title": " ".join(title), "section": " ".join(section), "words": " ".join(words)}
-            for number, title, section, words in cut
-        ]
-    else:
-        sql = "INSERT INTO knowledge_words VALUES (:number, CAST(:words AS tsvector))"
-        values = [{"number": number, "words": _weighed(title, section, words)} for number, title, section, words in cut]
-    if values:
-        _execute(connection, sql, values)
-
-
-def _weighed(title: Sequence[str], section: Sequence[str], words: Sequence[str]) -> str:
-    """A vector in which a word's weight says where it stands: A in the title, B in the section."""
-    held = []
-    parts = (("1A", frozenset(title)), ("2B", frozenset(section)), ("3", frozenset(words)))
-    for word in takes([*title, *section, *words]):
-        places = [place for place, part in parts if word in part]
-        held.append(f"{lexeme(word)}:{','.join(places)}")
-    return " ".join(held)
-
-
-def drop_removed(connection: Connection) -> None:
-    """Write the indexes of a file anew from what they hold, so that no word of a text that was taken out is left."""
-    if _is_file(connection):
-        for name in ("knowledge", *(kind.table for kind in KINDS.values() if kind.words)):
-            _execute(connection, f"INSERT INTO {name}_words ({name}_words) VALUES ('rebuild')")
-
-
-def _is_file(connection: Connection) -> bool:
-    return connection.dialect.name == "sqlite"
-
-
-def _key(connection: Connection) -> str:
-    return "rowid" if _is_file(connection) else "number"
-
-
-def _execute(connection: Connection, sql: str, values: Any = None) -> None:
-    connection.execute(text(sql), values)
-
 
 # -- records that hold words ------------------------------------------------------------------------------------------
 
@@ -167,8 +71,6 @@ class Asked(NamedTuple):
 
 
 def _newest(connection: Connection, asked: Asked) -> int:
-    from nanomem_tui.store.work import records as work_records
-
     if asked.tier is None:
         return work_records.newest_number(connection, asked.kind)
     return max(_holding(connection, asked._replace(where=Where()), [[]], 1)[0], default=0)
@@ -178,13 +80,13 @@ def _holding(
     connection: Connection, asked: Asked, wanted: Sequence[Sequence[str]], most: int, since: int = 0
 ) -> list[list[int]]:
     """Of each of some lists of words the newest rows that hold all of them, from the number `since` on."""
-    tier = [_tier_word(asked.tier)] if asked.tier is not None else []
+    tier = [tier_word(asked.tier)] if asked.tier is not None else []
     values: dict[str, Any] = {"since": since, "most": most}
     conditions = []
     for place, (name, value) in enumerate(asked.where.fields.items()):
         conditions.append(f'"{name}" = :field{place}' if value is not None else f'"{name}" IS NULL')
         if value is not None:
-            values[f"field{place}"] = escaped(value) if isinstance(value, str) else value + 0  # no truth on a server
+            values[f"field{place}"] = escape_nul(value) if isinstance(value, str) else value + 0  # no truth on a server
     for name, sign in (("since", ">="), ("until", "<")):
         if moment := getattr(asked.where, name):
             conditions.append(f"at {sign} :of_{name}")
@@ -220,9 +122,9 @@ def _matches(table: str, dialect: str, place: int | str = "") -> str:
 
 
 def _query(connection: Connection, words: Sequence[str], *, every: bool, title: bool = False) -> str:
-    if _is_file(connection):
+    if is_file(connection):
         return (" " if every else " OR ").join(f'{"title:" if title else ""}"{word}"' for word in words)
-    return (" & " if every else " | ").join(f"{lexeme(word)}{':A' if title else ''}" for word in takes(words))
+    return (" & " if every else " | ").join(f"{lexeme(word)}{':A' if title else ''}" for word in fitting_words(words))
 
 
 def find(connection: Connection, asked: Sequence[Asked], question: str, limit: int) -> list[TierHit]:
@@ -230,8 +132,6 @@ def find(connection: Connection, asked: Sequence[Asked], question: str, limit: i
 
     Where a condition narrows a kind, all of its rows that hold a word may be read, however many they are.
     """
-    from nanomem_tui.store.work import records as work_records
-
     most = max(FEWER if len(asked) >= MANY else NEWEST, limit)
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
     likely: list[tuple[float, int, int]] = []
@@ -301,8 +201,6 @@ def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Ti
 def best_pattern(connection: Connection, situation: str, least: float) -> TierRecord | None:
     """Return the pattern to use: one of just that trigger, else of those that fit about as well as any the one that
     succeeded most, then the one used most. `least`: the success rate below which none counts."""
-    from nanomem_tui.store.work import records as work_records
-
     fits = [fit for fit in _fitting(connection, situation, least) if fit[0]]
     nearest_fit = max((fit for fit, *_ in fits), default=0.0)
     about = [one for one in fits if one[0] >= (nearest_fit if nearest_fit > 1 else nearest_fit * ABOUT_AS_WELL)]
@@ -321,7 +219,7 @@ def _fitting(connection: Connection, situation: str, least: float) -> Iterator[t
     found = list(connection.execute(good.where(patterns.trigger == situation).order_by(*worth).limit(1)))
     words = frozenset(tokens.query_tokens(situation))
     if words:
-        key: ColumnClause[int] = column(_key(connection))
+        key: ColumnClause[int] = column(key_column(connection))
         index = named_table("patterns_words", key)
         holding = text(_matches("patterns", connection.dialect.name)).bindparams(
             query=_query(connection, sorted(words), every=False)
@@ -377,7 +275,7 @@ class Shelf:
     def rows_with(self, word: str) -> int:
         """Count the chunks that hold a word, in title, section or text."""
         if word not in self._held:
-            if _is_file(self._connection):
+            if is_file(self._connection):
                 asked = text("SELECT doc FROM knowledge_terms WHERE term = :word").bindparams(word=word)
             else:
                 asked = _matching(self._connection, "SELECT count(*) FROM knowledge_words WHERE ", [word])
@@ -386,14 +284,14 @@ class Shelf:
 
     def titles_with(self, word: str) -> int:
         """Count the documents that hold a word in their title, or in what they are about."""
-        key = f"knowledge_words.{_key(self._connection)}"
+        key = f"knowledge_words.{key_column(self._connection)}"
         joined = f"knowledge_words JOIN knowledge_chunks c ON c.number = {key}"
         asked = f"SELECT count(DISTINCT c.document_id) FROM {joined} WHERE "
         return self._number(_matching(self._connection, asked, [word], title=True))
 
     def nearest(self, word: str) -> str | None:
         """Find the word with the same first letter that `word` was probably meant to be; None when nothing is near."""
-        if _is_file(self._connection):
+        if is_file(self._connection):
             asked = (
                 "SELECT term FROM knowledge_terms WHERE term >= :first AND term < :last"
                 " AND length(term) BETWEEN :a AND :b"
@@ -415,7 +313,7 @@ class Shelf:
         wanted = [word for word in words if self.rows_with(word)]
         if not wanted:
             return []
-        key: ColumnClause[int] = column(_key(self._connection))
+        key: ColumnClause[int] = column(key_column(self._connection))
         index = named_table("knowledge_words", key)
         joined = index.join(_CHUNKS, _CHUNKS.c.number == index.c[key.name])
         joined = joined.join(_DOCUMENTS, _DOCUMENTS.c.id == _CHUNKS.c.document_id)
@@ -429,14 +327,14 @@ class Shelf:
         found = self._connection.execute(asked)
         return [
             Row(
-                key, document_id, Chunk(unescaped(section), line_from, line_to, unescaped(said)), kind,
-                *map(unescaped, names),
+                key, document_id, Chunk(unescape_nul(section), line_from, line_to, unescape_nul(said)), kind,
+                *map(unescape_nul, names),
             )
             for key, document_id, section, line_from, line_to, said, kind, *names in found
         ]  # fmt: skip
 
     def _order(self, words: Sequence[str]) -> TextClause:
-        if _is_file(self._connection):
+        if is_file(self._connection):
             return text(f"bm25(knowledge_words, {TITLE}, {SECTION}, 1.0)")
         total = self.count()
         parts, values = [], {}

@@ -1,12 +1,14 @@
-"""The database of one workspace on a PostgreSQL server: a schema. Needs the extra `postgres`.
+"""The schema of one workspace on a PostgreSQL server: connections, problems and members. Needs the extra `postgres`.
 
-Owns its connections, how commits of others are noticed, and the server's errors in our words. Nothing is set beyond a
-transaction and nothing is prepared, so that it works behind a pool of transactions (PgBouncer). No password is shown.
+Owns how commits of others are noticed, the server's errors in our words, what `nanomem doctor` says of a server, and
+who may see a memory. Nothing is set beyond a transaction and nothing is prepared, so that it works behind a pool of
+transactions (PgBouncer). No password is shown.
 """
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shlex
 import threading
 import time
@@ -28,6 +30,7 @@ from sqlalchemy import (
     make_url,
     select,
     table,
+    update,
 )
 from sqlalchemy.schema import CreateSchema
 
@@ -39,14 +42,15 @@ from nanomem_tui.core.errors import (
     MissingExtra,
     NanomemError,
     NewerDatabase,
+    NotFound,
     Problem,
     Refused,
     ServerAway,
     StoreError,
     extra_command,
 )
-from nanomem_tui.store import models, operations
-from nanomem_tui.store.engine import BUSY_SECONDS
+from nanomem_tui.store.database import bookkeeping, models
+from nanomem_tui.store.database.engine import BUSY_SECONDS
 
 OLDEST = 13
 """The oldest version of PostgreSQL that is used."""
@@ -136,7 +140,7 @@ class PostgresDatabase:
         """See `Database.alone`. Behind a pool others cannot be seen; who writes later is told where the memory is."""
         self.close()
         with self.transaction(_WRITING) as connection:
-            operations.wait_for_writers(connection)
+            bookkeeping.wait_for_writers(connection)
             until = time.monotonic() + BUSY_SECONDS
             while connection.execute(_OTHERS, {"name": self._application}).scalar_one():
                 if time.monotonic() > until:
@@ -218,7 +222,7 @@ class PostgresDatabase:
     def _poll(self) -> bool:
         self._watching = self._watching or self._watch()
         self._polled = time.monotonic()
-        meta = operations.META.to_metadata(MetaData(), schema=self.schema).c
+        meta = models.META.to_metadata(MetaData(), schema=self.schema).c
         found = self._watching.execute(select(meta.revision, meta.epoch, meta.channel))
         state, before = found.one(), self._state
         self._state = state
@@ -334,7 +338,7 @@ def _engine(url: str, application: str) -> Engine:
         what = "`database_url` needs psycopg, which is not installed"
         raise MissingExtra(what, "database_url", extra_command("postgres")) from error
     except exc.ArgumentError:  # its words may be those of a password
-        raise settings.no_postgres("database_url", "the settings") from None
+        raise settings.invalid_postgres_address("database_url", "the settings") from None
     event.listen(engine, "connect", _refuse, insert=True)
     return engine
 
@@ -345,7 +349,7 @@ def _url(url: str) -> URL:
         if url.startswith(scheme):
             with contextlib.suppress(ValueError, exc.ArgumentError):
                 return make_url(f"postgresql+psycopg://{url.removeprefix(scheme)}")
-    raise settings.no_postgres("database_url", "the settings")
+    raise settings.invalid_postgres_address("database_url", "the settings")
 
 
 def _refuse(driver: Any, _record: object) -> None:
@@ -387,7 +391,7 @@ _VECTOR = (
 )
 
 
-def problems(database: PostgresDatabase, *, vectors: bool = False) -> list[Problem]:
+def server_problems(database: PostgresDatabase, *, vectors: bool = False) -> list[Problem]:
     """List what is wrong with the server and what our role lacks there; `vectors`: also for an index of pgvector."""
     try:
         with database.reading() as connection:
@@ -476,3 +480,133 @@ def _of_vectors(connection: Connection) -> Iterator[Problem]:
         if not is_installed:
             fix = f"install pgvector on the server, then {fix}"
         yield Problem("the extension pgvector is not in the database", "", None, fix)
+
+
+# -- the members of a workspace ---------------------------------------------------------------------------------------
+
+_HAS_LOGIN = "SELECT rolcanlogin FROM pg_roles WHERE rolname = %s"
+
+_MEMBER_TABLES = (
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
+    " WHERE nspname = %s AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY relname"
+)
+
+_STRAYS = (
+    "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s"
+    " AND relkind IN ('r', 'p') AND relowner <> nspowner AND pg_has_role(relowner, 'USAGE') ORDER BY relname"
+)
+
+_MEMBERS = (
+    "SELECT DISTINCT m.rolname FROM pg_auth_members a JOIN pg_roles g ON g.oid = a.roleid"
+    " JOIN pg_roles m ON m.oid = a.member WHERE g.rolname = %s ORDER BY 1"
+)
+
+
+def members(database: PostgresDatabase) -> list[str]:
+    """List the roles that see the memory; superusers see it too. Raises NotFound where there is no schema."""
+    with database.reading() as connection:
+        owner = _owner(database, connection)
+        return [owner] if _is_a_persons(connection, owner) else _members_of(connection, owner)
+
+
+def grant(database: PostgresDatabase, member: str) -> None:
+    """Let a role see and change the memory. Raises NotFound for the role, or AccessDenied: the first one to be let in
+    needs an owner with CREATEROLE, for the role of the workspace; others whoever made that."""
+    with database.reading() as connection:
+        owner = _owner(database, connection)
+        if connection.exec_driver_sql(_HAS_LOGIN, (member,)).first() is None:
+            raise NotFound("there is no such role on the server", member, f"make it: CREATE ROLE {member} LOGIN")
+        statements = _to_owner(database, connection, owner)
+        group = owner
+        if _is_a_persons(connection, owner):
+            group = f"{database.schema[:50]}_{secrets.token_hex(4)}"
+            statements = _to_group(database, connection, group, owner)
+        statements.append(f"GRANT {database.quoted(group)} TO {database.quoted(member)}")
+    try:
+        with database.transaction() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+    except AccessDenied as error:
+        needed = statements[-1] if group == owner else f"ALTER ROLE {database.quoted(owner)} CREATEROLE"
+        raise AccessDenied(error.what, error.where, f"let an administrator run: {needed}") from error
+
+
+def revoke(database: PostgresDatabase, member: str) -> None:
+    """Let a role see the memory no more, nor hear that it changes. Raises Refused for the role that asks, NotFound, or
+    AccessDenied where somebody else let it in."""
+    with database.transaction() as connection:
+        owner = _owner(database, connection)
+        if member == connection.exec_driver_sql("SELECT current_user").scalar_one():
+            raise Refused("a role cannot take out itself", member, "let another member do it")
+        if _is_a_persons(connection, owner) or member not in _members_of(connection, owner):
+            raise NotFound("that role is no member", member, "nothing was changed")
+        statement = f"REVOKE {database.quoted(owner)} FROM {database.quoted(member)}"
+        connection.exec_driver_sql(statement)
+        if member in _members_of(connection, owner):
+            fix = f"let who let it in, or an administrator, run: {statement}"
+            raise AccessDenied("somebody else made that role a member", member, fix)
+        bookkeeping.next_revision(connection)  # tells it on the old channel too, so that others look
+        channel = f"nanomem_{secrets.token_hex(12)}"
+        connection.execute(update(models.META).values(channel=channel))
+
+
+def act_as_owner(connection: Connection) -> None:
+    """Make what the rest of a transaction makes on a server belong to the owner of the schema: all members see it."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(
+            "SELECT set_config('role', pg_get_userbyid(nspowner)::text, true)"
+            " FROM pg_namespace WHERE nspname = current_schema()"
+        )
+
+
+def foreign_owned_tables(database: PostgresDatabase) -> list[str]:
+    """List the tables of ours that do not belong to the owner of the schema: other members do not see them. Raises
+    NotFound where there is no schema."""
+    with database.reading() as connection:
+        _owner(database, connection)
+        return _strays(database, connection)
+
+
+def give_tables_to_owner(database: PostgresDatabase) -> None:
+    """Give the tables of `strays` to the owner of the schema. Raises NotFound, AccessDenied, or StoreError."""
+    with database.transaction() as connection:
+        for statement in _to_owner(database, connection, _owner(database, connection)):
+            connection.exec_driver_sql(statement)
+
+
+def _strays(database: PostgresDatabase, connection: Connection) -> list[str]:
+    return list(connection.exec_driver_sql(_STRAYS, (database.schema,)).scalars())
+
+
+def _to_owner(database: PostgresDatabase, connection: Connection, owner: str) -> list[str]:
+    quoted, schema = database.quoted, database.quoted(database.schema)
+    return [f"ALTER TABLE {schema}.{quoted(table)} OWNER TO {quoted(owner)}" for table in _strays(database, connection)]
+
+
+def _to_group(database: PostgresDatabase, connection: Connection, group: str, owner: str) -> list[str]:
+    """Return the statements that give schema and tables to a new role and make the owner a member of it."""
+    tables = connection.exec_driver_sql(_MEMBER_TABLES, (database.schema,)).scalars()
+    quoted, schema = database.quoted, database.quoted(database.schema)
+    is_new = (connection.dialect.server_version_info or ()) >= (16,)  # who makes a role may let others in, by itself
+    return [
+        f"CREATE ROLE {quoted(group)} NOLOGIN",
+        f"GRANT {quoted(group)} TO {quoted(owner)}{'' if is_new else ' WITH ADMIN OPTION'}",
+        f"GRANT CREATE ON SCHEMA {schema} TO {quoted(group)}",
+        *(f"ALTER TABLE {schema}.{quoted(table)} OWNER TO {quoted(group)}" for table in tables),
+        f"ALTER SCHEMA {schema} OWNER TO {quoted(group)}",
+    ]
+
+
+def _owner(database: PostgresDatabase, connection: Connection) -> str:
+    owner = database.owner(connection)
+    if not owner:
+        raise NotFound("this memory is not on the server", database.where, "it is made by the first change")
+    return owner
+
+
+def _is_a_persons(connection: Connection, role: str) -> bool:
+    return bool(connection.exec_driver_sql(_HAS_LOGIN, (role,)).scalar())
+
+
+def _members_of(connection: Connection, role: str) -> list[str]:
+    return list(connection.exec_driver_sql(_MEMBERS, (role,)).scalars())

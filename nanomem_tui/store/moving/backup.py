@@ -39,23 +39,16 @@ from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, user_settings, workspace_id
 from nanomem_tui.core.settings import without_password
-from nanomem_tui.store import (
-    copying,
-    engine,
-    first_edition,
-    models,
-    operations,
-    processes,
-    rows,
-    search,
-    store,
-    takeover,
-)
-from nanomem_tui.store.engine import SqliteDatabase, fold_wal
-from nanomem_tui.store.first_edition import Ledgers
-from nanomem_tui.store.place import ServerPlace
+from nanomem_tui.store import processes, transactions
+from nanomem_tui.store.database import bookkeeping, driver_errors, full_text, models, table_copy
+from nanomem_tui.store.database.engine import SqliteDatabase, fold_wal
+from nanomem_tui.store.first_edition import contents as first_edition_contents
+from nanomem_tui.store.first_edition import takeover
+from nanomem_tui.store.first_edition.contents import Ledgers
+from nanomem_tui.store.moving import migrate_store
+from nanomem_tui.store.server_storage import ServerStorage
 from nanomem_tui.store.work import models as work_models
-from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.work_store import WorkStore
 
 # The file of a backup: a zip that holds each file as it was, and a manifest that names it with its SHA-256.
 
@@ -148,7 +141,7 @@ class Writer:
             member.write(manifest.to_bytes())
         self._zip.close()
         self._file.flush()
-        atomic.inherit(self._file.fileno(), self.path.parent)
+        atomic.give_to_folder_owner(self._file.fileno(), self.path.parent)
         os.fsync(self._file.fileno())
         try:
             with Archive(self._temporary) as archive:
@@ -387,7 +380,7 @@ class Mark(NamedTuple):
     at: str
 
 
-def make(
+def make_backup(
     paths: Paths, layout: Layout, folder: Path | None = None, *,
     everything: bool = False, reason: str = "", progress: Progress = lambda _done, _all: None,
 ) -> Made:  # fmt: skip
@@ -399,7 +392,7 @@ def make(
     base, target = base_of(paths), folder or folder_of(paths)
     url = url_now(paths)
     left_out: list[tuple[str, str]] = []
-    files = found(paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url))
+    files = files_to_back_up(paths, layout, lambda *one: left_out.append(one), everything=everything, served=bool(url))
     files = [one for one in files if not one[1].is_relative_to(target)]
     path = _free(target)
     try:
@@ -432,7 +425,7 @@ def make(
     return _made(path)
 
 
-def found(
+def files_to_back_up(
     paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False, served: bool
 ) -> list[tuple[str, Path]]:
     """(path in the archive, file) of what a backup holds, in the order in which it has to be read: without what belongs
@@ -450,7 +443,7 @@ def _take(writer: Writer, name: str, file: Path) -> None:
         writer.add(name, found, parts_of(copy), database=is_database)
 
 
-def listed(folder: Path) -> list[Made]:
+def list_archives(folder: Path) -> list[Made]:
     """Every backup in a folder, the newest first; one that cannot be read says why."""
     try:
         files = sorted(folder.glob(f"*{SUFFIX}"), reverse=True)
@@ -459,13 +452,13 @@ def listed(folder: Path) -> list[Made]:
     return [_made(path) for path in files]
 
 
-def named(folder: Path, name: str) -> Path:
+def find_archive(folder: Path, name: str) -> Path:
     """The backup that a person names: a path, a name in the folder, or `latest`, the newest that a person made.
 
     Raises NotFound.
     """
     if name == "latest":
-        found = listed(folder)
+        found = list_archives(folder)
         newest = next((one for one in found if not (one.problem or one.reason)), None)
         if newest is None:
             by_itself = next((one.path.name for one in found if one.reason), "")
@@ -481,12 +474,12 @@ def named(folder: Path, name: str) -> Path:
     raise NotFound("no such backup", name, "`nanomem backup list` shows those that are there")
 
 
-def passed_over(folder: Path, path: Path) -> list[Made]:
+def unreadable_newer(folder: Path, path: Path) -> list[Made]:
     """The newer backups beside that one that cannot be read, the newest first."""
-    return [one for one in listed(folder) if one.problem and one.path.name > path.name]
+    return [one for one in list_archives(folder) if one.problem and one.path.name > path.name]
 
 
-def check(path: Path) -> tuple[Manifest, list[Problem]]:
+def check_archive(path: Path) -> tuple[Manifest, list[Problem]]:
     """What a backup holds, and what is wrong with it: every file is read, every database opened. Raises BadInput or
     NotFound when it cannot be opened at all."""
     with Archive(path) as archive:
@@ -539,7 +532,7 @@ def prune_plan(folder: Path, keep: int, days: int = 0, progress: Progress = lamb
         since = clock.iso(clock.now() - timedelta(days=days)) if days else ""
     except OverflowError:
         since = "0"  # before any time
-    mark, found = interrupted(folder), listed(folder)
+    mark, found = interrupted(folder), list_archives(folder)
     needed = {Path(mark.archive).name, mark.before} if mark is not None else set()
     bases = {one.path.name: one.base for one in found}
     counted, damaged = Counter[bool](), []
@@ -610,7 +603,7 @@ def _damage(files: tuple[tuple[Path, int, int], ...]) -> str:
     if not files:
         return ""
     try:
-        _, found = check(files[-1][0])
+        _, found = check_archive(files[-1][0])
     except NanomemError as error:
         return error.what
     return next((f"{one.what} ({one.where})" for one in found if "the database is damaged" not in one.what), "")
@@ -655,7 +648,7 @@ def folder_of(paths: Paths) -> Path:
     return paths.data.with_name(FOLDER)
 
 
-def lacking(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def missing_parts(left_out: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was left out, what belongs to the memory and could not be read."""
     known = {LINK, _ODD, OUTSIDE, *_NO_MEMORY.values()}
     return [one for one in left_out if one[1] not in known and not one[1].startswith(_BESIDE)]
@@ -797,7 +790,7 @@ def as_of_now(path: Path) -> Iterator[Taken]:
                 source.backup(target)
         except (NanomemError, sqlite3.Error) as error:
             cause = error if isinstance(error, sqlite3.Error) else error.__cause__
-            if isinstance(cause, sqlite3.Error) and engine.code_of(cause) == engine.FULL:
+            if isinstance(cause, sqlite3.Error) and driver_errors.code_of(cause) == driver_errors.FULL:
                 raise DiskFull("no space left while copying a database", folder, "free some space there") from error
             copy = path
         yield copy, found, True
@@ -870,7 +863,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 # -- a memory on a server, as files of a backup, and back from there --------------------------------------------------
 
-META = operations.META
+META = models.META
 
 
 def url_now(paths: Paths) -> str:
@@ -933,7 +926,7 @@ def _work_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
         with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
             file = Path(folder, paths.work_database.name)
             with contextlib.closing(_work_in(paths, file)) as target:
-                copying.copy_work(source, target)
+                migrate_store.copy_work(source, target)
             fold_wal(file)
             yield file
 
@@ -946,7 +939,7 @@ def _work_in(paths: Paths, file: Path) -> WorkStore:
 def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
     found = workspace_id(paths)
     with contextlib.ExitStack() as held:
-        place = ServerPlace(paths, found, url)
+        place = ServerStorage(paths, found, url)
         held.callback(place.server.close)
         if place.is_first_edition():
             yield held.enter_context(place.read_copy(()))[0]
@@ -956,13 +949,13 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
             return
         file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")), paths.database.name)
         with contextlib.closing(SqliteDatabase(file)) as database:
-            store.make(database, found)
+            transactions.make_database(database, found)
             with place.server.reading() as old, database.writing(durable=True) as new:
-                meta = operations.meta_of(old)
-                copying.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-                rows.name_for(new, processes.made_home(paths), on_server=False)
+                meta = bookkeeping.meta_of(old)
+                table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+                bookkeeping.rename_for_storage(new, processes.make_home_id(paths), on_server=False)
                 new.execute(update(META).values(revision=meta.revision))
-                search.make_anew(new)
+                full_text.rebuild_index(new)
         fold_wal(file)
         yield file if meta.revision else None
 
@@ -989,42 +982,42 @@ def bring_back(paths: Paths, url: str, file: Path, archive: Archive, entry: Entr
             contextlib.closing(_work_in(paths, kept)) as source,
             contextlib.closing(takeover.open_work(paths, workspace_id(paths), url)) as target,
         ):
-            copying.copy_work(source, target)
+            migrate_store.copy_work(source, target)
 
 
 def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
-    place = ServerPlace(paths, workspace_id(paths), url)
+    place = ServerStorage(paths, workspace_id(paths), url)
     with contextlib.closing(place.server) as server, _of_now(paths, file) as then:
         if place.is_first_edition():
             place.take_over(())
-        store.make(server, workspace_id(paths))
+        transactions.make_database(server, workspace_id(paths))
         with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
-            operations.wait_for_writers(new)
+            bookkeeping.wait_for_writers(new)
             new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
-            copying.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
-            rows.name_for(new, processes.made_home(paths), on_server=True)
-            revision = operations.meta_of(old).revision
+            table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+            bookkeeping.rename_for_storage(new, processes.make_home_id(paths), on_server=True)
+            revision = bookkeeping.meta_of(old).revision
             new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
-            search.make_anew(new)
+            full_text.rebuild_index(new)
 
 
 @contextlib.contextmanager
 def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
     """The file of a backup; one that the first edition made, taken over into another."""
-    if not first_edition.is_first_edition(file):
+    if not first_edition_contents.is_first_edition(file):
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
         taken = Path(folder, file.name)
-        takeover.make(file, taken, Ledgers([], [], []), workspace_id(paths), ())
+        takeover.make_from_first_edition(file, taken, Ledgers([], [], []), workspace_id(paths), ())
         yield taken
 
 
 def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
     with contextlib.closing(_work_in(paths, file)) as found:
-        return found.read(lambda connection: copying.sums(connection, work_models.METADATA.sorted_tables))
+        return found.read(lambda connection: table_copy.sum_tables(connection, work_models.METADATA.sorted_tables))
 
 
 def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:
     with contextlib.closing(SqliteDatabase(file)) as database, database.reading() as connection:
-        return copying.sums(connection, tables)
+        return table_copy.sum_tables(connection, tables)

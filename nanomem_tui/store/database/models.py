@@ -16,6 +16,7 @@ from sqlalchemy import (
     JSON,
     REAL,
     BigInteger,
+    Column,
     Connection,
     Dialect,
     Double,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Label,
     MetaData,
     Select,
+    String,
     Table,
     Text,
     cast,
@@ -252,10 +254,27 @@ def table(model: type[_Row]) -> Table:
     return model.__table__
 
 
-# -- the tables of seed 003 by name, as views: for a person who asks the database himself -----------------------------
+def version_table(name: str) -> Table:
+    """Return the table in which alembic notes the schema of a database; it is no part of what moves or is copied."""
+    return Table(name, MetaData(), Column("version_num", String(32), primary_key=True))
+
 
 ITEMS = table(MemoryEntry)
+LESSONS = table(LessonRow)
 RECORDS = table(RecordRow)
+USAGE = table(UsageRow)
+OPERATIONS = table(OperationRow)
+KEYS = table(OperationKey)
+META = table(MetaRow)
+BATCHES = table(UsageBatch)
+MARKERS = table(Marker)
+FOREIGN = table(ForeignRow)
+LEASES = table(Lease)
+TABLES = {"item": ITEMS, "lesson": LESSONS, "record": RECORDS}
+"""The table of each layer of rows."""
+
+
+# -- the tables of seed 003 by name, as views: for a person who asks the database himself -----------------------------
 
 
 def make_views(connection: Connection) -> None:

@@ -24,11 +24,14 @@ from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.store import backup, first_edition, forgotten, processes
-from nanomem_tui.store.backup import MARK, SETTINGS, SIDE_FILES, Archive, Entry, Mark, base_of, folder_of
+from nanomem_tui.store import processes
+from nanomem_tui.store.database.models import META
+from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import user
-from nanomem_tui.store.operations import META
-from nanomem_tui.store.place import FILE as OLD_STORES
+from nanomem_tui.store.first_edition import contents
+from nanomem_tui.store.moving import backup
+from nanomem_tui.store.moving.backup import MARK, SETTINGS, SIDE_FILES, Archive, Entry, Mark, base_of, folder_of
+from nanomem_tui.store.storage import SERVERS_FILE as OLD_STORES
 
 
 class Restored(NamedTuple):
@@ -45,7 +48,7 @@ class Restored(NamedTuple):
     left: str = ""
 
 
-def to_place(path: Path, place: Path) -> Restored:
+def restore_to(path: Path, place: Path) -> Restored:
     """Bring a backup back into a new folder, which becomes the agent's home (or the workspace, where it had no home).
 
     The agent's configuration and the folder of its sessions name the new place. Raises BadInput for a damaged backup,
@@ -74,7 +77,7 @@ def to_place(path: Path, place: Path) -> Restored:
         return Restored(tuple(entry.path for entry in manifest.entries), (), (), workspace=new)
 
 
-def plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = False) -> Restored:
+def plan_restore(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = False) -> Restored:
     """What `in_place` would do. Raises BadInput for a damaged backup, Refused for one of another place."""
     _refuse_damaged(archive)
     manifest, base = archive.manifest, base_of(paths)
@@ -104,7 +107,7 @@ def plan(paths: Paths, layout: Layout, archive: Archive, *, with_user: bool = Fa
     for name in changed:
         if name != SETTINGS:
             _refuse_links(base / name, base)
-    now = backup.found(paths, layout, lambda _path, _why: None, served=bool(url))
+    now = backup.files_to_back_up(paths, layout, lambda _path, _why: None, served=bool(url))
     since = {name for name, file in now if name not in then and not (url and backup.is_on_server(paths, file))}
     kept = (f"{own}quarantine/", f"{own}backups/", f"{own}receipts/", *stays)
     removed = {
@@ -124,7 +127,7 @@ def _refuse_damaged(archive: Archive) -> None:
         raise BadInput(f"the backup is damaged: {problem.what}", problem.where, "nothing was changed; take another one")
 
 
-def in_place(
+def restore_in_place(
     paths: Paths, layout: Layout, path: Path, *,
     with_user: bool = False, then: Callable[[], None] = lambda: None,
 ) -> Restored:  # fmt: skip
@@ -135,10 +138,10 @@ def in_place(
     for every workspace and stay else, unless they are gone. Raises Refused beside another process of nanomem, BadInput
     for a damaged backup. Whether an agent runs, the caller has looked at.
     """
-    with processes.alone(paths):
+    with processes.exclusive_use(paths):
         with Archive(path) as archive:
-            planned = plan(paths, layout, archive, with_user=with_user)
-            safe = backup.make(paths, layout, reason=f"before {path.name} was restored").path
+            planned = plan_restore(paths, layout, archive, with_user=with_user)
+            safe = backup.make_backup(paths, layout, reason=f"before {path.name} was restored").path
             _bring_back(paths, archive, planned, safe)
         then()
         _keep_beside(paths.database)
@@ -166,10 +169,10 @@ def _bring_back(paths: Paths, archive: Archive, planned: Restored, safe: Path) -
         mark = Mark(str(archive.path), safe.name, clock.iso(clock.now()))
         atomic.write_atomic(folder_of(paths) / MARK, json.dumps(mark._asdict()).encode())
         if (kept := entries.get((paths.data / forgotten.FILE).relative_to(base).as_posix())) is not None:
-            forgotten.join(paths, b"".join(archive.data(kept)))
+            forgotten.add_file(paths, b"".join(archive.data(kept)))
         for name in on_server:
             backup.bring_back(paths, url, base / name, archive, entries[name])
-        with atomic.held(paths.database.with_name("store.lock"), backup.WAIT) as got:
+        with atomic.try_writers_lock(paths.database.with_name("store.lock"), backup.WAIT) as got:
             if not got:
                 raise Refused("another process writes the database", str(paths.database), "try again when it is done")
             if paths.database in targets.values():
@@ -196,10 +199,10 @@ def _set_aside(paths: Paths) -> None:
 def _keep_beside(database: Path) -> None:
     """Put a copy and the log beside a memory that came back: by them it is known that it was there when it is gone, and
     made anew when it is damaged. One of the first edition gets them when it is taken over."""
-    from nanomem_tui.store.engine import SqliteDatabase
+    from nanomem_tui.store.database.engine import SqliteDatabase
     from nanomem_tui.store.recovery import Recovery
 
-    if database.name != "nanomem.db" or not first_edition.is_newer(database):
+    if database.name != "nanomem.db" or not contents.is_newer(database):
         return
     with contextlib.closing(SqliteDatabase(database)) as made:
         recovery = Recovery(made, database.parent / "copies", database.parent / "quarantine")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import forgotten
-from nanomem_tui.store.forgotten import NOTHING, Forgotten
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import NOTHING, Forgotten
 
 FILE = "forgetting.json"
 Things = Mapping[str, Iterable[str]]

@@ -32,24 +32,37 @@ from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import Conflict, CorruptDatabase, NotFound, NothingToDo, Problem, Refused, StoreError
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store import copying, engine, first_edition, models, operations, reading, rows, search, store
-from nanomem_tui.store.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
-from nanomem_tui.store.engine import LOCK as ENGINE_LOCK
+from nanomem_tui.store import transactions
+from nanomem_tui.store.database import (
+    bookkeeping,
+    driver_errors,
+    full_text,
+    models,
+    operation_log,
+    queries,
+    reading,
+    rows,
+    table_copy,
+)
+from nanomem_tui.store.database.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
+from nanomem_tui.store.database.engine import LOCK as ENGINE_LOCK
+from nanomem_tui.store.database.operation_log import Journal
+from nanomem_tui.store.database.postgres import PostgresDatabase
+from nanomem_tui.store.database.reading import SqliteReading, escape_nul, markers, meta
 from nanomem_tui.store.files import exchange
-from nanomem_tui.store.first_edition import Ledgers, Logged, Memory
-from nanomem_tui.store.operations import Journal
-from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.first_edition import contents
+from nanomem_tui.store.first_edition.contents import Ledgers, Logged, Memory
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import SqliteReading, escaped, markers, meta
 from nanomem_tui.store.recovery import LOG, Line
-from nanomem_tui.store.store import Store
+from nanomem_tui.store.transactions import Store
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import records as work_records
+from nanomem_tui.store.work import work_store
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.models import TABLES
-from nanomem_tui.store.work.records import WorkStore
 from nanomem_tui.store.work.values import TierRecord
+from nanomem_tui.store.work.work_store import WorkStore
 
 _DOING = "taking over the memory of the first edition"
 MARKER = "first_edition"
@@ -78,24 +91,24 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     first edition is at work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     target, shared = paths.database, paths.first_edition_database
-    with engine.translated(shared, _DOING), contextlib.ExitStack() as at_end:
+    with driver_errors.translate_errors(shared, _DOING), contextlib.ExitStack() as at_end:
         atomic.make_folder(paths.data)
         atomic.make_folder(target.parent)
         at_end.enter_context(SqliteDatabase(shared).exclusive())
-        held = at_end.enter_context(first_edition.lock_out(paths.ledger))
+        held = at_end.enter_context(contents.lock_out(paths.ledger))
         scratch = paths.data / _SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
-        if first_edition.is_newer(target):
+        if contents.is_newer(target):
             return _move_rest(paths, workspace_id, target)
         at_end.callback(shutil.rmtree, scratch, ignore_errors=True)
         atomic.make_folder(scratch)
         source, damage = _source(paths, workspace_id)
         kept = paths.backups / name_of_kept()
         fresh = scratch / target.name
-        ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
-        taken = make(source, fresh, ledgers, workspace_id, files, kept.name)
+        ledgers = contents.read_ledgers(paths.ledger / workspace_id)
+        taken = make_from_first_edition(source, fresh, ledgers, workspace_id, files, kept.name)
         _copy_old_files(shared if target == shared else None, scratch / kept.name)
-        if frozenset(paths.ledger.glob(f"*/{first_edition.LEDGER}")) != held:
+        if frozenset(paths.ledger.glob(f"*/{contents.LEDGER}")) != held:
             raise Refused("a process of the first edition came meanwhile", str(paths.data), "end it, then try again")
         atomic.make_folder(paths.backups)
         os.replace(scratch / kept.name, kept)
@@ -118,11 +131,11 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
         folder = Path(name)
         shared = paths.first_edition_database
-        with engine.translated(shared, _DOING):
-            ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the database
+        with driver_errors.translate_errors(shared, _DOING):
+            ledgers = contents.read_ledgers(paths.ledger / workspace_id)  # before the database
             copy_to_read(shared, ENGINE_LOCK, folder / "old.db")
             source, damage = _source(paths, workspace_id, folder / "old.db")
-            taken = make(source, folder / paths.database.name, ledgers, workspace_id, files)
+            taken = make_from_first_edition(source, folder / paths.database.name, ledgers, workspace_id, files)
         yield folder / paths.database.name, taken._replace(problems=(*damage, *taken.problems))
 
 
@@ -146,9 +159,9 @@ def _source(paths: Paths, workspace_id: str, copied: Path | None = None) -> tupl
     """The old database that holds a workspace: the one of the folder, or where another workspace was taken over before,
     what was kept of it then; None where there never was one. `copied`: a private copy of that of the folder."""
     shared = paths.first_edition_database
-    if not first_edition.is_newer(shared):
+    if not contents.is_newer(shared):
         return _undamaged(copied or shared, paths.backups)
-    file = first_edition.source(paths, workspace_id)
+    file = contents.source(paths, workspace_id)
     return _undamaged(file, file.parent) if file is not None else (None, [])
 
 
@@ -160,7 +173,7 @@ def _undamaged(file: Path, copies: Path) -> tuple[Path | None, list[Problem]]:
         return file, []
     found = sorted(copies.glob("copy-*.db"), reverse=True)
     for copy in found:
-        if first_edition.is_first_edition(copy) and not _damage_of(copy):
+        if contents.is_first_edition(copy) and not _damage_of(copy):
             what = f"the database is damaged ({damage}); its copy {copy.name} was taken, with what was kept since"
             return copy, [Problem(what, "nanomem.db")]
     if found or file.exists():
@@ -179,7 +192,7 @@ def _damage_of(file: Path) -> str:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
             return "" if verdict == "ok" else verdict
     except sqlite3.DatabaseError as error:
-        in_our_words = engine.in_our_words(error, file)
+        in_our_words = driver_errors.error_from_driver(error, file)
         if not isinstance(in_our_words, CorruptDatabase):
             raise in_our_words from error
         return str(error)
@@ -236,27 +249,25 @@ def keep_ledger(paths: Paths, workspace_id: str, kept: Path) -> None:
 # -- the new database -----------------------------------------------------------------------------------------------
 
 
-def make(
+def make_from_first_edition(
     source: Path | None, fresh: Path, ledgers: Ledgers, workspace_id: str, files: Iterable[AnyRow], kept: str = ""
 ) -> TakenOver:
     """Make the new database of what the old one says, compare the two, and count what there is. `kept`: the name of the
     folder that will keep the old one."""
-    opened = first_edition.open_to_read(source) if source is not None else sqlite3.connect(":memory:")
+    opened = contents.open_to_read(source) if source is not None else sqlite3.connect(":memory:")
     database = SqliteDatabase(fresh)
     with contextlib.closing(database), contextlib.closing(opened) as old:
-        memory = first_edition.read(old, workspace_id, ledgers, files)
-        store.make(database, workspace_id)
+        memory = contents.read(old, workspace_id, ledgers, files)
+        transactions.make_database(database, workspace_id)
         with database.writing(durable=True) as connection:
             for layer, table in memory.rows.items():
                 taken = [row._replace(revision=memory.last_seq) for row in table.values()]
                 for start in range(0, len(taken), _AT_ONCE):
                     rows.insert_rows(connection, layer, taken[start : start + _AT_ONCE])
-            logged, newest = _insert_operations(
-                connection, first_edition.history(old, workspace_id, memory, ledgers.kept)
-            )
+            logged, newest = _insert_operations(connection, contents.history(old, workspace_id, memory, ledgers.kept))
             _insert_many(connection, _FOREIGN, ("source", "id", "raw_json"), memory.foreign)
             _insert_many(connection, _MARKERS, ("key", "value"), [*memory.markers.items(), (MARKER, kept)])
-            connection.execute(update(operations.META).values(revision=memory.last_seq))
+            connection.execute(update(models.META).values(revision=memory.last_seq))
         counts = {**_compare(database, memory), "operation": logged}
         _give_to_chats(database)
     fold_wal(fresh)
@@ -268,7 +279,7 @@ def make(
 
 def _give_to_chats(database: SqliteDatabase) -> None:
     """Give the items to their chats that an early release kept for all of them."""
-    taken = store.Store(database, Writers(database.file.parent))
+    taken = transactions.Store(database, Writers(database.file.parent))
     found = exchange.return_to_chats(taken.load().items.values(), Journal(lambda: SqliteReading(database.file)))
     if found is not None:
         taken.perform(found)
@@ -282,15 +293,15 @@ def _insert_operations(connection: Connection, history: Iterable[Logged]) -> tup
         operation = one.operation
         row = {
             "seq": one.seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
-            "label": escaped(operation.label.encode("utf-8", "replace").decode()), "writer": "",
-            "state": operations.PLANNED if one.unfinished else operations.DONE,
+            "label": escape_nul(operation.label.encode("utf-8", "replace").decode()), "writer": "",
+            "state": operation_log.PLANNED if one.unfinished else operation_log.DONE,
             "undoes": operation.undoes, "redoes": operation.redoes, "meta_json": _json(dict(operation.meta)),
             "touched": len(operation.changes), "changes_json": _json(list(operation.changes)),
             "undone": int(one.undone),
         }  # fmt: skip
-        connection.execute(insert(operations.OPERATIONS), row)
+        connection.execute(insert(models.OPERATIONS), row)
         keys = [(key, layer, one.seq, int(undone)) for (layer, key), undone in one.parts.items()]
-        _insert_many(connection, operations.KEYS, ("key", "layer", "seq", "undone"), keys)
+        _insert_many(connection, models.KEYS, ("key", "layer", "seq", "undone"), keys)
         counts["undone" if one.undone else "active"] += 1
         newest = Line(one.seq, operation)
     return dict(counts), newest
@@ -352,11 +363,11 @@ def read_copy_of_server(
 ) -> Iterator[tuple[Path, TakenOver]]:
     """See `read_copy`: nothing changes on the server."""
     with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
-        ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)  # before the rows
+        ledgers = contents.read_ledgers(paths.ledger / workspace_id)  # before the rows
         old, fresh = Path(name, "old.db"), Path(name, paths.database.name)
         with database.reading() as connection:
             _copy_old(database, connection, workspace_id, old)
-        yield fresh, make(old, fresh, ledgers, workspace_id, files)
+        yield fresh, make_from_first_edition(old, fresh, ledgers, workspace_id, files)
 
 
 def take_over_from_server(
@@ -368,23 +379,23 @@ def take_over_from_server(
     work here, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     with contextlib.ExitStack() as at_end:
-        at_end.enter_context(first_edition.lock_out(paths.ledger))
+        at_end.enter_context(contents.lock_out(paths.ledger))
         folder = Path(at_end.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
         connection = at_end.enter_context(database.making())
         if database.is_made(connection):
             return TakenOver({}, None, ())
-        store.create(connection, workspace_id)
+        transactions.create_tables(connection, workspace_id)
         connection.exec_driver_sql("SET LOCAL ROLE NONE; SET LOCAL statement_timeout TO 0")
         old, file = folder / "old.db", folder / paths.database.name
         _copy_old(database, connection, workspace_id, old, alone=True)
-        ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
+        ledgers = contents.read_ledgers(paths.ledger / workspace_id)
         kept = name_of_kept()
-        taken = make(old, file, ledgers, workspace_id, files, kept)
+        taken = make_from_first_edition(old, file, ledgers, workspace_id, files, kept)
         with contextlib.closing(SqliteDatabase(file)) as fresh, fresh.reading() as made:
-            copying.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
-            revision = operations.meta_of(made).revision
-        connection.execute(update(operations.META).values(revision=revision))
-        search.make_anew(connection)
+            table_copy.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
+            revision = bookkeeping.meta_of(made).revision
+        connection.execute(update(models.META).values(revision=revision))
+        full_text.rebuild_index(connection)
         _mark_moved(database, connection, workspace_id)
     keep_ledger(paths, workspace_id, paths.backups / kept)
     return taken._replace(copy=paths.backups / kept if (paths.backups / kept).is_dir() else None)
@@ -396,19 +407,19 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
 
     Raises Refused while such a process is at work, and StoreError and its kin.
     """
-    if not first_edition.has_ledgers(paths, workspace_id):
+    if not contents.has_ledgers(paths, workspace_id):
         return ()
     kept = paths.backups / name_of_kept()
-    with first_edition.lock_out(paths.ledger):
-        ledgers = first_edition.read_ledgers(paths.ledger / workspace_id)
+    with contents.lock_out(paths.ledger):
+        ledgers = contents.read_ledgers(paths.ledger / workspace_id)
         every = [operation for ledger in (ledgers.kept, *ledgers.processes) for operation in ledger]
         with writer.database.reading() as connection:
-            asked = reading.listed(operation.id for operation in every)
-            known = {key for (key,) in reading.within(connection).all("operations_known", ids=asked)}
+            asked = reading.json_list(operation.id for operation in every)
+            known = {key for (key,) in queries.within(connection).all("operations_known", ids=asked)}
         void = failed_in(every)
         problems = [*ledgers.problems]
-        for operation in first_edition.done(first_edition.waiting(ledgers, known), void):
-            changes = tuple(change for change in operation.changes if change.layer in rows.TABLES)
+        for operation in contents.done(contents.waiting(ledgers, known), void):
+            changes = tuple(change for change in operation.changes if change.layer in models.TABLES)
             if operation.kind == "void" or not changes:
                 continue
             try:
@@ -421,7 +432,7 @@ def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, 
 
 
 @contextlib.contextmanager
-def old_rows(database: PostgresDatabase, workspace_id: str) -> Iterator[Path | None]:
+def old_server_rows(database: PostgresDatabase, workspace_id: str) -> Iterator[Path | None]:
     """Give what the old tables still have of a workspace as a file of the first edition, None for nothing."""
     with tempfile.TemporaryDirectory(prefix="nanomem-") as name, database.reading() as connection:
         file = None
@@ -553,7 +564,7 @@ class FirstEdition:
         """Take it over into a private folder, for a command that only reads. Nothing changes in the workspace. Raises
         StoreError and its kin."""
         folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-        with engine.translated(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
+        with driver_errors.translate_errors(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
             copy_to_read(self._paths.tiers_database, LOCK, folder / "tiers.db")
             return _made(folder / "tiers.db", folder / "work.db", self._id)
 
@@ -564,7 +575,7 @@ class FirstEdition:
         old = self._paths.tiers_database
         if not old.is_file():
             return
-        with engine.translated(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
+        with driver_errors.translate_errors(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
             if not old.is_file():
                 return
             if self.is_due():
@@ -623,7 +634,7 @@ class FirstEditionOnServer:
     def take_over(self) -> None:
         """Take it over where it is due, in one transaction. Raises StoreError and its kin."""
         if self.is_due():
-            work_records.make(self._database, self._id, self._fill)
+            work_store.make(self._database, self._id, self._fill)
         self._is_due = False
 
     def _fill(self, connection: Connection) -> None:
@@ -653,10 +664,10 @@ def _made(old: Path, fresh: Path, workspace_id: str) -> WorkStore:
     """Make the new file of what the old one says, and compare how many there are of each."""
     database = SqliteDatabase(fresh, WORK_LOCK)
     with contextlib.closing(database):
-        work_records.make(database, workspace_id)
+        work_store.make(database, workspace_id)
         with contextlib.closing(_opened(old)) as source, database.writing(durable=True) as connection:
             _copy(_Old(source, workspace_id), connection)
-            work_records.index_anew(connection)
+            work_store.index_anew(connection)
     fold_wal(fresh)
     atomic.sync_file(fresh)
     return WorkStore(database, fresh, workspace_id)
@@ -686,7 +697,7 @@ class _Old:
             if name in (f"{self._id}:lifecycle_last", f"{self._id}:lifecycle_latest"):
                 yield name.partition(":")[2], value
             elif name.startswith(_NOTES) and (f" {self._id} " in f"{name} "):
-                yield name.replace(f" {self._id}", "", 1), escaped(value)
+                yield name.replace(f" {self._id}", "", 1), escape_nul(value)
 
 
 def _copy(old: _Old, connection: Connection) -> None:
@@ -738,14 +749,16 @@ def _change(row: sqlite3.Row) -> dict[str, Any]:
 
 def _document(row: sqlite3.Row) -> dict[str, Any]:
     more = files.loads(row["meta"])
-    texts = {name: escaped(row[name]) for name in ("title", "source")} | {"about": escaped(str(more.pop("about", "")))}
+    texts = {name: escape_nul(row[name]) for name in ("title", "source")} | {
+        "about": escape_nul(str(more.pop("about", "")))
+    }
     same = _named(row, "id", "kind", "hash", "chunks", "added_at", "checked_at")
-    return {**same, **texts, "meta_json": escaped(json.dumps(more, ensure_ascii=False))}
+    return {**same, **texts, "meta_json": escape_nul(json.dumps(more, ensure_ascii=False))}
 
 
 def _chunk(row: sqlite3.Row) -> dict[str, Any]:
     same = _named(row, "id", "document_id", "ordinal", "line_from", "line_to")
-    return {**same, "section": escaped(row["section"]), "text": escaped(row["text"])}
+    return {**same, "section": escape_nul(row["section"]), "text": escape_nul(row["text"])}
 
 
 def _batch(connection: Connection, row: sqlite3.Row) -> dict[str, Any]:
@@ -778,10 +791,10 @@ def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    engine.refuse_what_is_no_file(file)
-    connection = first_edition.open_to_read(file)
+    driver_errors.refuse_non_file(file)
+    connection = contents.open_to_read(file)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = engine.decoded
+    connection.text_factory = driver_errors.decode_text
     return connection
 
 
@@ -794,7 +807,7 @@ def _fold(file: Path) -> None:
     try:
         fold_wal(file)
     except sqlite3.OperationalError as error:
-        if engine.code_of(error) not in engine.BUSY:
+        if driver_errors.code_of(error) not in driver_errors.BUSY:
             raise
         what = "a process of the first edition of nanomem has the records of work open"
         raise Refused(what, str(file), "end it, then try again") from None

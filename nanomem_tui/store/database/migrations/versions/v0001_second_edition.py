@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from nanomem_tui.store import models, search
+from nanomem_tui.store.database import full_text, models
 
 revision = "0001"
 down_revision = None
@@ -80,7 +80,7 @@ def upgrade() -> None:
     )  # fmt: skip
     op.create_table("leases", *_texts("work", "holder"), _real("until"), PrimaryKeyConstraint("work"))
     op.create_table("memory_meta", *_texts("key", "value"), PrimaryKeyConstraint("key"))
-    search.make_index(op.get_bind())
+    full_text.make_index(op.get_bind())
     models.make_views(op.get_bind())
     if op.get_bind().dialect.name == "sqlite":
         op.execute("PRAGMA user_version = 4")

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import MissingExtra, NanomemError, Problem, Refused, extra_command
-from nanomem_tui.store.values import Fact, Item, fact_of
-from nanomem_tui.vectors import embedders
-from nanomem_tui.vectors.collection import ITEMS, FileCollection, Row, VectorFile, usable
-from nanomem_tui.vectors.embedders import PLAIN, Maker
+from nanomem_tui.store.values import Item
+from nanomem_tui.vectors import embedding_models
+from nanomem_tui.vectors.collection import ITEMS, MOST, FileCollection, Row, VectorFile, fact_of_item, usable_rows
+from nanomem_tui.vectors.embedders import PLAIN, CheckedEmbedder
 
 if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings
@@ -41,8 +41,6 @@ Key = tuple[str, str]
 """Collection and key of a text."""
 HashesOf = Callable[[str, Sequence[str]], Mapping[str, str]]
 """Tells, of some keys of a collection, the hashes of the texts that it has vectors of."""
-MOST = 8_000
-"""Characters of a text that are embedded; models read a few hundred words and leave out the rest."""
 _FORM = 1
 """Counts the forms that `embedded` gave to texts: a vector of another form is none of this text."""
 BATCH, FEW = 32, 8
@@ -64,7 +62,7 @@ LEAVE = 5.0
 """Seconds that closing waits for the thread."""
 
 
-class Copy(Protocol):
+class ExternalIndex(Protocol):
     """Collections outside the file, by name: a copy that is searched in its place."""
 
     name: str
@@ -79,12 +77,12 @@ class Copy(Protocol):
         """Let go of what is open."""
 
 
-Outside = Callable[[int, str, bool], Copy]
+Outside = Callable[[int, str, bool], ExternalIndex]
 """Opens the copy that the settings name, for vectors of so many numbers of a model; if the last is true, what is broken
 there, and ours, is removed first. Raises errors of ours."""
 
 
-class Wanted(NamedTuple):
+class PendingText(NamedTuple):
     """A text that wants a vector: of what it is, the text and its hash, and from when that is (UTC ISO)."""
 
     collection: str
@@ -98,14 +96,14 @@ class Step(NamedTuple):
     """What is to be done next: texts that want a vector, what is gone; how many rows were looked at, the rows that are
     listed as changed, with the hash of their text, and how far each table was looked through."""
 
-    wanted: Sequence[Wanted]
+    wanted: Sequence[PendingText]
     gone: Sequence[Key] = ()
     looked: int = 0
     due: Mapping[Key, str] = {}
     marks: Mapping[str, str] = {}
 
 
-class Texts(Protocol):
+class TextSource(Protocol):
     """The texts of a memory that are to have a vector."""
 
     def step(self, model: str, most: int, held: HashesOf) -> Step | None:
@@ -141,7 +139,7 @@ class Search(ABC):
         self._lock_file = file.path.with_name(lock)
         self._opening, self._working, self._starting = threading.RLock(), threading.Lock(), threading.Lock()
         self._collections: dict[str, FileCollection] = {}
-        self._copy: Copy | None = None
+        self._copy: ExternalIndex | None = None
         self._lags = outside is not None
         self._silent_until = 0.0
         self._swept = False
@@ -150,11 +148,11 @@ class Search(ABC):
         self._stop = threading.Event()
 
     @abstractmethod
-    def maker(self) -> Maker:
+    def maker(self) -> CheckedEmbedder:
         """The embedder, which checks what it makes. Raises why there is none."""
 
     @abstractmethod
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> Texts | None:
+    def _begin(self, maker: CheckedEmbedder, *, anew: bool = False, everything: bool = False) -> TextSource | None:
         """Make ready for this embedder, once, and give what is embedded, None where there is nothing yet; `anew`: look
         at everything once more."""
 
@@ -197,7 +195,12 @@ class Search(ABC):
             return made
 
     def _work(
-        self, texts: Texts, maker: Maker, most: int, stop: Callable[[], bool], progress: Progress | None = None
+        self,
+        texts: TextSource,
+        maker: CheckedEmbedder,
+        most: int,
+        stop: Callable[[], bool],
+        progress: Progress | None = None,
     ) -> int:
         """Embed and write, batch by batch, until `stop`; how many texts that were. Raises what the embedder does."""
         made = looked = 0
@@ -220,7 +223,7 @@ class Search(ABC):
                 self._told("sweep", partial(self._file.change, "sweep", collection=name, model=maker.name))
         return made
 
-    def _keep(self, texts: Texts, maker: Maker, step: Step, vectors: Sequence[Vector | None]) -> None:
+    def _keep(self, texts: TextSource, maker: CheckedEmbedder, step: Step, vectors: Sequence[Vector | None]) -> None:
         """Write the vectors of a step. What cannot be written is held, told, and tried again with the next ones."""
         rows: dict[str, list[Row]] = {}
         made: dict[Key, bool] = {}
@@ -249,7 +252,7 @@ class Search(ABC):
     def _hashes(self, name: str, keys: Sequence[str]) -> Mapping[str, str]:
         return {key: row.text_hash for key, row in self._collections[name].rows(keys).items()}
 
-    def _hurry(self, texts: Texts, maker: Maker, patience: float) -> None:
+    def _hurry(self, texts: TextSource, maker: CheckedEmbedder, patience: float) -> None:
         """Embed what is missing for so many seconds, or let who is at it go on that long, where that may be enough.
         What fails is told in `problems`, and what is there is searched."""
         end = time.monotonic() + patience
@@ -309,7 +312,7 @@ class Search(ABC):
                 self._troubles["embedding"] = error
                 wait = PAUSE
 
-    def _work_alone(self, texts: Texts, maker: Maker) -> None:
+    def _work_alone(self, texts: TextSource, maker: CheckedEmbedder) -> None:
         """Embed what is missing, or, while another process does that, take up what it has written."""
         with contextlib.ExitStack() as held:
             try:
@@ -336,7 +339,7 @@ class Search(ABC):
 
     # -- the copy outside -------------------------------------------------------------------------------------------
 
-    def _opened(self, maker: Maker, *, anew: bool = False) -> Copy | None:
+    def _opened(self, maker: CheckedEmbedder, *, anew: bool = False) -> ExternalIndex | None:
         """The copy; None where there is to be none, or it failed a moment ago: asking it may take seconds each time."""
         with self._opening:
             if self._outside is None or not self._file.is_writable:
@@ -354,14 +357,14 @@ class Search(ABC):
                     self._do_without(error)
             return self._copy
 
-    def _mark(self, maker: Maker, copy: Copy, name: str) -> str:
+    def _mark(self, maker: CheckedEmbedder, copy: ExternalIndex, name: str) -> str:
         return f"sent {copy.name} {copy.place} {name} {maker.name}"
 
-    def _sent(self, maker: Maker, copy: Copy, name: str) -> int:
+    def _sent(self, maker: CheckedEmbedder, copy: ExternalIndex, name: str) -> int:
         mark = self._mark(maker, copy, name)
         return int(self._file.marks(mark).get(mark, 0))
 
-    def _pass_on(self, maker: Maker, stop: Callable[[], bool], progress: Progress | None = None) -> None:
+    def _pass_on(self, maker: CheckedEmbedder, stop: Callable[[], bool], progress: Progress | None = None) -> None:
         """Give the copy what it does not have yet, until `stop`, and forget what was taken away once nobody needs to be
         told. What fails is told, and tried again later."""
         copy = self._opened(maker)
@@ -375,7 +378,7 @@ class Search(ABC):
                     theirs, sent = copy.collections[name], self._sent(maker, copy, name)
                     while part := ours.since(sent, PART):
                         theirs.delete([row.key for row in part if row.vector is None])
-                        theirs.upsert(usable(part, maker.dimension))
+                        theirs.upsert(usable_rows(part, maker.dimension))
                         sent = part[-1].number
                         self._file.note(self._mark(maker, copy, name), str(sent))
                         if progress is not None:
@@ -403,14 +406,14 @@ class Search(ABC):
 def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (ITEMS,)) -> Outside | None:
     """What opens the copy of some collections that the settings name; None where the file is searched."""
 
-    def chroma(_: int, model: str, anew: bool) -> Copy:
-        from nanomem_tui.vectors.chroma import ChromaCopy, place_of
+    def chroma(_: int, model: str, anew: bool) -> ExternalIndex:
+        from nanomem_tui.vectors.chroma import ChromaCopy, chroma_location
 
         items = store.load("item").items if ITEMS in names else None
-        place = place_of(settings, store.paths, is_of_records=items is None)
+        place = chroma_location(settings, store.paths, is_of_records=items is None)
         return ChromaCopy(place, store.workspace_id, names, model, items, anew=anew)
 
-    def pgvector(dimension: int, model: str, anew: bool) -> Copy:
+    def pgvector(dimension: int, model: str, anew: bool) -> ExternalIndex:
         from nanomem_tui.vectors.pgvector import PgCopy
 
         return PgCopy(settings.pgvector_url, store.workspace_id, names, dimension, model, anew=anew)
@@ -422,14 +425,9 @@ def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (I
 # -- items -------------------------------------------------------------------------------------------------------------
 
 
-def filed(item: Item) -> Fact | None:
-    """The fact that an item of kind fact is; None for any other."""
-    return fact_of(item) if item.kind == "fact" else None
-
-
-def embedded(item: Item) -> str:
+def text_to_embed(item: Item) -> str:
     """The text that stands for an item: its own; for a fact with where it belongs."""
-    fact = filed(item)
+    fact = fact_of_item(item)
     if fact is None:
         return item.text[:MOST]
     place = " ".join(dict.fromkeys(filter(None, (fact.domain, fact.category, fact.sub_category))))
@@ -483,7 +481,7 @@ class ItemTexts:
                     self.current.pop(key, None)
                     is_wanting = False
                 else:
-                    self.current[key] = text_hash(embedded(item))
+                    self.current[key] = text_hash(text_to_embed(item))
                     is_wanting = held != self.current[key]
                 self._todo.pop(key, None)
                 if is_wanting:
@@ -495,8 +493,8 @@ class ItemTexts:
             self.follow()
             with self._snapshot.lock:
                 keys = list(islice(reversed(self._todo), most))
-                texts = {key: embedded(self._snapshot.items[key]) for key in keys if key in self.current}
-            newest = [Wanted(ITEMS, key, text, text_hash(text)) for key, text in texts.items()]
+                texts = {key: text_to_embed(self._snapshot.items[key]) for key in keys if key in self.current}
+            newest = [PendingText(ITEMS, key, text, text_hash(text)) for key, text in texts.items()]
             there = held(ITEMS, [*texts]) if texts else {}
             wants = [one for one in newest if there.get(one.key) != one.text_hash]
             fit = [one for one in newest if there.get(one.key) == one.text_hash]
@@ -532,7 +530,7 @@ class ItemTexts:
         return len((self._unmade & self.current.keys()) - self._todo.keys())
 
 
-class Meaning(Search):
+class SemanticSearch(Search):
     """What is found by meaning among items."""
 
     _what = "items"
@@ -544,7 +542,7 @@ class Meaning(Search):
         super().__init__(VectorFile(store.paths.vectors, lambda: store.has_database), "embedding.lock", outside)
         self._store, self._settings, self._embedder = store, settings, embedder
         self._making = threading.Lock()
-        self._maker: Maker | None = None
+        self._maker: CheckedEmbedder | None = None
         self._items: ItemTexts | None = None
 
     @property
@@ -572,11 +570,11 @@ class Meaning(Search):
         done, total = self._items.counts() if self._items is not None else (0, 0)
         return done >= READY * total
 
-    def maker(self) -> Maker:
+    def maker(self) -> CheckedEmbedder:
         """The embedder, which checks what it makes. Raises why there is none."""
         with self._making:
             if self._maker is None:
-                self._maker = Maker(self._embedder())
+                self._maker = CheckedEmbedder(self._embedder())
             return self._maker
 
     def state(self) -> dict[str, Any]:
@@ -643,7 +641,9 @@ class Meaning(Search):
             return []
         return [one for one in self._near(texts, maker, found.vector, limit + 1, within) if one[0] != item_id][:limit]
 
-    def _near(self, texts: ItemTexts, maker: Maker, vector: Vector, limit: int, within: Container[str] | None) -> Found:
+    def _near(
+        self, texts: ItemTexts, maker: CheckedEmbedder, vector: Vector, limit: int, within: Container[str] | None
+    ) -> Found:
         """Of the collection that is searched what is still to be found; of the file where the copy fails."""
 
         def ask(collection: Collection) -> Found:
@@ -664,7 +664,7 @@ class Meaning(Search):
                 self._do_without(error)
         return ask(self._collections[ITEMS])
 
-    def _begin(self, maker: Maker, *, anew: bool = False, everything: bool = False) -> ItemTexts:
+    def _begin(self, maker: CheckedEmbedder, *, anew: bool = False, everything: bool = False) -> ItemTexts:
         with self._opening:
             if self._items is not None and not (anew or everything):
                 return self._items
@@ -681,20 +681,22 @@ class Meaning(Search):
             return texts
 
 
-def meaning_of(store: MemoryStore, settings: Settings) -> Meaning:
+def semantic_search_of(store: MemoryStore, settings: Settings) -> SemanticSearch:
     """Search by meaning over the items of a store; nothing of it is loaded yet."""
-    return Meaning(store, settings, lambda: embedders.embedder_of(settings, store.paths), outside_of(store, settings))
+    return SemanticSearch(
+        store, settings, lambda: embedding_models.embedder_of(settings, store.paths), outside_of(store, settings)
+    )
 
 
 # -- what the doctor says ----------------------------------------------------------------------------------------------
 
 
-def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
+def find_problems(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
     """What is wrong with the vectors of a workspace, and with the copy outside that its settings name. Reads only, and
     asks no endpoint for a vector."""
     if settings.embedding_enabled:
         try:
-            embedders.embedder_of(settings, store.paths)
+            embedding_models.embedder_of(settings, store.paths)
         except MissingExtra as error:
             usual = settings.embedding_backend in _BUNDLED
             yield Problem(error.what, "embedding_backend", None, error.fix, "note" if usual else "warning")
@@ -708,7 +710,7 @@ def health(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
             if importlib.util.find_spec("chromadb") is None:
                 what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
                 yield Problem(what, "the settings", None, extra_command("chroma"), "warning")
-            place = chroma.place_of(settings, store.paths)
+            place = chroma.chroma_location(settings, store.paths)
             if isinstance(place, Path):
                 chroma.check_owner(place, store.workspace_id)
         elif settings.vector_index == "pgvector":

@@ -1,7 +1,7 @@
-"""The log of operations in the database: writing one in its transaction, and asking what was done, undone, and by whom.
+"""The log of operations: list it newest first, and find what undo and redo take next.
 
-Owns the tables `operations`, `operation_keys` and the one row of `meta`. Every function works inside the
-transaction of its caller. Must not know rows: `store` checks and writes those.
+Owns `LogEntry`, `Journal` (the log of one database) and `OwnChanges` (what a person did in one console). Reads only;
+`bookkeeping` writes the tables. Must not import SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -12,15 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, func, insert, select, update
-from sqlalchemy.sql.expression import ColumnElement
-
-from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.operations import Change, LaterChanges, Operation, failed_in
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import models
-from nanomem_tui.store.reading import Meta, Reading, escaped, listed, unescaped
+from nanomem_tui.store.database.reading import Reading, json_list, unescape_nul
 
 # The log of operations as a person meets it: asked newest first, what is undone, what undo and redo take next.
 
@@ -31,12 +26,12 @@ BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
 FINAL = frozenset({"forget", "scrub"})
 """Kinds of operation that tell what was taken out of everything: nothing brings it back."""
-MENDED = "doctor.fix"
+REPAIRED = "doctor.fix"
 """The kind that tells what the doctor put right: the backup that it names in the free field `backup` takes it back."""
 ASIDE = "aside"
 """The free field of one that changed nothing of what is remembered (permissions, a lock, half a file): no undo stops
 at it."""
-_LASTING = FINAL | {MENDED}
+_LASTING = FINAL | {REPAIRED}
 WINDOWS = (8, 50, 1_000, 50_000, 10_000_000)
 """How many of the newest operations are searched, step by step, for what undo and redo take next."""
 OLDER = "`nanomem undo ID` for an older one; see `nanomem log`"
@@ -59,7 +54,7 @@ def entry_of(row: Sequence[Any], reading: Reading | None = None) -> LogEntry:
     """Make a value of a row of the log. `reading`: what reads the changes of a large operation, when somebody asks."""
     seq, op_id, at, actor, kind, label, state, writer, undoes, redoes, meta, touched, changed, undone = row
     changes = _later(reading, seq, touched) if changed is None and reading is not None else _changes(changed)
-    operation = Operation(op_id, at, actor, kind, unescaped(label), changes, undoes, redoes, json.loads(meta))
+    operation = Operation(op_id, at, actor, kind, unescape_nul(label), changes, undoes, redoes, json.loads(meta))
     shown = bool(undone) and kind not in BOOKKEEPING  # an undo that was redone is nothing that was taken back
     return LogEntry(operation, shown, seq, state, writer)
 
@@ -134,7 +129,7 @@ class Journal:
 
     def touching(self, keys: Sequence[str], actor: str) -> list[Operation]:
         """List the operations of an actor that touched one of these things, newest first."""
-        return [entry.operation for entry in self._entries("log_touching", keys=listed(keys), actor=actor)]
+        return [entry.operation for entry in self._entries("log_touching", keys=json_list(keys), actor=actor)]
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """Find the newest operation of a kind by an actor."""
@@ -201,7 +196,7 @@ def _lasts(operation: Operation) -> bool:
     return operation.kind in _LASTING and not operation.meta.get(ASIDE)
 
 
-def mended(operation: Operation) -> NothingToDo:
+def explain_repair(operation: Operation) -> NothingToDo:
     """Why what the doctor put right is not undone, what takes it back, and how what is older is."""
     if operation.meta.get(ASIDE):
         return NothingToDo("that changed nothing of what is remembered, and has no undo", operation.id, OLDER)
@@ -214,8 +209,8 @@ def mended(operation: Operation) -> NothingToDo:
 def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
     """Why there is nothing for `undo` to take back: what stands was done by an agent, and is named to be taken back."""
     last = _last_done(entries)
-    if last is not None and last.operation.kind == MENDED:
-        return mended(last.operation)
+    if last is not None and last.operation.kind == REPAIRED:
+        return explain_repair(last.operation)
     if last is not None and last.operation.kind in FINAL:
         what = f"the last change was a {last.operation.kind}, which nothing takes back"
         return NothingToDo(what, "", OLDER)
@@ -297,133 +292,3 @@ class OwnChanges:
             return None
         recorded = find(undo.id)  # with what it touched
         return None if recorded is None else recorded.operation
-
-
-OPERATIONS = models.table(models.OperationRow)
-KEYS = models.table(models.OperationKey)
-META = models.table(models.MetaRow)
-BATCHES = models.table(models.UsageBatch)
-
-READ_META = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
-_NEXT = update(META).values(revision=META.c.revision + 1)
-_NEXT_REVISION = _NEXT.returning(*READ_META.selected_columns, META.c.channel)
-_WAIT = select(META.c.one).with_for_update()
-_INSERT, _INSERT_KEYS = insert(OPERATIONS), insert(KEYS)
-
-
-def parts_of(operation: Operation) -> list[tuple[str, str]]:
-    """Return (layer, key) of each thing that an operation touched, once."""
-    return list(dict.fromkeys((change.layer, change.key) for change in operation.changes))
-
-
-def next_revision(connection: Connection, *, notify: bool = True) -> Meta:
-    """Take the next number; every writer does this first, and its lock makes the order of numbers that of commits.
-
-    `notify`: a server tells the number to who listens, once it is committed; such commits wait for each other, in all
-    of its workspaces.
-    """
-    *meta, channel = connection.execute(_NEXT_REVISION).one()
-    if notify and connection.dialect.name != "sqlite":
-        # A statement of its own: Citus refuses such a function in one that writes rows.
-        connection.execute(select(func.pg_notify(channel, str(meta[0]))))
-    return Meta(*meta)
-
-
-def wait_for_writers(connection: Connection) -> None:
-    """Wait until no other writer is at work, and keep them out until the transaction ends (on SQLite `BEGIN
-    IMMEDIATE` did so already)."""
-    connection.execute(_WAIT).one()
-
-
-def meta_of(connection: Connection) -> Meta:
-    """Return the number of the last commit, the epoch, and where the memory moved to."""
-    return Meta(*connection.execute(READ_META).one())
-
-
-def write(connection: Connection, seq: int, operation: Operation, *, state: str = DONE, writer: str = "") -> None:
-    """Insert an operation and what it touched. `writer`: the process that has still to finish one that is planned."""
-    connection.execute(
-        _INSERT,
-        {
-            "seq": seq, "id": operation.id, "at": operation.at, "actor": operation.actor, "kind": operation.kind,
-            "label": escaped(operation.label), "state": state, "writer": writer, "undoes": operation.undoes,
-            "redoes": operation.redoes, "meta_json": dumped(dict(operation.meta)), "touched": len(operation.changes),
-            "changes_json": dumped(operation.to_json()["changes"]), "undone": 0,
-        },
-    )  # fmt: skip
-    if touched := parts_of(operation):
-        connection.execute(
-            _INSERT_KEYS, [{"layer": layer, "key": key, "seq": seq, "undone": 0} for layer, key in touched]
-        )
-
-
-def mark(connection: Connection, target: str, keys: Iterable[tuple[str, str]], *, undone: bool) -> None:
-    """Note which parts of an operation are undone, or stand again; it is undone when none of its parts stands."""
-    seq = connection.execute(select(OPERATIONS.c.seq).where(OPERATIONS.c.id == target)).scalar_one()
-    for layer, key in keys:
-        found = (KEYS.c.layer == layer) & (KEYS.c.key == key) & (KEYS.c.seq == seq)
-        connection.execute(update(KEYS).where(found).values(undone=int(undone)))
-    stands = connection.execute(select(KEYS.c.seq).where(KEYS.c.seq == seq, KEYS.c.undone == 0).limit(1)).first()
-    connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == seq).values(undone=int(stands is None)))
-
-
-def mark_reversed(connection: Connection, operation: Operation) -> None:
-    """Note what an undo or a redo makes of the operations that it names."""
-    if operation.undoes is not None:
-        mark(connection, operation.undoes, parts_of(operation), undone=True)
-    elif operation.redoes is not None:
-        mark(connection, operation.redoes, parts_of(operation), undone=False)
-        mark(connection, str(operation.meta["undo"]), parts_of(operation), undone=True)
-
-
-def mark_void(connection: Connection, operation: Operation) -> None:
-    """Note that nothing of an operation was done: of an undo or a redo too, whose targets are as they were."""
-    parts = parts_of(operation)
-    mark(connection, operation.id, parts, undone=True)
-    if operation.undoes:
-        mark(connection, operation.undoes, parts, undone=False)
-    if operation.redoes:
-        mark(connection, operation.redoes, parts, undone=True)
-        mark(connection, str(operation.meta["undo"]), parts, undone=False)
-
-
-def set_state(connection: Connection, op_id: str, state: str, *, of: str) -> None:
-    """Note the new state of an operation that is in state `of`."""
-    found = (OPERATIONS.c.id == op_id) & (OPERATIONS.c.state == of)
-    connection.execute(update(OPERATIONS).where(found).values(state=state))
-
-
-def find(connection: Connection, op_id: str) -> LogEntry | None:
-    """Find an operation by its id."""
-    return _first(connection, OPERATIONS.c.id == op_id)
-
-
-def planned(connection: Connection) -> list[LogEntry]:
-    """List operations whose files are still to be written, or could not be, oldest first."""
-    asked = select(OPERATIONS).where(OPERATIONS.c.state != DONE).order_by(OPERATIONS.c.seq)
-    return [entry_of(row) for row in connection.execute(asked)]
-
-
-def is_new_batch(connection: Connection, batch: str) -> bool:
-    """Note a batch of counters; return whether it was not noted before."""
-    if connection.execute(select(BATCHES.c.id).where(BATCHES.c.id == batch)).first() is not None:
-        return False
-    connection.execute(insert(BATCHES), {"id": batch, "at": clock.iso(clock.now())})
-    return True
-
-
-def last_of(connection: Connection, layer: str, key: str) -> LogEntry | None:
-    """Find the operation that touched a thing last."""
-    asked = select(KEYS.c.seq).where(KEYS.c.layer == layer, KEYS.c.key == key).order_by(KEYS.c.seq.desc()).limit(1)
-    seq = connection.execute(asked).scalar()
-    return _first(connection, OPERATIONS.c.seq == seq) if seq is not None else None
-
-
-def _first(connection: Connection, condition: ColumnElement[bool]) -> LogEntry | None:
-    row = connection.execute(select(OPERATIONS).where(condition).order_by(OPERATIONS.c.seq.desc()).limit(1)).first()
-    return entry_of(row) if row is not None else None
-
-
-def dumped(value: Sequence[Any] | dict[str, Any]) -> str:
-    """Return values as the log keeps them: compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -87,7 +87,7 @@ class Spans(NamedTuple):
     places: list[tuple[int, int]]
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """A text in one case, one width and without what nobody sees."""
     if text.isascii():
         return text.lower()
@@ -98,13 +98,13 @@ def run_of(text: str) -> Run:
     """A text as it is looked for."""
     core = _edges().sub("", unicodedata.normalize("NFKC", text))
     if not core or not (_word().match(core[0]) and _word().match(core[-1])):
-        return Run(True, tuple(_signed().findall(flat(core or text))))
-    return Run(False, tuple(_word().findall(flat(core))))
+        return Run(True, tuple(_signed().findall(flatten(core or text))))
+    return Run(False, tuple(_word().findall(flatten(core))))
 
 
 def words_of(text: str, *, signed: bool = False) -> list[str]:
     """The words of a text, in their order."""
-    return (_signed() if signed else _word()).findall(flat(text))
+    return (_signed() if signed else _word()).findall(flatten(text))
 
 
 def spans(text: str, *, signed: bool = False) -> Spans:
@@ -118,13 +118,13 @@ def spans(text: str, *, signed: bool = False) -> Spans:
             words.append(word.lower())
             places.append(found.span())
             continue
-        for part in pattern.findall(flat(word)):  # in another width it may be several
+        for part in pattern.findall(flatten(word)):  # in another width it may be several
             words.append(part)
             places.append(found.span())
     return Spans(words, places)
 
 
-def apart(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_overlaps(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Places in their order, those that overlap as one."""
     kept: list[tuple[int, int]] = []
     for begin, end in sorted(places):
@@ -163,7 +163,7 @@ class Runs:
         if not self._may_be_in(text):
             return []
         found = [place for signed, firsts in self._by_first.items() if firsts for place in _met(text, firsts, signed)]
-        return apart(found)
+        return merge_overlaps(found)
 
     def cut_in(self, text: str) -> list[tuple[int, int]]:
         """Where the beginning of one of them stands before the dots by which a label or an excerpt was cut off."""
@@ -175,7 +175,7 @@ class Runs:
     def _may_be_in(self, text: str) -> bool:
         if not self._any:
             return False
-        plain = flat(text)
+        plain = flatten(text)
         if self._rare:
             return any(word in plain for word in self._rare)
         return any(
@@ -224,12 +224,12 @@ def parts_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
 
 def parts_found_in(text: str, parts: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """The places of the words that hold one."""
-    plain = flat(text)
+    plain = flatten(text)
     if not parts.search(plain):
         return
     places = range(len(text)) if len(plain) == len(text) else _places(text)
     if len(places) != len(plain):
-        plain = "".join(map(flat, text))
+        plain = "".join(map(flatten, text))
     for found in parts.finditer(plain):
         begin, end = places[found.start()], places[found.end() - 1] + 1
         while begin and text[begin - 1].isalnum():
@@ -241,7 +241,7 @@ def parts_found_in(text: str, parts: re.Pattern[str]) -> Iterator[tuple[int, int
 
 def _places(text: str) -> list[int]:
     """Where each character of the flat text is from."""
-    return [place for place, char in enumerate(text) for _ in flat(char)]
+    return [place for place, char in enumerate(text) for _ in flatten(char)]
 
 
 FILE = "forgotten.json"
@@ -310,12 +310,12 @@ class Forgotten(NamedTuple):
 
     def text(self, text: str) -> Mark | None:
         """The mark of a text that this one holds, as it stands or as texts are compared (`㎏` is `kg`)."""
-        forms = (text,) if text.isascii() else dict.fromkeys((text, flat(text)))
+        forms = (text,) if text.isascii() else dict.fromkeys((text, flatten(text)))
         return next((mark for form in forms for _, _, mark in self._met(form)), None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where a text holds what is forgotten."""
-        return apart((begin, end) for begin, end, _ in self._met(text))
+        return merge_overlaps((begin, end) for begin, end, _ in self._met(text))
 
     def taken_out(self, text: str) -> str:
         """A text with `[forgotten]` in those places."""
@@ -343,7 +343,7 @@ class Forgotten(NamedTuple):
 
     def row(self, value: Mapping[str, Any]) -> Mark | None:
         """The mark of a row, or of a patch of one: of anything in it, or of just what it says."""
-        return self.value(value) or self.named("row", " ".join(_run(row_says(value))[1]))
+        return self.value(value) or self.named("row", " ".join(_run(text_of_row(value))[1]))
 
     def value(self, value: Any) -> Mark | None:
         """The mark of anything in a JSON value."""
@@ -352,7 +352,7 @@ class Forgotten(NamedTuple):
         if isinstance(value, Mapping):
             for name, inner in value.items():
                 what = _NAMES.get(name) if isinstance(inner, str) else None
-                named = (self.named(what, one) for one in called(what, inner)) if what else ()
+                named = (self.named(what, one) for one in forgotten_names(what, inner)) if what else ()
                 if found := next(filter(None, named), None) or self.value(inner):
                     return found
             return None
@@ -361,7 +361,7 @@ class Forgotten(NamedTuple):
         return None
 
 
-def row_says(value: Mapping[str, Any]) -> str:
+def text_of_row(value: Mapping[str, Any]) -> str:
     """All that a row says, as one text: an item its words, a lesson when it holds and what is better."""
     return "\n".join(value[name] for name in ("text", "trigger", "better_action") if isinstance(value.get(name), str))
 
@@ -374,7 +374,7 @@ _INNER = {"sender": r"channel:[^\s:/]+:user:(.+)", "session": r"[^\s:/]+/\S+ (.+
 """The sender within the name of a scope, the session within a longer name."""
 
 
-def called(what: str, name: str) -> tuple[str, ...]:
+def forgotten_names(what: str, name: str) -> tuple[str, ...]:
     """By which names something may be forgotten: by its own; what is of a user's scope by that of the sender too, and
     what is kept of one chat of a session (`scopes.state_key`) by that of the session."""
     found = re.fullmatch(_INNER[what], name, re.DOTALL) if what in _INNER else None
@@ -417,7 +417,7 @@ def stamp(paths: Paths) -> Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def trouble(paths: Paths) -> Problem | None:
+def read_problem(paths: Paths) -> Problem | None:
     """Why it cannot be read; what agents wrote is not taken in until it can."""
     try:
         load(paths)
@@ -453,13 +453,13 @@ def of_json(value: Any) -> Forgotten:
     return Forgotten(bytes.fromhex(value["salt"]), marks, tuple(map(of_json, value.get("others", ()))))
 
 
-def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
+def drop_forgotten(paths: Paths, changes: Sequence[Change]) -> list[Change]:
     """The changes that bring nothing back. Raises the errors of `load`."""
     kept = load(paths)
     return [one for one in changes if not kept or _brought(kept, one) is None]
 
 
-def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
+def without_forgotten(paths: Paths, operation: Operation, at: Stamp | None = None) -> Operation:
     """The operation without the changes that bring back what is forgotten; what a person does is refused instead. Its
     label and its free fields tell of it without its words.
 
@@ -475,7 +475,7 @@ def allowed(paths: Paths, operation: Operation, at: Stamp | None = None) -> Oper
         return operation
     if operation.actor == "human":
         raise _refused(brought[0], operation.label)
-    return operation._replace(changes=tuple(remembered(paths, operation.changes)))
+    return operation._replace(changes=tuple(drop_forgotten(paths, operation.changes)))
 
 
 def _refused(mark: Mark, what: str) -> Refused:
@@ -521,13 +521,13 @@ def with_more(before: Forgotten, receipt: str, things: Mapping[str, Iterable[str
     return before._replace(salt=salt, marks=tuple(marks))
 
 
-def join(paths: Paths, data: bytes) -> None:
+def add_file(paths: Paths, data: bytes) -> None:
     """Keep as forgotten what another `forgotten.json` does, too: that of a backup. Raises StoreError where that file
     cannot be read, and as `add`."""
-    unite(paths, _read(data, FILE))
+    add_all(paths, _read(data, FILE))
 
 
-def unite(paths: Paths, there: Forgotten) -> None:
+def add_all(paths: Paths, there: Forgotten) -> None:
     """Keep as forgotten what is so elsewhere, too. Nothing that is forgotten here is remembered again by that. Raises
     as `add`."""
     here = load(paths)

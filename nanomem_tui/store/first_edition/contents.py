@@ -22,14 +22,12 @@ from nanomem_tui.core.errors import CorruptDatabase, Moved, Problem, Refused
 from nanomem_tui.core.operations import Change, Operation, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import engine
+from nanomem_tui.store.database import driver_errors
 from nanomem_tui.store.files.exchange import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 
 SCHEMAS = range(1, 4)
 """What `PRAGMA user_version` of its databases says."""
-SECOND_EDITION = 4
-"""What it says of every database that is taken over or made anew, whatever its schema."""
 TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
 LEDGER, KEPT = "*.ledger", "kept/*.kept"
 """What waits, one file a process; and what was committed since the oldest copy, should the database lose it."""
@@ -256,7 +254,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     may be of that no checkpoint met. Raises CorruptDatabase where a table cannot be read, Moved where the memory lies
     elsewhere.
     """
-    connection.text_factory = engine.decoded
+    connection.text_factory = driver_errors.decode_text
     problems = [*ledgers.problems]
     markers = _markers(connection, workspace_id)
     if move := markers.get("moved") or markers.get("arriving"):

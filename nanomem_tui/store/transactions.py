@@ -22,11 +22,12 @@ from sqlalchemy import Connection, delete, insert, inspect
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused, ServerAway, StoreError
 from nanomem_tui.core.operations import Change, Layer, Operation, new_operation
-from nanomem_tui.store import migrations, models, operations, processes, rows, search
-from nanomem_tui.store.engine import Database, SqliteDatabase
-from nanomem_tui.store.operations import DONE, PLANNED, STUCK, LogEntry
+from nanomem_tui.store.database import bookkeeping, full_text, migrations, models, rows
+from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.operation_log import DONE, PLANNED, STUCK, LogEntry
+from nanomem_tui.store.database.queries import CoreReading, within
+from nanomem_tui.store.database.reading import Meta, refuse_moved
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import CoreReading, Meta, refuse_moved, within
 from nanomem_tui.store.recovery import Line, Recovery
 from nanomem_tui.store.snapshot import Counts, Snapshot, patched, refuse_unfit
 from nanomem_tui.store.values import AnyRow
@@ -59,7 +60,7 @@ class _OtherEpoch(Exception):
     """The database was replaced since it was loaded."""
 
 
-def make(database: Database, workspace_id: str, fill: Also | None = None) -> bool:
+def make_database(database: Database, workspace_id: str, fill: Also | None = None) -> bool:
     """Make the tables of a workspace where there are none, with what `fill` writes, or bring those of an older release
     to the newest schema; return whether they were made. Raises StoreError, and NewerDatabase where a later release made
     them."""
@@ -71,23 +72,23 @@ def make(database: Database, workspace_id: str, fill: Also | None = None) -> boo
         elif there.has_table("memory_entries"):
             raise StoreError("a database of the first edition", database.where, "any command that writes takes it over")
         else:
-            create(connection, workspace_id)
+            create_tables(connection, workspace_id)
             is_made = True
             if fill is not None:
-                fill(connection, operations.next_revision(connection).revision)
+                fill(connection, bookkeeping.next_revision(connection).revision)
     if is_old:
         migrations.migrate(database)
     return is_made
 
 
-def create(connection: Connection, workspace_id: str) -> None:
+def create_tables(connection: Connection, workspace_id: str) -> None:
     """Make the tables of a workspace, in the transaction of who knows that there are none."""
     models.METADATA.create_all(connection)
-    search.make_index(connection)
+    full_text.make_index(connection)
     models.make_views(connection)
     migrations.stamp(connection)
     connection.execute(
-        insert(operations.META).values(
+        insert(models.META).values(
             one=1, revision=0, epoch=secrets.token_hex(8), workspace_id=workspace_id,
             channel=f"nanomem_{secrets.token_hex(12)}",
         )
@@ -166,14 +167,14 @@ class Store:
         """Write, durably, what is no change of a row: what is known of an agent's files. Raises StoreError, and
         Conflict where the database was replaced since its rows were read."""
         with self.database.writing(durable=True) as connection:
-            operations.wait_for_writers(connection)
-            if self.snapshot.revision >= 0 and operations.meta_of(connection).epoch != self.snapshot.epoch:
+            bookkeeping.wait_for_writers(connection)
+            if self.snapshot.revision >= 0 and bookkeeping.meta_of(connection).epoch != self.snapshot.epoch:
                 raise Conflict("the database was replaced meanwhile", self.database.where, "do it again")
             write(connection)
 
     def set_markers(self, values: Mapping[str, str]) -> None:
         """Set named values, durably. Raises StoreError."""
-        self.remember(lambda connection: rows.set_markers(connection, values))
+        self.remember(lambda connection: bookkeeping.set_markers(connection, values))
 
     # -- files of others ----------------------------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class Store:
         """List the operations whose files are not all written: those that a process which ended left planned, and those
         that are stuck. Of a process of another home its lease says whether it ended; that home finishes its files."""
         with self.database.reading() as connection:
-            left = operations.planned(connection)
+            left = bookkeeping.planned_operations(connection)
             return [entry for entry in left if entry.state == STUCK or not self._is_at_work(connection, entry.writer)]
 
     def is_of_here(self, entry: LogEntry) -> bool:
@@ -205,12 +206,12 @@ class Store:
     def _is_at_work(self, connection: Connection, writer: str) -> bool:
         if self._writers.is_of_here(writer):
             return self._writers.is_alive(writer)
-        return processes.is_held(connection, _FILES_OF + writer)
+        return bookkeeping.is_leased(connection, _FILES_OF + writer)
 
     def leave_as_it_is(self, op_id: str) -> None:
         """Close a stuck operation: what it did stays, and so does what somebody else wrote into its other files."""
         with self.database.writing(durable=True) as connection:
-            operations.set_state(connection, op_id, DONE, of=STUCK)
+            bookkeeping.set_state(connection, op_id, DONE, of=STUCK)
 
     def _finish(self, operation: Operation) -> str:
         """Write what is left of the files of an operation; return its state."""
@@ -270,13 +271,13 @@ class Store:
         why = error.line() if isinstance(error, NanomemError) else str(error) or type(error).__name__
 
         def write(connection: Connection, meta: Meta) -> Operation:
-            on_rows = [one for one in operation.inverse() if one.layer in rows.TABLES and self._fits(connection, one)]
+            on_rows = [one for one in operation.inverse() if one.layer in models.TABLES and self._fits(connection, one)]
             void = new_operation("void", f"not done: {operation.label} ({why})", on_rows, undoes=operation.id)
             self._write_rows(connection, on_rows, meta.revision)
-            operations.write(connection, meta.revision, void)
-            operations.set_state(connection, operation.id, DONE, of=PLANNED)
-            processes.drop(connection, _FILES_OF + self._writers.name)
-            operations.mark_void(connection, operation)
+            bookkeeping.write_operation(connection, meta.revision, void)
+            bookkeeping.set_state(connection, operation.id, DONE, of=PLANNED)
+            bookkeeping.drop_lease(connection, _FILES_OF + self._writers.name)
+            bookkeeping.mark_void(connection, operation)
             return void
 
         self._commit(write, durable=True)
@@ -284,8 +285,8 @@ class Store:
     def _set_state(self, op_id: str, state: str, writer: str) -> None:
         """Note what became of a planned operation; another process may have been quicker."""
         with self.database.writing(durable=True) as connection:
-            operations.set_state(connection, op_id, state, of=PLANNED)
-            processes.drop(connection, _FILES_OF + writer)
+            bookkeeping.set_state(connection, op_id, state, of=PLANNED)
+            bookkeeping.drop_lease(connection, _FILES_OF + writer)
 
     # -- counters and checkpoints -------------------------------------------------------------------------------
 
@@ -306,7 +307,7 @@ class Store:
 
     def _add_counts(self, batch: str, counts: Counts) -> int:
         with self._transaction(durable=True, notify=False) as (connection, meta):
-            if operations.is_new_batch(connection, batch):
+            if bookkeeping.is_new_batch(connection, batch):
                 rows.add_counts(connection, meta.revision, counts)
             connection.execute(delete(BATCHES).where(BATCHES.c.at < clock.iso(clock.days_ago(_BATCH_DAYS))))
         return meta.revision
@@ -351,13 +352,13 @@ class Store:
             self.recovery.make_lost_commits_again()
         self._wrote_before = True
         with self.database.writing(durable=durable) as connection:
-            meta = operations.next_revision(connection, notify=notify)
+            meta = bookkeeping.next_revision(connection, notify=notify)
             if meta.epoch != self.snapshot.epoch:
                 raise _OtherEpoch
             refuse_moved(meta, on_server=connection.dialect.name == "postgresql")
             if meta.revision > self.snapshot.revision + 1:
                 self.snapshot.read_up_to(within(connection), meta.revision - 1)
-            is_whole = self._index_is_new or search.renew(connection)
+            is_whole = self._index_is_new or full_text.renew_index(connection)
             yield connection, meta
         self._index_is_new = is_whole
 
@@ -378,7 +379,7 @@ class Store:
 
     def _try(self, write: Write, *, durable: bool) -> Operation:
         result: Operation | None = None
-        self._written = {layer: {} for layer in rows.TABLES}
+        self._written = {layer: {} for layer in models.TABLES}
         try:
             with self._transaction(durable=durable) as (connection, meta):
                 result = write(connection, meta)
@@ -399,8 +400,8 @@ class Store:
         while True:
             try:
                 with self.database.writing(durable=True) as connection:
-                    operations.wait_for_writers(connection)  # the server may still be at that commit
-                    return operations.find(connection, op_id) is not None
+                    bookkeeping.wait_for_writers(connection)  # the server may still be at that commit
+                    return bookkeeping.find_operation(connection, op_id) is not None
             except ServerAway as error:
                 if time.monotonic() > until:
                     what = "the server went away while it saved the change; whether it did is not known yet"
@@ -418,14 +419,16 @@ class Store:
         self._write_rows(connection, operation.changes, meta.revision, known=known, to_deleted=by_agent)
         writer = self._writers.begin() if files else ""
         if not self._writers.is_alone and files:  # others do not see the lock of this process
-            processes.take(connection, _FILES_OF + writer, writer)
-        operations.write(connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer)
-        operations.mark_reversed(connection, operation)
+            bookkeeping.take_lease(connection, _FILES_OF + writer, writer)
+        bookkeeping.write_operation(
+            connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer
+        )
+        bookkeeping.mark_reversed(connection, operation)
 
     def _refuse_undo(self, connection: Connection, undo: Operation) -> None:
         """Raise NothingToDo where another undo was quicker, NotFound where there is nothing of that id, Conflict where
         its files are not all written."""
-        entry = operations.find(connection, undo.undoes or "")
+        entry = bookkeeping.find_operation(connection, undo.undoes or "")
         if entry is None:
             raise NotFound("no such operation", undo.undoes or "", "see `nanomem log`")
         if entry.state != DONE:
@@ -443,7 +446,7 @@ class Store:
         `known`: the last commit that whoever made the changes had seen. What is added may be there as a row that was
         deleted: it comes back. `to_deleted`: a deleted row may change and stays deleted, as an agent may still use it.
         """
-        for layer in rows.TABLES:
+        for layer in models.TABLES:
             part = [change for change in changes if change.layer == layer]
             if not part:
                 continue
@@ -475,14 +478,14 @@ def _of_files(operation: Operation) -> Mapping[str, list[Change]]:
     """The changes of an operation that are not of rows, by layer."""
     found: dict[str, list[Change]] = {}
     for change in operation.changes:
-        if change.layer not in rows.TABLES:
+        if change.layer not in models.TABLES:
             found.setdefault(change.layer, []).append(change)
     return found
 
 
 def _by(connection: Connection, change: Change) -> str:
     """In words: what changed the thing last."""
-    entry = operations.last_of(connection, change.layer, change.key)
+    entry = bookkeeping.last_operation_on(connection, change.layer, change.key)
     return f" by {entry.operation.who}: {entry.operation.label}" if entry is not None else ""
 
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection, delete, select, update
 
 from nanomem_tui.core.operations import Change, Operation
-from nanomem_tui.store import models, operations, rows, search
-from nanomem_tui.store.engine import Database
-from nanomem_tui.store.operations import KEYS, META, OPERATIONS
-from nanomem_tui.store.reading import escaped, unescaped
+from nanomem_tui.store.database import bookkeeping, full_text, models, operation_log, rows
+from nanomem_tui.store.database.engine import Database
+from nanomem_tui.store.database.models import KEYS, META, OPERATIONS
+from nanomem_tui.store.database.reading import escape_nul, unescape_nul
 from nanomem_tui.store.recovery import Recovery
 from nanomem_tui.store.values import AnyRow
 
@@ -46,20 +46,20 @@ class Cleaning(Protocol):
         """Return what stays of a named value."""
 
 
-class TakenOut(NamedTuple):
+class Purged(NamedTuple):
     """The (layer, id) of rows that went as a whole, and of rows that were cleaned."""
 
     gone: frozenset[tuple[str, str]]
     cleaned: frozenset[tuple[str, str]]
 
 
-def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOut:
+def clean_database(connection: Connection, cleaning: Cleaning, *, write: bool) -> Purged:
     """Ask about everything that a database holds, and with `write` take out what goes, in the transaction of the
     caller. A database that the memory has left may be cleaned too."""
-    revision = operations.next_revision(connection).revision if write else 0
+    revision = bookkeeping.next_revision(connection).revision if write else 0
     gone: list[tuple[str, str]] = []
     cleaned: list[tuple[str, str]] = []
-    for layer in rows.TABLES:
+    for layer in models.TABLES:
         asked = [(row, cleaning.row(layer, row)) for row in rows.read(connection, layer)]
         lost = [row.id for row, left in asked if left is None]
         changed = [(row, left) for row, left in asked if left is not None and left is not row]
@@ -74,22 +74,22 @@ def clean(connection: Connection, cleaning: Cleaning, *, write: bool) -> TakenOu
     _seen(connection, cleaning, write=write)
     _named_values(connection, cleaning, write=write)
     if write:
-        search.drop_removed(connection)
+        full_text.drop_removed(connection)
         connection.execute(update(META).values(epoch=secrets.token_hex(8)))
-    return TakenOut(frozenset(gone), frozenset(cleaned))
+    return Purged(frozenset(gone), frozenset(cleaned))
 
 
 def _operations(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:
     for found in _newest_first(connection):
-        operation = operations.entry_of(found).operation
+        operation = operation_log.entry_of(found).operation
         left = cleaning.operation(operation)
         if left is operation or not write:
             continue
-        values: dict[str, Any] = {"meta_json": operations.dumped(dict(left.meta))}
+        values: dict[str, Any] = {"meta_json": bookkeeping.dump_json(dict(left.meta))}
         if left.label != operation.label:
-            values["label"] = escaped(left.label)
+            values["label"] = escape_nul(left.label)
         if len(left.changes) != len(operation.changes):
-            values |= {"changes_json": operations.dumped(left.to_json()["changes"]), "touched": len(left.changes)}
+            values |= {"changes_json": bookkeeping.dump_json(left.to_json()["changes"]), "touched": len(left.changes)}
         connection.execute(update(OPERATIONS).where(OPERATIONS.c.seq == found.seq).values(values))
         stay = {(change.layer, change.key) for change in left.changes}
         for layer, key in {(change.layer, change.key) for change in operation.changes} - stay:
@@ -107,12 +107,12 @@ def _newest_first(connection: Connection) -> Iterator[Any]:
 
 def _seen(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:
     for source, key, raw in connection.execute(select(FOREIGN.c.source, FOREIGN.c.id, FOREIGN.c.raw_json)).all():
-        left = cleaning.seen(unescaped(key), unescaped(raw))
+        left = cleaning.seen(unescape_nul(key), unescape_nul(raw))
         here = (FOREIGN.c.source == source) & (FOREIGN.c.id == key)
         if write and left is None:
             connection.execute(delete(FOREIGN).where(here))
-        elif write and left is not None and left != unescaped(raw):
-            connection.execute(update(FOREIGN).where(here).values(raw_json=escaped(left)))
+        elif write and left is not None and left != unescape_nul(raw):
+            connection.execute(update(FOREIGN).where(here).values(raw_json=escape_nul(left)))
 
 
 def _named_values(connection: Connection, cleaning: Cleaning, *, write: bool) -> None:
@@ -125,10 +125,10 @@ def changes_of(connection: Connection, layer: str) -> Iterator[Change]:
     """Every change that operations recorded of the things of a layer."""
     touched = select(KEYS.c.seq).where(KEYS.c.layer == layer)
     for found in connection.execute(select(OPERATIONS).where(OPERATIONS.c.seq.in_(touched))).all():
-        yield from (change for change in operations.entry_of(found).operation.changes if change.layer == layer)
+        yield from (change for change in operation_log.entry_of(found).operation.changes if change.layer == layer)
 
 
-def take_out(database: Database, recovery: Recovery | None, cleaning: Cleaning) -> TakenOut:
+def purge_database(database: Database, recovery: Recovery | None, cleaning: Cleaning) -> Purged:
     """Take texts out of a database and, of a file, of the log beside it. What an interrupted one left is done again.
 
     Their bytes are in freed pages and in the WAL until the database is compacted. Raises the store's errors.
@@ -136,7 +136,7 @@ def take_out(database: Database, recovery: Recovery | None, cleaning: Cleaning) 
     if recovery is not None:
         recovery.make_lost_commits_again()
     with database.writing(durable=True) as connection:
-        taken = clean(connection, cleaning, write=True)
+        taken = clean_database(connection, cleaning, write=True)
     if recovery is not None:
         recovery.write_anew()
     return taken

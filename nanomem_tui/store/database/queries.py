@@ -1,30 +1,50 @@
 """Every question that reading asks the database, by name: statements of SQLAlchemy Core, built from the models.
 
-`scripts/statements.py` compiles them for SQLite into `statements`, so that who only reads need not import SQLAlchemy;
-on a server, and inside a writer's transaction, they are run as they are. Must not know what the answers mean: `reading`
-and `oplog` do. A list is one parameter, the text of a JSON array.
+`scripts/statements.py` compiles them for SQLite into `statements`, so that a command that only reads need not import
+SQLAlchemy. `CoreReading` runs them as they are: on a server, and inside the transaction of a writer. Must not know what
+the answers mean: `reading` does. A list is one parameter, the text of a JSON array.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Select, bindparam, case, distinct, func, select, union_all
+from sqlalchemy import (
+    CompoundSelect,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    distinct,
+    func,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanomem_tui.store import models
-from nanomem_tui.store.migrations import VERSION
-from nanomem_tui.store.operations import KEYS, OPERATIONS, READ_META
-from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, LARGE
-from nanomem_tui.store.rows import ITEMS, RECORDS, TABLES, USAGE
+from nanomem_tui.store.database.models import (
+    FOREIGN,
+    ITEMS,
+    KEYS,
+    MARKERS,
+    META,
+    OPERATIONS,
+    RECORDS,
+    TABLES,
+    USAGE,
+    version_table,
+)
+from nanomem_tui.store.database.reading import COLUMN_OF, COUNTERS, LARGE
 from nanomem_tui.store.values import ROW_TYPES
-from nanomem_tui.store.work import models as work_models
 
-MARKERS = models.table(models.Marker)
-FOREIGN = models.table(models.ForeignRow)
+READ_META = select(META.c.revision, META.c.epoch, META.c.moved_to, META.c.workspace_id)
 
 
 class _Elements(FunctionElement[str]):
@@ -88,7 +108,7 @@ _INBOX = '"inbox"'
 
 STATEMENTS: dict[str, Select[Any] | CompoundSelect[Any]] = {
     # the state of the whole
-    "schema": select(VERSION.c.version_num),
+    "schema": select(version_table("alembic_version").c.version_num),
     "meta": READ_META,
     "markers": select(MARKERS.c.key, MARKERS.c.value),
     "foreign_rows": select(FOREIGN.c.id, FOREIGN.c.raw_json).where(FOREIGN.c.source == bindparam("source")),
@@ -143,8 +163,60 @@ STATEMENTS: dict[str, Select[Any] | CompoundSelect[Any]] = {
     "operation_changes": select(OPERATIONS.c.changes_json).where(OPERATIONS.c.seq == bindparam("seq")),
     "operation_keys": select(KEYS.c.key).where(KEYS.c.seq == bindparam("seq")),
     "operation_standing": select(KEYS.c.key).where(KEYS.c.seq == bindparam("seq"), KEYS.c.undone == 0),
-    # the work of an agent
-    "work_counts": union_all(
-        *(select(one.c.tier, func.count()).group_by(one.c.tier) for one in work_models.TABLES.values())
-    ),
 }  # fmt: skip
+
+
+# -- asking them through SQLAlchemy -----------------------------------------------------------------------------------
+
+
+class CoreReading:
+    """Any database through SQLAlchemy. `connect` gives a connection in a transaction of its own. Any thread may ask."""
+
+    def __init__(
+        self, connect: Callable[[], contextlib.AbstractContextManager[Connection]], where: str = "the database"
+    ) -> None:
+        self._connect = connect
+        self.where = where
+        self._here = threading.local()
+
+    @property
+    def exists(self) -> bool:
+        """See `Reading.exists`."""
+        with self.open():
+            return bool(inspect(self._here.connection).has_table("meta"))
+
+    @property
+    def on_server(self) -> bool:
+        """See `Reading.on_server`."""
+        return bool(self._here.connection.dialect.name == "postgresql")
+
+    def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """See `Reading.all`."""
+        with self.open():
+            return [tuple(row) for row in self._here.connection.execute(STATEMENTS[name], values)]
+
+    def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
+        """See `Reading.each`."""
+        yield from map(tuple, self._here.connection.execute(text(sql), values))
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[CoreReading]:
+        """See `Reading.open`. A block within another belongs to that one's transaction."""
+        if getattr(self._here, "connection", None) is not None:
+            yield self
+            return
+        with self._connect() as connection:
+            self._here.connection = connection
+            try:
+                yield self
+            finally:
+                self._here.connection = None
+
+    def kept_open(self) -> contextlib.AbstractContextManager[CoreReading]:
+        """See `Reading.kept_open`: the pool keeps the connection."""
+        return contextlib.nullcontext(self)
+
+
+def within(connection: Connection) -> CoreReading:
+    """Read in the transaction of a connection of SQLAlchemy."""
+    return CoreReading(lambda: contextlib.nullcontext(connection))

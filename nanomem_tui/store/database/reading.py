@@ -1,9 +1,8 @@
-"""Reading the database as values: rows, counts, and the state of the whole; without SQLAlchemy where it is a file.
+"""Read the database as values: rows, named values, and the state of the whole; a file without SQLAlchemy.
 
-Owns what a row of a table means as an `Item`, `Lesson` or `Record`. A `Reading` is asked: a file of SQLite through
-`sqlite3` and the checked-in `statements`, or any database through a connection of SQLAlchemy. What is asked of a memory
-is answered by its database where that says all there is, else by the rows in RAM. Writes nothing; must not import
-SQLAlchemy.
+Owns what a row of a table means as an `Item`, `Lesson` or `Record`. A `Reading` is a file of SQLite, asked through
+`sqlite3` and the checked-in `statements`, or any database through SQLAlchemy (`queries`). Writes nothing; must not
+import SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -12,22 +11,14 @@ import contextlib
 import json
 import sqlite3
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.core.errors import Moved, NewerDatabase, StoreError, from_os_error
-from nanomem_tui.core.text import normalised
-from nanomem_tui.store import engine
-from nanomem_tui.store.statements import STATEMENTS
-from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record, free_fields, says_why
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from nanomem_tui.store.memory_store import MemoryStore
-    from nanomem_tui.store.search import FullText
+from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database.statements import STATEMENTS
+from nanomem_tui.store.values import ROW_TYPES, AnyRow
 
 SCHEMA = "0001"
 """The newest schema, which `models` declares; `migrations` has how an older one comes to it."""
@@ -68,6 +59,35 @@ class Meta(NamedTuple):
     workspace_id: str
 
 
+class Reading(Protocol):
+    """A database to read. Its methods raise StoreError and its kin."""
+
+    @property
+    def where(self) -> str:
+        """Which database it is, for a person."""
+
+    @property
+    def on_server(self) -> bool:
+        """Whether it is on a server; asked within `open`."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether the tables were made. Ask nothing else before."""
+
+    def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of the statement of that name (see `queries`)."""
+
+    def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a statement for which the models have no words, one by one; within `open`."""
+
+    def open(self) -> contextlib.AbstractContextManager[Reading]:
+        """Read a block in one transaction: all that this thread asks in it is of one moment. A block within another
+        belongs to that one's transaction."""
+
+    def kept_open(self) -> contextlib.AbstractContextManager[Reading]:
+        """Keep one connection for a block in which this thread asks often; each question sees the newest commit."""
+
+
 class SqliteReading:
     """A file of SQLite, opened read-only for each question or block of questions. Any thread may ask."""
 
@@ -88,13 +108,13 @@ class SqliteReading:
         if is_there and not self._is_made:
             with self.open():
                 names = {name for (name,) in self.each(_TABLE_NAMES)}
-            if engine.are_anothers(names):
-                raise engine.anothers(self.file, min(names))
+            if driver_errors.are_foreign_tables(names):
+                raise driver_errors.foreign_database(self.file, min(names))
             self._is_made = "meta" in names
         if is_there and self._is_made:
             return True
         if _was_written(self.file):
-            raise engine.gone(self.file)
+            raise driver_errors.missing_database(self.file)
         return False
 
     def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -106,7 +126,7 @@ class SqliteReading:
             except sqlite3.OperationalError as error:
                 if "decode" not in str(error) or connection.text_factory is not str:
                     raise
-                connection.text_factory = engine.decoded  # slower, and only for a flipped bit
+                connection.text_factory = driver_errors.decode_text  # slower, and only for a flipped bit
                 return connection.execute(STATEMENTS[name], values).fetchall()
 
     def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
@@ -143,11 +163,11 @@ class SqliteReading:
     def _connected(self, stack: contextlib.ExitStack) -> sqlite3.Connection:
         """A connection that writes nothing. SQLite shares a `-shm` beside a database in WAL mode. Where it cannot make
         one (a full disk, another's folder), nobody writes: the file is read as it is, or with its WAL from a copy."""
-        engine.refuse_what_is_no_file(self.file)
+        driver_errors.refuse_non_file(self.file)
         try:
             return _connect(self.file, "mode=ro", stack)
         except sqlite3.OperationalError as error:
-            if engine.code_of(error) not in engine.NO_FILES or not self.file.exists():
+            if driver_errors.code_of(error) not in driver_errors.NO_FILES or not self.file.exists():
                 raise
         wal = self.file.with_name(f"{self.file.name}-wal")
         if not wal.exists():
@@ -170,73 +190,10 @@ class SqliteReading:
         try:
             yield
         except sqlite3.Error as error:
-            raise engine.in_our_words(error, self.file) from error
+            raise driver_errors.error_from_driver(error, self.file) from error
 
 
-class CoreReading:
-    """Any database through SQLAlchemy. `connect` gives a connection in a transaction of its own. Any thread may ask."""
-
-    def __init__(
-        self, connect: Callable[[], contextlib.AbstractContextManager[Connection]], where: str = "the database"
-    ) -> None:
-        self._connect = connect
-        self.where = where
-        self._here = threading.local()
-
-    @property
-    def exists(self) -> bool:
-        """See `SqliteReading.exists`."""
-        from sqlalchemy import inspect
-
-        with self.open():
-            return bool(inspect(self._here.connection).has_table("meta"))
-
-    @property
-    def on_server(self) -> bool:
-        """See `SqliteReading.on_server`."""
-        return bool(self._here.connection.dialect.name == "postgresql")
-
-    def all(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
-        """See `SqliteReading.all`."""
-        from nanomem_tui.store import queries
-
-        with self.open():
-            return [tuple(row) for row in self._here.connection.execute(queries.STATEMENTS[name], values)]
-
-    def each(self, sql: str, **values: Any) -> Iterator[tuple[Any, ...]]:
-        """See `SqliteReading.each`."""
-        from sqlalchemy import text
-
-        yield from map(tuple, self._here.connection.execute(text(sql), values))
-
-    @contextlib.contextmanager
-    def open(self) -> Iterator[CoreReading]:
-        """See `SqliteReading.open`. A block within another belongs to that one's transaction."""
-        if getattr(self._here, "connection", None) is not None:
-            yield self
-            return
-        with self._connect() as connection:
-            self._here.connection = connection
-            try:
-                yield self
-            finally:
-                self._here.connection = None
-
-    def kept_open(self) -> contextlib.AbstractContextManager[CoreReading]:
-        """See `SqliteReading.kept_open`: the pool keeps the connection."""
-        return contextlib.nullcontext(self)
-
-
-Reading = SqliteReading | CoreReading
-"""A database to read. Its methods raise StoreError and its kin."""
-
-
-def within(connection: Connection) -> CoreReading:
-    """Read in the transaction of a connection of SQLAlchemy."""
-    return CoreReading(lambda: contextlib.nullcontext(connection))
-
-
-def is_anothers(file: Path) -> bool:
+def is_foreign_database(file: Path) -> bool:
     """Whether a file is a database of another program. One that cannot be read is none."""
     if not file.exists():
         return False
@@ -245,7 +202,7 @@ def is_anothers(file: Path) -> bool:
             names = {name for (name,) in connection.execute(_TABLE_NAMES)}
     except sqlite3.Error:
         return False
-    return engine.are_anothers(names)
+    return driver_errors.are_foreign_tables(names)
 
 
 def _was_written(file: Path) -> bool:
@@ -271,7 +228,7 @@ def rows(
 ) -> Iterator[AnyRow]:
     """Read the rows of a layer: all of them, those written after revision `since`, or those of `ids`."""
     if ids is not None:
-        return values(layer, reading.all(f"{layer}_rows_by_id", ids=listed(ids)))
+        return values(layer, reading.all(f"{layer}_rows_by_id", ids=json_list(ids)))
     if since is not None:
         return values(layer, reading.all(f"{layer}_rows_since", since=since))
     return values(layer, reading.all(f"{layer}_rows"))
@@ -295,25 +252,25 @@ def values(layer: str, found: Iterable[Sequence[Any]]) -> Iterator[AnyRow]:
             if isinstance(fields[place], bytes):  # somebody else wrote it: SQLite holds what it is given
                 fields[place] = fields[place].decode("utf-8", "replace")
             if _ESCAPE in fields[place]:
-                fields[place] = unescaped(fields[place])
+                fields[place] = unescape_nul(fields[place])
         yield kind._make(fields)
 
 
-def escaped(text: str) -> str:
+def escape_nul(text: str) -> str:
     """Return a text as both databases take it: without NUL."""
     if _NUL not in text and _ESCAPE not in text:
         return text
     return text.replace(_ESCAPE, f"{_ESCAPE}1").replace(_NUL, f"{_ESCAPE}0")
 
 
-def unescaped(text: str) -> str:
+def unescape_nul(text: str) -> str:
     """Return the text that `escaped` was given."""
     return text.replace(f"{_ESCAPE}0", _NUL).replace(f"{_ESCAPE}1", _ESCAPE)
 
 
-def listed(texts: Iterable[str]) -> str:
+def json_list(texts: Iterable[str]) -> str:
     """Return a list as the parameter of a statement."""
-    return json.dumps([*map(escaped, texts)])
+    return json.dumps([*map(escape_nul, texts)])
 
 
 # -- the state of the whole -------------------------------------------------------------------------------------------
@@ -361,163 +318,8 @@ def markers(reading: Reading) -> dict[str, str]:
 
 def foreign_rows(reading: Reading, source: str) -> dict[str, Any]:
     """Return the rows of an agent's file as they were last read or written, by id."""
-    return {unescaped(key): json.loads(raw) for key, raw in reading.all("foreign_rows", source=escaped(source))}
+    return {unescape_nul(key): json.loads(raw) for key, raw in reading.all("foreign_rows", source=escape_nul(source))}
 
 
-# -- answers about rows that need not load all of them ----------------------------------------------------------------
-
-Pending = Callable[[list[Item]], list[Item]]
-"""Gives rows that the index found as they are in RAM."""
-ItemGroup = tuple[str, str, str, bool]
-R = TypeVar("R", Item, Lesson, Record)
-T = TypeVar("T")
-
-
-def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
-    """Count items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the inbox;
-    deleted ones are left out."""
-    counts: dict[ItemGroup, int]
-    if _answers(store):
-        with store.reading.open() as database:
-            counts = {(*group, enabled != 0): number for *group, enabled, number in database.all("item_groups")}
-            inbox = database.all("item_inbox")
-        waiting = Counter((*group, False) for *group, meta in inbox if says_why(meta))
-    else:
-        items = _in_ram(store, "item", Item)
-        counts = Counter(map(_group_of, items))
-        waiting = Counter(_group_of(item) for item in items if item.waits)
-    return [(*group, number, waiting[group]) for group, number in counts.items()]
-
-
-def item_rows(store: MemoryStore) -> int:
-    """Count the items, deleted ones too."""
-    return int(store.reading.all("item_count")[0][0]) if _answers(store) else len(store.load().items)
-
-
-def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
-    """Count lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones are
-    left out."""
-    found = lessons(store)
-    counts = Counter((row.scope, row.enabled) for row in found)
-    waiting = Counter((row.scope, row.enabled) for row in found if row.waits)
-    return [(*group, number, waiting[group]) for group, number in counts.items()]
-
-
-def lessons(store: MemoryStore) -> list[Lesson]:
-    """List the lessons that are not deleted."""
-    if not _answers(store):
-        return _in_ram(store, "lesson", Lesson)
-    return _of(Lesson, values("lesson", store.reading.all("lessons_there")))
-
-
-def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
-    """Count records by (kind, source): how many there are, and of token use the requests and the tokens; deleted ones
-    are left out."""
-    if store.loaded:
-        rows = _in_ram(store, "record", Record)
-        counts = Counter((row.kind, row.source) for row in rows)
-        usage: Iterable[tuple[str, dict[str, Any]]] = ((row.source, row.meta) for row in rows if row.kind == "usage")
-    elif store.reading.exists:
-        with store.reading.open() as database:
-            counts = Counter({(kind, source): number for kind, source, number in database.all("record_groups")})
-            usage = [(source, free_fields(meta)) for source, meta in database.all("record_meta", kind="usage")]
-    else:
-        return []
-    requests: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for source, meta in usage:
-        requests[source] += _whole(meta.get("requests"))
-        used[source] += _whole(meta.get("total_tokens"))
-    return [
-        (kind, source, number, requests[source], used[source]) if kind == "usage" else (kind, source, number, 0, 0)
-        for (kind, source), number in counts.items()
-    ]
-
-
-def records(store: MemoryStore, kind: str) -> list[Record]:
-    """List the records of a kind that are not deleted, in no order."""
-    if store.loaded:
-        return [row for row in _in_ram(store, "record", Record) if row.kind == kind]
-    if not store.reading.exists:
-        return []
-    return _of(Record, values("record", store.reading.all("records_of_kind", kind=kind)))
-
-
-def record_subjects(store: MemoryStore, kind: str) -> int:
-    """Count the different things (days, chats, tools) that the records of a kind are about."""
-    if store.loaded:
-        return len({row.about for row in records(store, kind)})
-    return int(store.reading.all("record_subjects", kind=kind)[0][0]) if store.reading.exists else 0
-
-
-def newest(store: MemoryStore, limit: int) -> list[Item] | None:
-    """List the newest items of the database that do not wait in the inbox, for a first page; None where there is no
-    database yet."""
-    if not store.reading.exists:
-        return None
-    found: list[Item] = []
-    offset = 0
-    with store.reading.open() as database:
-        while len(found) < limit and (part := database.all("items_newest", limit=limit, offset=offset)):
-            found += [item for item in _of(Item, values("item", part)) if not item.waits]
-            offset += limit
-    return found[:limit]
-
-
-def same_text(store: MemoryStore, text: str) -> list[Item]:
-    """List the active items whose normalised text is that of `text`."""
-    import hashlib  # only who adds something asks this
-
-    norm = normalised(text)
-    if store.database_is_all and store.reading.exists:
-        key = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
-        return _of(Item, values("item", store.reading.all("items_of_words", hash=key)))
-    return [item for item in _in_ram(store, "item", Item) if normalised(item.text) == norm]
-
-
-def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | None:
-    """Return what `use` makes of the database's full-text index; None where it does not have all items, or another
-    version's tokenizer made it: search in RAM then.
-
-    `use` also gets a function that gives the rows that the index found as they are in RAM, where they are loaded.
-    """
-    if not store.reading.exists:
-        return None
-    from nanomem_tui.store import search
-
-    with store.reading.kept_open() as database:
-        if not store.database_is_all:
-            return None
-        with database.open():
-            index = search.full_text(database)
-            return use(index, _pending(store)) if index is not None else None
-
-
-def _answers(store: MemoryStore) -> bool:
-    """Whether the database is asked: the rows are not in RAM, and it has all of them."""
-    return not store.loaded and store.database_is_all and store.reading.exists
-
-
-def _in_ram(store: MemoryStore, layer: str, kind: type[R]) -> list[R]:
-    snapshot = store.load()
-    with snapshot.lock:
-        return [row for row in _of(kind, snapshot.table(layer).values()) if not row.is_deleted]
-
-
-def _pending(store: MemoryStore) -> Pending:
-    if not store.loaded:
-        return lambda found: found
-    items = store.load().items
-    return lambda found: [items.get(item.id, item) for item in found]
-
-
-def _of(kind: type[R], rows: Iterable[Any]) -> list[R]:
-    return [row for row in rows if isinstance(row, kind)]
-
-
-def _group_of(item: Item) -> ItemGroup:
-    return item.kind, item.scope_type, item.source, item.enabled
-
-
-def _whole(value: object) -> int:
-    return max(value, 0) if isinstance(value, int) else 0
+SECOND_EDITION = 4
+"""What it says of every database that is taken over or made anew, whatever its schema."""

@@ -13,15 +13,14 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.language import tokens
-from nanomem_tui.store import reading
-from nanomem_tui.store.reading import Reading
+from nanomem_tui.store.database import reading
+from nanomem_tui.store.database.reading import Reading
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import LEAST, MOST_LONGER, nearest
+from nanomem_tui.store.word_index import LEAST, MOST_LONGER, Statistics, idf, nearest
 
-if TYPE_CHECKING:  # `status` asks for the state of the index alone
+if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.word_index import Statistics
 
 CANDIDATES = 200
 MARKER = "tokens"
@@ -84,7 +83,7 @@ def full_text(of: Reading) -> FullText | None:
     return ServerFullText(of) if of.on_server else FullText(of)
 
 
-def state(of: Reading) -> IndexState:
+def index_state(of: Reading) -> IndexState:
     """Return how the index fits the rows; a lack is damage, for both are written in one transaction."""
     with of.open():
         table = "memory_entries_fts" if of.on_server else "memory_entries_fts_docsize"
@@ -103,8 +102,6 @@ class FullText:
 
     def statistics(self, words: Iterable[str]) -> Statistics:
         """Return what the scorer needs to know about these words."""
-        from nanomem_tui.store.word_index import Statistics
-
         asked = list(words)
         if new := [word for word in asked if word not in self._held]:
             self._held |= dict.fromkeys(new, 0) | dict(self._counts(new))
@@ -148,7 +145,7 @@ class FullText:
 
     def _counts(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
         asked = "SELECT term, doc FROM memory_words WHERE term IN (SELECT value FROM json_each(:words))"
-        return self._reading.each(asked, words=reading.listed(words))
+        return self._reading.each(asked, words=reading.json_list(words))
 
     def _words_like(self, word: str) -> Iterator[tuple[Any, ...]]:
         asked = (
@@ -207,8 +204,6 @@ class ServerFullText(FullText):
         return self._reading.each(asked, **told, most=MOST_LONGER)
 
     def _ranked(self, words: list[str]) -> Iterator[tuple[Any, ...]]:
-        from nanomem_tui.store.word_index import idf
-
         total, _, held = self.statistics(words)
         found = [word for word in words if held[word]]
         if not found:
@@ -256,26 +251,26 @@ def _fits(word: str) -> bool:
 
 def make_index(connection: Connection) -> None:
     """Make the index of an empty database."""
-    from nanomem_tui.store import rows
+    from nanomem_tui.store.database import bookkeeping
 
     for sql in _MAKE[connection.dialect.name]:
         _execute(connection, sql)
-    rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
+    bookkeeping.set_markers(connection, {MARKER: str(tokens.VERSION)})
 
 
-def add(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
+def add_texts(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
     """Take texts into the index: (number, id, text)."""
     on_server = connection.dialect.name == "postgresql"
     values = []
     for number, key, text in texts:
         words = tokens.index_tokens(text)
-        held = takes(words) if on_server else " ".join(words)
+        held = fitting_words(words) if on_server else " ".join(words)
         values.append({"number": number, "entry": key, "length": len(words), "words": held})
     if values:
         _execute(connection, _INSERT[connection.dialect.name], values)
 
 
-def remove(connection: Connection, number: int) -> None:
+def remove_text(connection: Connection, number: int) -> None:
     """Take a text out of the index."""
     _execute(connection, _DELETE[connection.dialect.name], {"number": number})
 
@@ -286,13 +281,15 @@ def drop_removed(connection: Connection) -> None:
         _execute(connection, "INSERT INTO memory_entries_fts (memory_entries_fts) VALUES ('rebuild')")
 
 
-def renew(connection: Connection) -> bool:
+def renew_index(connection: Connection) -> bool:
     """Go on with making the index anew where another version's tokenizer made the present one; return whether it is
     whole.
 
     Each change takes some rows into it. Until it has all, nobody asks it (`full_text`); what a change writes or takes
     out is in step already, wherever the making has come to."""
-    made = reading.markers(reading.within(connection)).get(MARKER, "")
+    from nanomem_tui.store.database import queries
+
+    made = reading.markers(queries.within(connection)).get(MARKER, "")
     if made == str(tokens.VERSION):
         return True
     version, _, last = made.partition(_AFTER)
@@ -302,16 +299,16 @@ def renew(connection: Connection) -> bool:
     return _take_in(connection, int(last))
 
 
-def make_anew(connection: Connection) -> None:
+def rebuild_index(connection: Connection) -> None:
     """Make the whole index anew from the rows."""
     _empty(connection)
     _take_in(connection, 0, at_once=sys.maxsize)
 
 
 def _empty(connection: Connection) -> None:
-    from nanomem_tui.store import processes
+    from nanomem_tui.store.database import postgres
 
-    processes.act_as_owner(connection)
+    postgres.act_as_owner(connection)
     if connection.dialect.name == "sqlite":
         _execute(connection, "DROP TABLE IF EXISTS memory_words")
     _execute(connection, "DROP TABLE IF EXISTS memory_entries_fts")
@@ -323,7 +320,7 @@ def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
     What a change wrote there meanwhile is written once more."""
     from sqlalchemy import select
 
-    from nanomem_tui.store import models, rows
+    from nanomem_tui.store.database import bookkeeping, models
 
     items = models.table(models.MemoryEntry)
     columns = select(items.c.number, items.c.id, items.c.content).where(items.c.is_deleted == 0)
@@ -333,16 +330,16 @@ def _take_in(connection: Connection, last: int, at_once: int = AT_ONCE) -> bool:
         if part:
             last = part[-1].number
             _execute(connection, _DELETE[connection.dialect.name], [{"number": number} for number, *_ in part])
-            add(connection, ((number, key, reading.unescaped(content)) for number, key, content in part))
+            add_texts(connection, ((number, key, reading.unescape_nul(content)) for number, key, content in part))
         if len(part) < size:
-            rows.set_markers(connection, {MARKER: str(tokens.VERSION)})
+            bookkeeping.set_markers(connection, {MARKER: str(tokens.VERSION)})
             return True
         at_once -= size
-    rows.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
+    bookkeeping.set_markers(connection, {MARKER: f"{tokens.VERSION}{_AFTER}{last}"})
     return False
 
 
-def takes(words: Iterable[str]) -> list[str]:
+def fitting_words(words: Iterable[str]) -> list[str]:
     """The different words of a text that a server takes."""
     room = _LONGEST_TEXT
     held = []

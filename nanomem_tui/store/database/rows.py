@@ -9,24 +9,18 @@ does.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, or_, select, true, update
+from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from nanomem_tui.core.text import normalised
-from nanomem_tui.store import models, reading, search
-from nanomem_tui.store.reading import COLUMN_OF, COUNTERS, TRUTHS, escaped, foreign_rows, within
+from nanomem_tui.store.database import full_text, queries, reading
+from nanomem_tui.store.database.models import ITEMS, TABLES, USAGE
+from nanomem_tui.store.database.reading import COLUMN_OF, COUNTERS, TRUTHS, escape_nul
 from nanomem_tui.store.values import AnyRow, Item
-
-ITEMS = models.table(models.MemoryEntry)
-LESSONS = models.table(models.LessonRow)
-RECORDS = models.table(models.RecordRow)
-USAGE = models.table(models.UsageRow)
-TABLES = {"item": ITEMS, "lesson": LESSONS, "record": RECORDS}
 
 _LAST_NUMBER = select(func.coalesce(func.max(ITEMS.c.number), 0))
 _NUMBER_OF = select(ITEMS.c.number).where(ITEMS.c.id == bindparam("entry"))
@@ -36,7 +30,7 @@ def read(
     connection: Connection, layer: str, *, since: int | None = None, ids: Sequence[str] | None = None
 ) -> Iterator[AnyRow]:
     """See `reading.rows`."""
-    return reading.rows(reading.within(connection), layer, since=since, ids=ids)
+    return reading.rows(queries.within(connection), layer, since=since, ids=ids)
 
 
 def insert_rows(connection: Connection, layer: str, rows: Sequence[AnyRow]) -> None:
@@ -52,7 +46,7 @@ def insert_rows(connection: Connection, layer: str, rows: Sequence[AnyRow]) -> N
     _add_brought_counts(connection, layer, rows)
     if layer == "item":
         numbered = enumerate(rows, last + 1)
-        search.add(
+        full_text.add_texts(
             connection, [(n, row.id, row.text) for n, row in numbered if isinstance(row, Item) and not row.is_deleted]
         )
 
@@ -64,9 +58,9 @@ def update_row(connection: Connection, layer: str, row: AnyRow, fields: Iterable
     connection.execute(update(TABLES[layer]).where(TABLES[layer].c.id == row.id).values(values))
     if isinstance(row, Item) and {"text", "is_deleted"} & set(fields):
         number = connection.execute(_NUMBER_OF, {"entry": row.id}).scalar_one()
-        search.remove(connection, number)
+        full_text.remove_text(connection, number)
         if not row.is_deleted:
-            search.add(connection, [(number, row.id, row.text)])
+            full_text.add_texts(connection, [(number, row.id, row.text)])
 
 
 def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
@@ -74,7 +68,7 @@ def delete_rows(connection: Connection, layer: str, ids: Sequence[str]) -> None:
     if not ids:
         return
     for key in ids if layer == "item" else ():
-        search.remove(connection, connection.execute(_NUMBER_OF, {"entry": key}).scalar_one())
+        full_text.remove_text(connection, connection.execute(_NUMBER_OF, {"entry": key}).scalar_one())
     for table, column in ((TABLES[layer], TABLES[layer].c.id), (USAGE, USAGE.c.id)):
         here = column == bindparam("of")
         deleted = delete(table).where(here & (USAGE.c.layer == layer) if table is USAGE else here)
@@ -137,50 +131,4 @@ def _to_columns(layer: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 def _to_column(name: str, value: Any) -> Any:
     if name in TRUTHS:
         return int(value)
-    return escaped(value) if isinstance(value, str) else value
-
-
-# -- what is remembered of an agent's files, and other named values ---------------------------------------------------
-
-MARKERS = models.table(models.Marker)
-FOREIGN = models.table(models.ForeignRow)
-_OF_FILES = ("exported", "audit_seq", "stat:", "order:")
-"""Begin the names of markers of the agent's files."""
-
-
-def set_markers(connection: Connection, values: Mapping[str, str]) -> None:
-    """Set named values."""
-    if values:
-        connection.execute(delete(MARKERS).where(MARKERS.c.key == bindparam("name")), [{"name": key} for key in values])
-        connection.execute(insert(MARKERS), [{"key": key, "value": value} for key, value in values.items()])
-
-
-def set_foreign_rows(connection: Connection, source: str, rows: Mapping[str, Any]) -> None:
-    """Remember these rows of a source, and no others."""
-    known = foreign_rows(within(connection), source)
-    gone = [key for key in known if key not in rows or rows[key] != known[key]]
-    fresh = [key for key in rows if key not in known or rows[key] != known[key]]
-    if gone:
-        here = (FOREIGN.c.source == source) & (FOREIGN.c.id == bindparam("key"))
-        connection.execute(delete(FOREIGN).where(here), [{"key": escaped(key)} for key in gone])
-    if fresh:
-        connection.execute(
-            insert(FOREIGN),
-            [{"source": source, "id": escaped(key), "raw_json": json.dumps(rows[key])} for key in fresh],
-        )
-
-
-def name_for(connection: Connection, home: str, *, on_server: bool) -> None:
-    """Name what came from the other kind of place as this one does: a server has it for each home that shares the
-    memory, by the id of the home; a file for the one home that it lies in, and nothing of others."""
-    end = f"@{home}"
-    is_of_files = or_(*(MARKERS.c.key.startswith(begin, autoescape=True) for begin in _OF_FILES))
-    for column, chosen in ((MARKERS.c.key, is_of_files), (FOREIGN.c.source, true())):
-        for name in connection.execute(select(column).distinct().where(chosen)).scalars().all():
-            here = column == name
-            if on_server:
-                connection.execute(update(column.table).where(here).values({column: f"{name}{end}"}))
-            elif name.endswith(end):
-                connection.execute(update(column.table).where(here).values({column: name.removesuffix(end)}))
-            else:
-                connection.execute(delete(column.table).where(here))
+    return escape_nul(value) if isinstance(value, str) else value

@@ -1,7 +1,8 @@
-"""Where the memory of a workspace lies, a file of our own or a server, as the settings say.
+"""Where the memory of a workspace is stored: in a file of ours.
 
-Owns what differs between the two for who uses the memory: how it is read, written, looked after and taken over from the
-first edition. `server_place` has the server. Must not import SQLAlchemy for who only reads a file.
+Owns what differs between a file and a server for whoever uses the memory: how it is read, written, checked and taken
+over from the first edition (`server_storage` has the server), and which servers a memory was on before. Imports
+SQLAlchemy for writing only.
 """
 
 from __future__ import annotations
@@ -14,30 +15,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import atomic, files, settings
+from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, from_os_error
 from nanomem_tui.core.operations import Layer
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.store import engine, first_edition, migrations, postgres, processes, takeover
-from nanomem_tui.store.postgres import PostgresDatabase
+from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database.reading import Reading, SqliteReading, has_older_schema
+from nanomem_tui.store.first_edition import contents
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.reading import CoreReading, Reading, SqliteReading, has_older_schema
-from nanomem_tui.store.store import Store
-from nanomem_tui.store.takeover import TakenOver
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work.kinds import KINDS, TIERS
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.database.postgres import PostgresDatabase
+    from nanomem_tui.store.first_edition.takeover import TakenOver
     from nanomem_tui.store.snapshot import Snapshot
+    from nanomem_tui.store.transactions import Store
 
 
 LayerOf = Callable[[str], Layer]
 """Gives what changes the files of an agent, by the name of a layer; raises NotFound."""
 
 
-class Place:
+class Storage:
     """Where the memory lies: `nanomem.db` of a workspace. Its methods raise the store's errors."""
 
     server: PostgresDatabase | None = None
@@ -64,8 +65,9 @@ class Place:
 
     def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
         """What changes the database. Beside a file lie its copies and its log."""
-        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.database.engine import SqliteDatabase
         from nanomem_tui.store.recovery import Recovery
+        from nanomem_tui.store.transactions import Store
 
         database = SqliteDatabase(self._paths.database)
         recovery = Recovery(database, self._paths.copies, self._paths.quarantine)
@@ -78,7 +80,7 @@ class Place:
     def damages(self, writer: Store) -> list[Problem]:
         """What is wrong with the database; every part of it is looked at."""
         from nanomem_tui.store import recovery as store_recovery
-        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.database.engine import SqliteDatabase
         from nanomem_tui.store.recovery import LOG
 
         assert isinstance(writer.database, SqliteDatabase)
@@ -86,7 +88,7 @@ class Place:
         harmed = writer.recovery.damaged_copies()
         whole = [copy for copy in writer.recovery.copies() if copy not in harmed]
         try:
-            found = list(store_recovery.problems(writer.database, whole))
+            found = list(store_recovery.damage_problems(writer.database, whole))
         except DiskFull as error:  # SQLite needs room to look
             return [Problem(f"not looked through: {error.what}", self.where, None, error.fix)]
         fix = "`nanomem doctor --fix` moves it to the quarantine and makes a new copy"
@@ -108,7 +110,7 @@ class Place:
 
     def is_first_edition(self) -> bool:
         """Whether a memory of the first edition lies here, or the rest of one."""
-        return first_edition.is_due(self._paths, self._id)
+        return contents.is_due(self._paths, self._id)
 
     def has_older_schema(self) -> bool:
         """Whether an earlier release of this edition made the tables; False where that cannot be told."""
@@ -120,6 +122,9 @@ class Place:
     def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
         """A private copy of either, taken over or migrated, for who only reads. `files`: the rows of the agent's own
         files."""
+        from nanomem_tui.store.database import migrations
+        from nanomem_tui.store.first_edition import takeover
+
         if self.has_older_schema():
             what = "the database has an older schema; what is shown comes from a copy"
             fix = "the next change, or `nanomem doctor --fix`, brings it up to date"
@@ -131,7 +136,9 @@ class Place:
 
     def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
         """Take the first edition over, and bring an older schema to the newest; what a file was is kept."""
-        from nanomem_tui.store.engine import SqliteDatabase
+        from nanomem_tui.store.database import migrations
+        from nanomem_tui.store.database.engine import SqliteDatabase
+        from nanomem_tui.store.first_edition import takeover
 
         is_first = self.is_first_edition()
         taken = takeover.take_over(self._paths, self._id, files) if is_first else takeover.TakenOver({}, None, ())
@@ -154,8 +161,8 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
             found[tier] += number
     elif (old := paths.tiers_database).is_file() and old.stat().st_size:
         with (
-            engine.translated(old, "counting records"),
-            contextlib.closing(first_edition.open_to_read(old)) as one,
+            driver_errors.translate_errors(old, "counting records"),
+            contextlib.closing(contents.open_to_read(old)) as one,
         ):
             for kind in KINDS.values():
                 tables = {kind.tier: kind.table} | ({"longterm": f"archived_{kind.table}"} if kind.ages else {})
@@ -165,117 +172,23 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
     return dict(found)
 
 
-def place_of(paths: Paths, workspace_id: str, settings: Settings) -> Place:
-    """Return where the settings say that the memory lies. Raises InvalidConfig for an address, and MissingExtra."""
-    if not settings.database_url:
-        return Place(paths, workspace_id)
-
-    return ServerPlace(paths, workspace_id, settings.database_url)
-
-
-# -- The memory of a workspace on a PostgreSQL server, as the product uses it: see `place.Place` ----------------------
-
-
-class ServerReading(CoreReading):
-    """A schema to read, of which it is asked until it is there whether it is."""
-
-    def __init__(self, database: PostgresDatabase) -> None:
-        super().__init__(database.reading, database.where)
-        self._database = database
-        self._is_made = False
-
-    @property
-    def exists(self) -> bool:
-        """See `SqliteReading.exists`. Raises AccessDenied where this role may not look into the schema."""
-        self._is_made = self._is_made or self._database.exists()
-        return self._is_made
-
-
-class ServerPlace(Place):
-    """The schema of a workspace, by the address that the settings name."""
-
-    def __init__(self, paths: Paths, workspace_id: str, url: str) -> None:
-        """Connects when it is first asked. Raises InvalidConfig for the address, or MissingExtra."""
-        settings.check_address("database_url", url, "the settings")
-        self.server: PostgresDatabase = PostgresDatabase(url, workspace_id)
-        self._paths = paths
-        self._id = workspace_id
-
-    @property
-    def where(self) -> str:
-        """See `Place.where`."""
-        return self.server.where
-
-    def reading(self) -> Reading:
-        """See `Place.reading`."""
-        return ServerReading(self.server)
-
-    def may_have_changed(self) -> bool:
-        """See `Place.may_have_changed`."""
-        return self.server.changed()
-
-    def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
-        """See `Place.writer`. What another home plans of its agent's files is that one's to finish."""
-        writers = Writers(self._paths.data / "writers", self._paths)
-        return Store(self.server, writers, None, layer_of, snapshot)
-
-    def described(self) -> Mapping[str, Any]:
-        """See `Place.described`."""
-        return {"database": self.where, "server": self.server.version()}
-
-    def damages(self, writer: Store) -> list[Problem]:
-        """See `Place.damages`. What its settings and our role lack; pages are the server's own."""
-        return postgres.problems(self.server)
-
-    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
-        """See `Place.leading`. Where nothing was written yet there is nothing to share."""
-        return processes.held(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
-
-    def is_first_edition(self) -> bool:
-        """See `Place.is_first_edition`."""
-        return takeover.is_due_on_server(self.server, self._id)
-
-    def has_older_schema(self) -> bool:
-        """See `Place.has_older_schema`."""
-        with contextlib.suppress(NanomemError):
-            return self.server.exists() and has_older_schema(self.reading())
-        return False
-
-    @contextlib.contextmanager
-    def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
-        """See `Place.read_copy`: of the first edition only. Who reads an older schema is told to migrate it."""
-        with takeover.read_copy_of_server(self.server, self._paths, self._id, files) as found:
-            yield found
-
-    def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
-        """See `Place.take_over`."""
-        if self.is_first_edition():
-            return takeover.take_over_from_server(self.server, self._paths, self._id, files)
-        migrations.migrate(self.server)
-        return TakenOver({}, None, ())
-
-    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
-        """See `Place.take_rest`."""
-        return takeover.take_rest(writer, self._paths, self._id)
-
-
 # -- Where a memory was before: the servers that it moved from, and workspaces whose folder was renamed ---------------
 
-FILE = "old-stores.txt"
+SERVERS_FILE = "old-stores.txt"
 _HEAD = (
     "# Servers that a memory was moved to or from: `nanomem forget` and `nanomem scrub` name them as left.\n"
     "# Put a # before the line of one that holds nothing any more.\n"
 )
 
 
-class Known(NamedTuple):
+class KnownServers(NamedTuple):
     """The addresses of a workspace. `gone`: those that a person put a # before."""
 
     there: tuple[str, ...]
     gone: tuple[str, ...]
 
 
-def known(paths: Paths, workspace_id: str) -> Known:
+def known_servers(paths: Paths, workspace_id: str) -> KnownServers:
     """What is known of a workspace. Raises the errors of `from_os_error`."""
     there: list[str] = []
     gone: list[str] = []
@@ -283,23 +196,23 @@ def known(paths: Paths, workspace_id: str) -> Known:
         key, _, address = line.lstrip("# \t").partition(" ")
         if key == workspace_id and address.strip():
             (gone if line.lstrip().startswith("#") else there).append(address.strip())
-    return Known(tuple(dict.fromkeys(there)), tuple(dict.fromkeys(gone)))
+    return KnownServers(tuple(dict.fromkeys(there)), tuple(dict.fromkeys(gone)))
 
 
-def note(paths: Paths, workspace_id: str, *addresses: str) -> None:
+def note_servers(paths: Paths, workspace_id: str, *addresses: str) -> None:
     """Keep these; one that was gone is there again. Raises the errors of `from_os_error`."""
-    there = known(paths, workspace_id).there
+    there = known_servers(paths, workspace_id).there
     new = [f"{workspace_id} {one}" for one in addresses if one not in there]
     if new:
         text = _text(paths) or _HEAD
         lines = [line for line in text.splitlines() if line.lstrip("# \t").rstrip() not in new]
         atomic.make_folder(paths.data)
-        atomic.write_atomic(paths.data / FILE, "".join(f"{line}\n" for line in [*lines, *new]).encode())
+        atomic.write_atomic(paths.data / SERVERS_FILE, "".join(f"{line}\n" for line in [*lines, *new]).encode())
 
 
 def _text(paths: Paths) -> str:
     try:
-        return files.read(paths.data / FILE).decode("utf-8", "replace")
+        return files.read(paths.data / SERVERS_FILE).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -309,7 +222,7 @@ def _text(paths: Paths) -> str:
 # -- a workspace whose folder was renamed -----------------------------------------------------------------------------
 
 
-def renamed(paths: Paths) -> list[Problem]:
+def find_renamed_workspaces(paths: Paths) -> list[Problem]:
     """Name memories in the agent's home whose workspace is not there any more, where this one has none of its own: its
     folder was renamed, perhaps to this one."""
     if paths.home is None or paths.database.exists():

@@ -5,7 +5,7 @@ asks it with one SELECT, without alembic. `PRAGMA user_version` of a file never 
 edition reads, which knows 3 and refuses anything higher. Alembic is imported when a migration is due.
 
 To change the schema: change `models`, add a file to `versions/`, set `reading.SCHEMA`. A test holds them together. The
-records of work have a history of their own: change `work_models`, add a file to `work_versions/` that also sets
+records of work have a history of their own: change `work.models`, add a file to `work_versions/` that also sets
 `work_meta.version` to its number, set the number in `WORK`. Each commit reads that row anyhow, and so a process
 that was open when a later release migrated stops there.
 """
@@ -19,14 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select, update
+from sqlalchemy import Connection, Table, inspect, select, update
 
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import NewerDatabase
-from nanomem_tui.store import models
-from nanomem_tui.store.engine import Database, SqliteDatabase, copy_whole
-from nanomem_tui.store.first_edition import SECOND_EDITION
-from nanomem_tui.store.reading import SCHEMA
+from nanomem_tui.store.database import models
+from nanomem_tui.store.database.engine import Database, SqliteDatabase, copy_whole
+from nanomem_tui.store.database.reading import SCHEMA, SECOND_EDITION
 
 _META = models.table(models.MetaRow)
 
@@ -41,14 +40,9 @@ class History(NamedTuple):
     unversioned: str = ""
 
 
-def _versions(name: str) -> Table:
-    return Table(name, MetaData(), Column("version_num", String(32), primary_key=True))
-
-
 NEWEST = SCHEMA
-VERSION = _versions("alembic_version")
-MEMORY = History("versions", NEWEST, VERSION)
-WORK = History("work_versions", "0002", _versions("work_alembic_version"), "work_meta")
+MEMORY = History("versions", NEWEST, models.version_table("alembic_version"))
+WORK = History("work_versions", "0002", models.version_table("work_alembic_version"), "work_meta")
 
 
 def stamp(connection: Connection, history: History = MEMORY) -> None:

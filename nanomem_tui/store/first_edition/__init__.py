@@ -1,0 +1,1 @@
+"""Memories of the first edition: read, and taken over into the second."""
