@@ -270,7 +270,7 @@ EVERYWHERE: tuple[Action, ...] = (
 )  # fmt: skip
 
 
-# -- What a person moves about with: anything by typing, bookmarks, named filters, macros -----------------------------
+# -- What a person moves about with: anything by typing, bookmarks, named filters -------------------------------------
 
 MARKED = (
     "items", "lessons", "sessions", "wal", "dream", "notes", "archive", "files", "knowledge", "journal", "reflections",
@@ -291,11 +291,6 @@ HABITS: tuple[Action, ...] = (
     Action("bookmarks", ("'",), "bookmarks", "List the bookmarks and go to one.", "global", headless="bookmarks list"),
     Action("filters", ("|",), "filters", "Choose a named filter of this screen, or give the one that is typed a name.",
            "global", FILTERED, headless="filters list · filters save NAME FILTER --screen S"),
-    Action("record_macro", ("#",), "record", "Record what you do from here on, by its meaning; again to end, and to "
-           "give it a name. Held are changes of items, facts and lessons, and decisions of the inbox: on the row at "
-           "the cursor, on the selection, or on all that a filter lets through.", "global", enabled=changeable),
-    Action("replay_macro", ("@",), "replay", "Do a recorded macro again: it is shown first, and is one change, which u "
-           "takes back.", "global", danger="preview", headless="macro run NAME", enabled=changeable),
 )  # fmt: skip
 
 

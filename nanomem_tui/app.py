@@ -218,8 +218,6 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         """Wait for what ends by itself. Raises Refused where something goes on that a person began."""
         for run in self.under_way:
             raise Refused(f"{run.what} runs here", "", "esc stops it")
-        if self.app in WorkspaceScreen.RECORDERS:
-            raise Refused("a macro is recorded here", "", "# ends it")
         busy = [worker for worker in self.workers if worker.group in AT_WORK and not worker.is_finished]
         if busy or not await caught_up(self.main_screen):
             raise Refused("what was begun here is not done yet", "", "wait for it")

@@ -44,7 +44,6 @@ _COMMANDS = {
     "workspaces": "nanomem_tui.cli.commands.config:workspaces",
     "bookmarks": "nanomem_tui.cli.commands.habits:bookmarks",
     "filters": "nanomem_tui.cli.commands.habits:filters",
-    "macro": "nanomem_tui.cli.commands.habits:macro",
     "triage": "nanomem_tui.cli.commands.triage:triage",
     "scopes": "nanomem_tui.cli.commands.scopes:scopes",
     "moments": "nanomem_tui.cli.commands.log:moments",

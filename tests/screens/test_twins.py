@@ -130,7 +130,6 @@ TOLD_ELSEWHERE = {
     "bookmark": "kept beside the memory: tests/screens/test_habits.py",
     "bookmarks": "tests/screens/test_habits.py",
     "filters": "tests/screens/test_habits.py",
-    "replay_macro": "tests/screens/test_habits.py",
 }
 LOOKS = frozenset(
     "source search_all blame follow dream_review versions asker reply_to context toggle_tier more_weight less_weight "

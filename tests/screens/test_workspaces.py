@@ -126,13 +126,6 @@ async def test_a_thread_of_the_screen_before_reads_the_workspace_before(two: tup
         assert on.app.ws.items.count()["total"] == 3
 
 
-async def test_while_something_runs_the_console_stays(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    async with console(two[0], "items") as on:
-        await on.press("number_sign", "ctrl+o", "ctrl+o")
-        await on.shows("a macro is recorded here")
-        assert on.app.ws.paths.workspace == two[0]
-
-
 async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two: tuple[Path, Path]) -> None:
     (two[1].parent / "nanomem" / "config.toml").write_text("max_items = [")
     async with console(two[0], "items", (120, 30)) as on:

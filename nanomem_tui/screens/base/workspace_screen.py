@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from textual import on
-from textual.app import App
 from textual.screen import ModalScreen, Screen
 
 from nanomem_tui.actions import BY_NAME, Context
@@ -26,7 +24,6 @@ from nanomem_tui.widgets.bars import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp, Opening, Switching
-    from nanomem_tui.screens.base.habits import Recorder
     from nanomem_tui.widgets.text_view import Block
     from nanomem_tui.workspace import Workspace
 
@@ -91,7 +88,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
 
     BEHIND: ClassVar[str] = ""
-    RECORDERS: ClassVar[WeakKeyDictionary[App[Any], Recorder]] = WeakKeyDictionary()  # of consoles that record a macro
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,11 +112,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def on_mount(self) -> None:
         """Belong to the workspace of now."""
         self._made_for = self.console.opening
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """What a macro is recorded with, on whatever screen that began; None when none is."""
-        return self.RECORDERS.get(self.app)
 
     @property
     def reading(self) -> bool:
@@ -152,8 +143,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             return
         if name == "back" and self.at_rest and self.console.toured(self.SCREEN, name):
             return
-        if self.recorder is not None:
-            self.recorder.began(self, name)
         self._doing = name
         await super().action_do(name)
         if name == "reload":
@@ -167,10 +156,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         The keys typed meanwhile wait their turn, so that each acts on what the one before it left.
         """
         self.console.still_on(self._made_for or self.console.opening)
-        operations = await self.console.change(work)
-        if self.recorder is not None:
-            self.recorder.done(self, operations)
-        return operations
+        return await self.console.change(work)
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
@@ -308,27 +294,14 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         await habits.filters(self)
 
-    async def do_record_macro(self) -> None:
-        """Begin or end a recording."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.record(self)
-
-    async def do_replay_macro(self) -> None:
-        """Do a macro again."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.replay(self)
-
     def say_totals(self) -> None:
-        """Say again how many rows there are, and that a macro is recorded."""
+        """Say again how many rows there are."""
         self._say_totals()
 
     def also_said(self) -> list[str]:
-        """How much a recording holds, and which workspace this is where several are known."""
-        recording = [] if self.recorder is None else [f"recording {len(self.recorder.steps)}"]
+        """Which workspace this is, where several are known."""
         name = self.console.state.name
-        return [*recording, f"in {one_line(name, NAME)}"] if name else recording
+        return [f"in {one_line(name, NAME)}"] if name else []
 
     async def do_workspaces(self) -> None:
         """Go to another agent's memory."""
