@@ -277,7 +277,7 @@ MARKED = (
     "trail", "ledger", "injections", "inbox",
 )  # fmt: skip
 """Screens whose rows have an id that lasts."""
-FILTERED = (*MARKED, "status", "usage", "blame", "survival", "versions")
+FILTERED = (*MARKED, "status", "usage", "blame", "versions")
 
 HABITS: tuple[Action, ...] = (
     Action("jump", ("J",), "jump", "Go to anything by typing a part of it: a screen, an item, a fact, a lesson, a "
@@ -486,13 +486,12 @@ ON_TRACES: tuple[Action, ...] = (
            labels={"dream": "review", "review": "try anew"}),
     Action("dream_restore", ("t",), "take back",
            "Take back what the cursor is on: this hunk, this file, the whole run, or this change; later edits stay.",
-           "screen", ("dream", "versions", "survival", "ledger", "moments"), "preview",
+           "screen", ("dream", "versions", "ledger", "moments"), "preview",
            "dream restore SHA --file F --hunk N", writable, 11,
            twins={"ledger": "undo ID", "versions": "dream restore SHA --file F --as-of",
                   "moments": "moments restore MOMENT --id ID"},
            labels={"versions": "bring back", "moments": "bring back"},
            helps={"versions": "Bring the file back as it was then, or take back only what that change did to it.",
-                  "survival": "Take that Dream back, or a part of it; later edits stay.",
                   "moments": "Bring back what was there then: one row, a kind, a scope, a file, or all of it."}),
     Action("earlier", ("(",), "earlier", "One moment back in time.", "screen", ("moments",), enabled=with_row,
            footer=12),
@@ -503,8 +502,6 @@ ON_TRACES: tuple[Action, ...] = (
            "screen", ("moments",), enabled=with_row, footer=15),
     Action("versions", ("V",), "versions", "The memory files as they were after each change, to go through in time.",
            "screen", ("dream",), headless="dream versions FILE", enabled=with_row, footer=17),
-    Action("survival", ("%",), "survival", "How much of what each Dream wrote still stands, as a curve.", "screen",
-           ("dream",), headless="dream survival", enabled=with_row, footer=19),
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen", _PARTS,
            enabled=with_detail, footer=18, in_detail={"trail": 5, "tiers": 5},
            labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
@@ -604,7 +601,6 @@ SCREENS: Mapping[str, str] = {
     "blame": "Blame",
     "review": "Review",
     "versions": "Versions",
-    "survival": "Survival",
     "injections": "Injections",
     "scopes": "Scopes",
     "inbox": "Inbox",

@@ -22,7 +22,7 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "duplicates": ("go_inbox", "next_list"), "conflicts": ("go_inbox", "next_list", "next_list"),
     "rules": ("go_inbox", "next_list", "next_list", "next_list"),
     "scopes": ("go_items", "next_list"), "blame": ("go_dream", "blame"),
-    "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"), "survival": ("go_dream", "survival"),
+    "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"),
     "journal": ("go_knowledge", "next_list"), "reflections": ("go_knowledge", "next_list", "next_list"),
     "usage": ("go_knowledge", "next_list", "next_list", "next_list"), "trail": ("go_tiers", "open"),
     "context": ("go_tiers", "context"), "pictures": ("go_status", "next_list"),

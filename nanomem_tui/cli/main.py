@@ -49,7 +49,6 @@ _COMMANDS = {
     "moments": "nanomem_tui.cli.commands.log:moments",
     "event": "nanomem_tui.cli.commands.work:event",
     "metric": "nanomem_tui.cli.commands.work:metric",
-    "pictures": "nanomem_tui.cli.commands.usage:pictures",
     "log": "nanomem_tui.cli.commands.log:log",
     "undo": "nanomem_tui.cli.commands.log:undo",
     "redo": "nanomem_tui.cli.commands.log:redo",

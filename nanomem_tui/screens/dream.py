@@ -307,11 +307,6 @@ class DreamScreen(DiffScreen[Commit]):
             changed = [stat.path for stat in row.files if stat.path != DREAM_CURSOR]
             show_versions(self.console, row.sha, current[0].path if current else next(iter(changed), ""))
 
-    def do_survival(self) -> None:
-        """What is left of each Dream."""
-        row = self.table.cursor_row
-        self.console.go("survival", row.sha if row is not None and row.is_dream else None)
-
     def do_only_dreams(self) -> None:
         """Hide what people changed, or show it again."""
         self.filter_by("" if self.listing.filter.source == ONLY_DREAMS else ONLY_DREAMS)

@@ -48,7 +48,6 @@ PLACES: Mapping[str, Place] = {
     "blame": Place("blame", "BlameScreen", frozenset({"documents", "dream"})),
     "review": Place("dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
     "versions": Place("dream_versions", "VersionsScreen", frozenset({"dream", "documents"})),
-    "survival": Place("dream_versions", "SurvivalScreen", frozenset({"dream", "documents"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
     "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal", "records"})),

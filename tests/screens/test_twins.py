@@ -106,7 +106,6 @@ SHOWS = {
     "go_moments": ("moments", "moments list --limit 1000"),
     "ledger": ("ledger", "log"),
     "only_dreams": ("dream", "dream log --dreams"),
-    "survival": ("survival", "dream survival"),
 }
 """Actions that show a list, the screen, and the command that lists the same ids."""
 

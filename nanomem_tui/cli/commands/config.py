@@ -557,15 +557,6 @@ settings = _known(_settings)
 screens = _known(_screens)
 
 
-def _pictures() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.review.charts import PICTURES
-
-    return [(name, "") for name in PICTURES]
-
-
-pictures = _known(_pictures)
-
-
 def _workspaces() -> Sequence[tuple[str, str]]:
     from nanomem_tui.workspaces import known
 

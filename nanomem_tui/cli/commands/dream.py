@@ -32,7 +32,6 @@ _MAX_REFUSED = 1000  # characters of a refused line that are printed: one may be
 _LATE = {
     "restore": "nanomem_tui.cli.commands.dream:restore",
     "versions": "nanomem_tui.cli.commands.dream_history:versions",
-    "survival": "nanomem_tui.cli.commands.dream_history:survival",
     "schedule": "nanomem_tui.cli.commands.dream_schedule:schedule",
 }
 

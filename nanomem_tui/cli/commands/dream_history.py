@@ -1,4 +1,4 @@
-"""`nanomem dream versions` and `dream survival`: a memory file through time, and what is left of each Dream."""
+"""`nanomem dream versions` and `nanomem blame`: a memory file through time, and who wrote each of its lines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,8 @@ from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dreams.log import BlamedLine, Writer
-    from nanomem_tui.dreams.versions import Lasting, Saved, Versions
+    from nanomem_tui.dreams.versions import Saved, Versions
     from nanomem_tui.workspace import Workspace
-
-
-_SPARK = 14  # cells of a curve in a list
-_MOST_WIDE, _HEIGHT = 72, 7  # cells and lines of a curve
 
 
 @click.command("versions", cls=Command)
@@ -94,99 +90,6 @@ def _version_lines(body: Sequence[dict[str, Any]]) -> list[str]:
         for row in body
     ]  # fmt: skip
     return table(columns, cells, output.terminal_width())
-
-
-@click.command("survival", cls=Command)
-@click.argument("sha", type=Words(), required=False)
-@paged
-@pass_state
-def survival(state: State, sha: str | None, limit: int | None, offset: int) -> None:
-    """How much of what each Dream wrote still stands, newest first; with a SHA the lines of that Dream and their fate.
-
-    A line that moved stands; one that was reworded is gone.
-
-    \b
-    Example:
-      nanomem dream survival --limit 5
-    """
-    with state.open() as ws:
-        wanted = ws.dream.commit(sha).sha if sha is not None else ""
-        subjects = {commit.sha: commit.subject for commit in ws.dream.commits()}
-        found = ws.dream.versions.survival()
-        none = ws.dream.why_none() if not found else ""
-    if sha is None:
-        shown = page(found, limit, offset)
-        body = [_lasting(one, subjects, lines=False) for one in shown]
-        empty = (
-            f"None of {counted(len(found), 'Dream')} within that limit and offset."
-            if found
-            else none or "No Dream has run yet."
-        )
-        state.show(body, lambda: _survival_lines(shown, subjects) or [empty])
-        return
-    one = next((one for one in found if one.sha == wanted), None)
-    if one is None:
-        raise errors.NotFound("no Dream made that change", wanted[:8], "see `nanomem dream survival`")
-    state.show(_lasting(one, subjects, lines=True), lambda: _one_lines(one, subjects))
-
-
-def _lasting(one: Lasting, subjects: dict[str, str], *, lines: bool) -> dict[str, Any]:
-    body = {"id": one.sha, **one.to_json(), "message": subjects.get(one.sha, "")}
-    if not lines:
-        del body["lines"]
-    return body
-
-
-def _survival_lines(shown: Sequence[Lasting], subjects: dict[str, str]) -> list[str]:
-    from nanomem_tui.widgets.plots import small_curve
-
-    columns = [
-        Column("Commit"),
-        Column("Time", drop=2),
-        Column("Added", right=True),
-        Column("Stand", right=True),
-        Column("Share", right=True),
-        Column("Since then", drop=1),
-        Column("Message", limit=80, least=24),
-    ]
-    cells = [
-        (one.sha[:8], output.when(one.at), str(one.added), str(one.standing), f"{one.share:.0%}" if one.added else "-",
-         small_curve(one.curve(), _SPARK) if one.added else "", subjects.get(one.sha, ""))
-        for one in shown
-    ]  # fmt: skip
-    return table(columns, cells, output.terminal_width())
-
-
-def _one_lines(one: Lasting, subjects: dict[str, str]) -> list[str]:
-    from nanomem_tui.widgets.plots import curve
-
-    width = output.terminal_width()
-    lines = output.fields(
-        [
-            ("Commit", one.sha),
-            ("Time", output.when(one.at)),
-            ("Message", subjects.get(one.sha, "")),
-            ("Added", counted(one.added, "line")),
-            ("Stand", f"{one.standing:,} ({one.share:.0%}) after {counted(one.versions - one.number - 1, 'version')}"),
-        ]
-    )
-    if one.added:
-        lines += ["", *curve(one.curve(), min(width or _MOST_WIDE, _MOST_WIDE), _HEIGHT)]
-    for title, fates in (
-        ("Stand", [fate for fate in one.lines if fate.gone is None]),
-        ("Gone", [fate for fate in one.lines if fate.gone is not None]),
-    ):
-        lines += ["", f"{title} ({len(fates):,}):"] if fates else []
-        for fate in fates:
-            lines += paragraph(f"  {fate.text}", width)
-            if fate.gone is not None:
-                said = (
-                    f"{fate.gone[:8]} {subjects.get(fate.gone, '')}"
-                    if fate.gone
-                    else "an edit that no commit holds yet"
-                )
-                lines += paragraph(f"      with {said}", width)
-    return lines
 
 
 # `nanomem blame`: who wrote each line of SOUL, USER and MEMORY, why, and from which words of a session.
