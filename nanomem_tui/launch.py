@@ -18,9 +18,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nanomem_tui.first_frame import rows_frame, words_frame
+from nanomem_tui.terminal import SIGNALS
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import Opening
+    from nanomem_tui.opening import Opening
 
 # Mouse, focus, paste and resize reports off, kitty keys off, wrap on, screen back, cursor shown, colours off.
 LEAVE = (
@@ -33,11 +34,6 @@ FIRST_ROWS_SECONDS = 0.2  # how long the import of Textual waits for the first r
 #: No animation; a lone ESC is the key after this many milliseconds, for a terminal sends a sequence in one piece; no
 #: frame is held back for the next sixtieth of a second, so that rows follow the letter that asks for them at once.
 ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "5", "TEXTUAL_FPS": "240"}
-SIGNALS = (
-    signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGUSR1, signal.SIGUSR2,
-    signal.SIGALRM,
-)  # fmt: skip
-"""What ends a program that does not catch it: the console saves, keeps what is being typed, restores the terminal."""
 
 
 def run_console(workspace: str | None, *, demo: bool, ascii: bool, config: str | None = None) -> int:
@@ -74,8 +70,8 @@ def _flush(stream: TextIO) -> None:
 
 def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> int:
     with terminal("loading") as ending:
-        from nanomem_tui.app import Opening
         from nanomem_tui.core import config, paths
+        from nanomem_tui.opening import Opening
         from nanomem_tui.store import processes
 
         found = paths.locate(workspace, config=config_file)
@@ -85,9 +81,9 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
 
 def _demonstrate(ascii_only: bool) -> int:
     with terminal("making a demonstration") as ending:
-        from nanomem_tui.app import Opening
         from nanomem_tui.core import config, paths
         from nanomem_tui.demo import demo_home
+        from nanomem_tui.opening import Opening
 
         with demo_home() as folder:
             found = paths.locate(folder)
@@ -237,9 +233,9 @@ def snapshot_screen(
     is not understood, NanomemError where the list could not be read, and the errors of opening a workspace.
     """
     from nanomem_tui import actions
-    from nanomem_tui.app import Opening
     from nanomem_tui.core import config, paths
     from nanomem_tui.core.errors import BadInput
+    from nanomem_tui.opening import Opening
 
     if screen not in actions.SCREENS:
         raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")

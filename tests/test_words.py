@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+from nanomem_tui.background import _attention
 from nanomem_tui.core.errors import Problem
-from nanomem_tui.looking import _attention
 from nanomem_tui.memory.doctor import _version
 from nanomem_tui.screens.base.rows import in_pairs
 from nanomem_tui.widgets.look import PlainBars

@@ -14,8 +14,8 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.sessions.archive_changes import KEEP
-from nanomem_tui.screens.base.parts_screen import FoundScreen
 from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import AskScreen, typed_number

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from nanomem_tui.dreams.blame import EntryEvidence, MessageEvidence, is_statement
 from nanomem_tui.dreams.log import BlamedLine
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import when
-from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
     from nanomem_tui.dreams.log import Writer
 
 SAYS: Mapping[str, str] = {
@@ -242,6 +241,14 @@ class BlameScreen(PartsScreen[BlamedLine]):
 
     # Actions
 
+    def show_lines(self, file: str, text: str, commit: str) -> None:
+        """Show the lines of a file, the cursor on the one of that text; or those that a commit wrote."""
+        self.show_only(Wanted(file, text, commit))
+
+    def show_led_to(self, message: str, lines: Sequence[BlamedLine]) -> None:
+        """Show the lines that a message led to."""
+        self.show_only(Wanted(message=message, rows=frozenset(map(self.row_id, lines))))
+
     def show_only(self, wanted: Wanted) -> None:
         """Show what is wanted, at once or when the lines have been read."""
         if self._loading or not self.is_mounted:
@@ -312,28 +319,8 @@ class BlameScreen(PartsScreen[BlamedLine]):
             say(self, f"Entry #{entry.cursor} is no longer in the archive", "warning")
 
     def _go_to_message(self, message: MessageEvidence) -> None:
-        from nanomem_tui.screens.find import show_message
 
         show_message(self.console, message.session_key, message.index)
-
-
-def show_blame(console: NanomemApp, file: str = "", text: str = "", commit: str = "") -> None:
-    """Show who wrote the lines: of a file, with the cursor on the line of that text; or those of a commit."""
-    console.go("blame")
-    screen = cast("BlameScreen", console.get_screen("blame"))
-    screen.call_later(screen.show_only, Wanted(file, text, commit[:8]))
-
-
-async def show_led_to(console: NanomemApp, session_key: str, index: int) -> None:
-    """Show the lines that a message of a session led to; says so when there is none."""
-    lines = await console.in_thread(lambda ws: ws.dream.led_to(session_key, index))
-    if not lines:
-        say(console.screen, "It led to no line of SOUL, USER or MEMORY")
-        return
-    console.go("blame")
-    screen = cast("BlameScreen", console.get_screen("blame"))
-    rows = frozenset(screen.row_id(line) for line in lines)
-    screen.call_later(screen.show_only, Wanted(message=f"{session_key} {index}", rows=rows))
 
 
 def _commits(row: BlamedLine) -> set[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -30,7 +30,6 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 
 if TYPE_CHECKING:
     from nanomem_tui.screens.recall_rows import Asker
-    from nanomem_tui.screens.tiers_trail import TrailScreen
     from nanomem_tui.workspace import Workspace
 
 
@@ -421,7 +420,8 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
         elif tier == "operational":
             self.console.go("tiers", kind)
         elif kind in KINDS:
-            cast("TrailScreen", self.console.get_screen("trail")).show_record(kind, id)
+            trail: Any = self.console.get_screen("trail")
+            trail.show_record(kind, id)
             self.console.go("trail")
         else:
             return False

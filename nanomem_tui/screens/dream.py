@@ -15,6 +15,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dreams.log import DreamRun, mapping, run_of, who_made
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.model.client import Usage
+from nanomem_tui.screens.base.console import Running, show_blame, show_review, show_versions
 from nanomem_tui.screens.base.diffs import (
     DiffScreen,
     Evidence,
@@ -28,7 +29,7 @@ from nanomem_tui.screens.base.diffs import (
     message_beside,
     take_back,
 )
-from nanomem_tui.screens.base.dreaming import Running, result_words, usage_words
+from nanomem_tui.screens.base.dreaming import result_words, usage_words
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.widgets.bars import say, say_error
@@ -288,8 +289,6 @@ class DreamScreen(DiffScreen[Commit]):
 
     def do_blame(self) -> None:
         """Who wrote the lines: of the file that the diff is at, else those that this commit wrote and that stand."""
-        from nanomem_tui.screens.blame import show_blame
-
         row = self.table.cursor_row
         current = self.view.current if self.view.has_focus else None
         if current is not None:
@@ -300,8 +299,6 @@ class DreamScreen(DiffScreen[Commit]):
 
     def do_versions(self) -> None:
         """The file that the diff is at as of this commit, and before and after it."""
-        from nanomem_tui.screens.dream_versions import show_versions
-
         row, current = self.table.cursor_row, self.view.current if self.view.has_focus else None
         if row is not None:
             changed = [stat.path for stat in row.files if stat.path != DREAM_CURSOR]
@@ -326,8 +323,6 @@ class DreamScreen(DiffScreen[Commit]):
 
     def do_dream_review(self) -> None:
         """Show what a Dream would change, to decide on it edit by edit."""
-        from nanomem_tui.screens.dream_review import show_review
-
         self.none_runs()
         show_review(self.console)
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from textual import work
 
@@ -24,8 +24,9 @@ from nanomem_tui.dreams.review import WAITS, apply_standing, no_line, possible, 
 from nanomem_tui.language import secrets
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.diffs import DiffDialog, DiffScreen, Shown, ShownDiff
-from nanomem_tui.screens.base.dreaming import Running, in_words, result_words, usage_words
+from nanomem_tui.screens.base.dreaming import in_words, result_words, usage_words
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen
@@ -35,7 +36,6 @@ from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Span, Spa
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.app import NanomemApp
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
@@ -598,13 +598,6 @@ class ReviewScreen(DiffScreen[Proposed]):
         if decided(self._rows):
             say(self.console.main_screen, "Nothing was changed; T goes back to what you decided")
         return left
-
-
-def show_review(console: NanomemApp) -> None:
-    """Show what a dry run proposes; one is made when none was."""
-    console.go("review")
-    screen = cast("ReviewScreen", console.get_screen("review"))
-    screen.call_later(screen.begin)
 
 
 def _cursors(row: Proposed) -> str:

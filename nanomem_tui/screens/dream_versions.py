@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 from textual import on, work
 from textual.message import Message
@@ -25,10 +25,6 @@ from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Spans
-
-if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
-
 
 ALL_LINES = 10**9
 PAGE = 50  # versions that are shown before the rest is read
@@ -287,11 +283,3 @@ def _told(lines: Sequence[VersionLine], then: str | None, now: str | None) -> st
 
 def _who(row: Saved) -> str:
     return row.who
-
-
-def show_versions(console: NanomemApp, sha: str, file: str = "") -> None:
-    """Show a memory file as of a commit; without a `file`, the one that was shown last."""
-    if file in TRACKED_FILES:
-        screen = cast("VersionsScreen", console.get_screen("versions"))
-        screen.begin_with(file)
-    console.go("versions", sha)

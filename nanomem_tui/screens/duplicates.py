@@ -18,6 +18,7 @@ from nanomem_tui.memory.inbox import origin
 from nanomem_tui.memory.superseded import text_of
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
 from nanomem_tui.review.duplicates import Cluster, differing
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.item_columns import scope_of
@@ -338,7 +339,6 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     async def do_source(self) -> None:
         """To the message that the item came from, or to its session."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
 
         row = self.table.cursor_row
@@ -633,7 +633,6 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     async def do_source(self) -> None:
         """To the message that the one at the cursor came from, or to its session."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
 
         row = self.table.cursor_row

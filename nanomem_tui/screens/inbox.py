@@ -33,6 +33,7 @@ from nanomem_tui.review.findings import (
 )
 from nanomem_tui.review.queue import HELD, TOLD
 from nanomem_tui.review.rules import Rule, can_rule, like
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -296,7 +297,6 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
         from nanomem_tui.store.values import Item
 

@@ -7,7 +7,6 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from nanomem_tui.app import FIRST_PAGE
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
@@ -15,7 +14,9 @@ from nanomem_tui.memory import edits, retention, superseded
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
 from nanomem_tui.memory.merging import aliases
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
+from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.review.origin import message_of
+from nanomem_tui.screens.base.console import show_message, show_why_not
 from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.store.values import KINDS, Item
@@ -320,16 +321,12 @@ class ItemsScreen(RowsScreen[Item]):
 
     def do_why_not(self) -> None:
         """Ask on the Recall screen why the item at the cursor is not recalled."""
-        from nanomem_tui.screens.recall import why_not
-
         row = self.table.cursor_row
         if row is not None:
-            why_not(self.console, row.id)
+            show_why_not(self.console, row.id)
 
     async def do_source(self) -> None:
         """Jump to the message that the item came from, or to its session when that is not known."""
-        from nanomem_tui.screens.find import show_message
-
         row = self.table.cursor_row
         if row is None or not row.session_key:
             return

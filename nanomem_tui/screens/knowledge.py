@@ -18,6 +18,7 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
 from nanomem_tui.memory.scopes import scope_of
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
 from nanomem_tui.screens.base.rows import MANY
 from nanomem_tui.screens.knowledge_list import (
@@ -305,7 +306,6 @@ class KnowledgeScreen(NearFacts):
 
     async def do_source(self) -> None:
         """To the message that the fact, or the value at the cursor, came from."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
 
         row, part = self.table.cursor_row, self.view.current if self._pane == "detail" else None

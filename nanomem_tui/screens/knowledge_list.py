@@ -23,12 +23,11 @@ from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.screens.item_columns import sign_of
-from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.look import Glyphs, glyphs
 from nanomem_tui.widgets.paged_table import Node, TreeTable, Turned
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, LineTable, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Spans, lay_out
 

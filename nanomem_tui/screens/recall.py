@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -25,6 +25,7 @@ from nanomem_tui.memory.recall.meaning import is_wanted
 from nanomem_tui.memory.recall.questions import REPLY_WEIGHT
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.turns import prompt
+from nanomem_tui.screens.base.console import show_turns_of
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall_rows import (
@@ -479,8 +480,6 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def do_injected(self) -> None:
         """The real turns that were given the item."""
-        from nanomem_tui.screens.recall_log import show_turns_of
-
         row = self.table.cursor_row
         if row is not None and row.item is not None:
             show_turns_of(self.console, "item", row.item.id)
@@ -504,13 +503,6 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         done: list[Checked] = await self.console.in_thread(_check)
         say(self, f"{counted(len(done), 'saved question')} asked")
         self.app.push_screen(CheckedScreen(done))
-
-
-def why_not(console: Any, item_id: str) -> None:
-    """Go to the Recall screen and ask about an item there."""
-    console.go("recall")
-    screen = cast("RecallScreen", console.get_screen("recall"))
-    screen.call_later(screen.why_not, item_id)
 
 
 def _fields(context: Context) -> dict[str, Any]:

@@ -6,27 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.injections import Given, given_of
+from nanomem_tui.screens.base.console import ask_recall, show_message, show_turn
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.recall_rows import audience_words
-from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
     from nanomem_tui.memory.turns.injections import Injected
-    from nanomem_tui.screens.recall import RecallScreen
-    from nanomem_tui.screens.wal import WalScreen
     from nanomem_tui.workspace import Workspace
 
 NEAR = 600.0  # seconds between a turn and its message at most
@@ -171,10 +168,7 @@ class InjectionsScreen(PartsScreen["Injected"]):
         row = self.table.cursor_row
         if row is None:
             return
-        self.console.go("recall")
-        recall = cast("RecallScreen", self.console.get_screen("recall"))
-        audience = Audience(row.channel or "", row.chat_id, row.sender_id)
-        recall.call_later(recall.ask_as, audience, row.user)
+        ask_recall(self.console, Audience(row.channel or "", row.chat_id, row.sender_id), row.user)
 
     def open_row(self, row: Injected) -> None:
         """Enter: to the first item of the turn."""
@@ -200,8 +194,6 @@ class InjectionsScreen(PartsScreen["Injected"]):
 
     async def do_source(self) -> None:
         """To what was said: in the transcript where there is one, else in the log of its session."""
-        from nanomem_tui.screens.find import show_message
-
         row = self.table.cursor_row
         if row is None:
             return
@@ -211,9 +203,7 @@ class InjectionsScreen(PartsScreen["Injected"]):
             return
         number = await self.console.in_thread(lambda ws: number_in_log(ws, row))
         if number is not None:
-            self.console.go("wal")
-            wal = cast("WalScreen", self.console.get_screen("wal"))
-            wal.call_later(wal.show_turn, row.session_key, number)
+            show_turn(self.console, row.session_key, number)
         else:
             say(self, "Neither a transcript nor a log of that session is here any more", "warning")
 
@@ -230,20 +220,6 @@ def _reworded(of: Given) -> Iterable[tuple[str, str, Sequence[Span]]]:
     lines = (DiffLine("-", of.then), DiffLine("+", of.text))
     for line, spans in spans_of(Hunk(lines)):
         yield f"{line.sign} ", "added" if line.sign == "+" else "removed", spans
-
-
-def show_last_turn(console: NanomemApp) -> None:
-    """Show the turn that ran last, at whose row the cursor then stands."""
-    console.go("injections")
-    screen = cast("InjectionsScreen", console.get_screen("injections"))
-    screen.call_later(screen.show_newest)
-
-
-def show_turns_of(console: NanomemApp, field: str, key: str) -> None:
-    """Show the turns that were given an item or a lesson (`field`), or that saved it."""
-    console.go("injections")
-    screen = cast("InjectionsScreen", console.get_screen("injections"))
-    screen.call_later(screen.filter_by, f'{field}:"{key}"')
 
 
 def message_of_turn(ws: Workspace, turn: Injected) -> int | None:

@@ -1,4 +1,5 @@
-"""The main screens by name: where the class of each is, and what on disk it shows. Loads one when it is first shown.
+"""The main screens, and the actions of all of them, by name: the one place that loads a screen by name, when it is
+first shown.
 
 The names are those of the registry of actions, so that ``go_<name>`` leads here.
 """
@@ -6,8 +7,9 @@ The names are those of the registry of actions, so that ``go_<name>`` leads here
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, cast
 
 from textual.screen import Screen
@@ -84,8 +86,31 @@ LAYER_OF_CHANGE: Mapping[str, str] = {
 }
 
 
+SHARED_ACTIONS: Mapping[str, str] = {
+    "copy": "base.rows:copy",
+    "copy_to_file": "base.rows:to_file",
+    "export_view": "base.rows:export_view",
+    "jump": "base.jumping:jump",
+    "workspaces": "base.jumping:choose",
+    "bookmark": "base.habits:bookmark",
+    "bookmarks": "base.habits:bookmarks",
+    "filters": "base.habits:filters",
+}
+"""Actions of every main screen: the module in this package, and the function that is given the screen."""
+
+
+def shared_action(name: str) -> Callable[[Any], Any] | None:
+    """Return the function of an action that works on every main screen; None where it is none of these."""
+    module, _, function = SHARED_ACTIONS.get(name, "").partition(":")
+    found: Callable[[Any], Any] | None = getattr(_load(module), function) if module else None
+    return found
+
+
 def make_screen(name: str) -> Screen[Any]:
     """A new screen of that name."""
     place = PLACES[name]
-    module = importlib.import_module(f"{__package__}.{place.module}")
-    return cast("Screen[Any]", getattr(module, place.class_name)())
+    return cast("Screen[Any]", getattr(_load(place.module), place.class_name)())
+
+
+def _load(module: str) -> ModuleType:
+    return importlib.import_module(f"{__package__}.{module}")

@@ -15,6 +15,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.items import Plan, Verb
 from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Sees, named, of_item
 from nanomem_tui.review.scopes import LEAKS, Leak
+from nanomem_tui.screens.base.console import ask_recall, show_filtered
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall_rows import PickScreen
@@ -23,7 +24,6 @@ from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.screens.recall import RecallScreen
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -233,9 +233,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         if row.leak is not None:
             self.console.go("items", row.leak.item.id)
         elif row.scope is not None:
-            self.console.go("items")
-            items = cast("WorkspaceScreen[Item]", self.console.get_screen("items"))
-            items.call_later(items.filter_by, f'scope:"{row.name}"')
+            show_filtered(self.console, "items", f'scope:"{row.name}"')
         else:
             self.do_asker()
 
@@ -254,9 +252,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         if audience is None:
             say(self, "Every chat sees that: choose who asks, with the cursor on a chat or a person", "warning")
             return
-        self.console.go("recall")
-        recall = cast("RecallScreen", self.console.get_screen("recall"))
-        recall.call_later(recall.ask_about, audience=audience)
+        ask_recall(self.console, audience)
 
     def do_split(self) -> None:
         """Move or copy what leaks, or all that a scope holds, to another scope."""

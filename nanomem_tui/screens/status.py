@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.widget import Widget
 
+from nanomem_tui.background import waiting_words
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, Problem, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.review.charts import Picture, pictures

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import on, work
 from textual.message import Message
@@ -19,19 +19,19 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens import tiers_detail
-from nanomem_tui.screens.base.dreaming import Dreaming, Running
+from nanomem_tui.screens.base.console import Running
+from nanomem_tui.screens.base.dreaming import Dreaming
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.knowledge_list import Title
-from nanomem_tui.screens.sessions import Preface, size_text
+from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.tiers_detail import Linked, Now, Shown, Told
 from nanomem_tui.screens.tiers_list import origin_of
 from nanomem_tui.screens.tiers_rows import TITLES
-from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar, say, say_error
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 
@@ -371,8 +371,8 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     # Where keys lead
 
     @property
-    def _trail(self) -> TrailScreen:
-        return cast("TrailScreen", self.console.get_screen("trail"))
+    def _trail(self) -> Any:
+        return self.console.get_screen("trail")
 
     def open_row(self, row: str) -> None:
         """Enter: the records of the kind."""

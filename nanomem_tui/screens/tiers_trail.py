@@ -10,7 +10,6 @@ from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.screens import tiers_detail
-from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.screens.tiers_detail import Linked, Shown, parts_of
 from nanomem_tui.screens.tiers_list import RecordList
 from nanomem_tui.screens.tiers_rows import TITLES, is_way_up, words_of
@@ -18,6 +17,7 @@ from nanomem_tui.store.work.kinds import RECORD_KINDS
 from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.parts_view import Preface
 from nanomem_tui.widgets.text_view import Body, Document
 
 UP = {"tool-call": "task", "decision": "task", "task": "goal", "pattern": "made from"}

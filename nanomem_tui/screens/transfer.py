@@ -61,7 +61,7 @@ def start(screen: WorkspaceScreen[Any], work: Callable[[], Awaitable[None]]) -> 
         except Exception as error:  # noqa: BLE001 - as for any action: said in words
             say_error(screen, error)
 
-    screen.console.run_worker(run(), group="transfer", exit_on_error=False)
+    screen.app.run_worker(run(), group="transfer", exit_on_error=False)
 
 
 class Stopped(NanomemError):

@@ -12,10 +12,10 @@ from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.sessions import Preface, size_text
+from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import (
     Block,

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.background import BEFORE_DREAMING, Dreaming
 from nanomem_tui.core import clock
 from nanomem_tui.dreams.entries import Skipped
 from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.dreams.service import Dreams
-from nanomem_tui.looking import BEFORE_DREAMING, Dreaming
 from nanomem_tui.screens.base.dreaming import result_words
 from tests.screens.console import Console, console
 

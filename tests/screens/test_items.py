@@ -16,9 +16,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import Message, key_to_name
+from nanomem_tui.background import looked_at
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
-from nanomem_tui.looking import looked_at
 from nanomem_tui.review.origin import origin
 from nanomem_tui.screens.base.forms import read_fields
 from nanomem_tui.screens.base.rows import RowsScreen

@@ -194,7 +194,7 @@ def test_an_error_in_a_thread_of_the_app_ends_it_with_the_terminal_as_it_was(dem
 @pytest.mark.parametrize("what_becomes_of_it", ["raise RuntimeError('in an import') from end", "return None"])
 def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo: Path, what_becomes_of_it: str) -> None:
     taken = (
-        "import os, signal, nanomem_tui.launch as launch; from nanomem_tui.app import Opening\n"
+        "import os, signal, nanomem_tui.launch as launch; from nanomem_tui.opening import Opening\n"
         "def wait(self, seconds):\n"
         "    try: os.kill(os.getpid(), signal.SIGTERM)\n"
         f"    except SystemExit as end: {what_becomes_of_it}\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nanomem_tui.app import Opening
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths
+from nanomem_tui.opening import Opening
 from nanomem_tui.review.find import Place
 from nanomem_tui.screens.base import jumping
 from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Summary, Together

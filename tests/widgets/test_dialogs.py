@@ -11,8 +11,8 @@ from textual.app import App, ComposeResult
 from textual.screen import ModalScreen
 
 from nanomem_tui.actions import ACTIONS, SCREENS, Context, actions_on
+from nanomem_tui.background import waiting_words
 from nanomem_tui.core.errors import BadInput, Conflict
-from nanomem_tui.looking import waiting_words
 from nanomem_tui.widgets.bars import LineBar, say, say_error
 from nanomem_tui.widgets.dialogs import AskScreen, ConfirmScreen, EditScreen, FormField, FormScreen, SafeTextArea
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput

@@ -635,7 +635,7 @@ def _reworded(edit: LineEdit) -> LineEdit:
         return reworded(edit, "")
     now = edit.new or edit.old
     if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
-        from nanomem_tui.cli.editor import edit_text
+        from nanomem_tui.terminal.editor import edit_text
 
         return reworded(edit, edit_text(now))
     return reworded(edit, _dream_review_line("The line instead: ") or "")

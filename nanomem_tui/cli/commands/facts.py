@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import memory_answers, output, values
-from nanomem_tui.cli.commands.memory import ids_argument, warn
 from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.options import (
     Command,
@@ -27,11 +26,14 @@ from nanomem_tui.cli.options import (
     asked_query,
     cannot_read,
     decided,
+    ids_argument,
     page,
     paged,
     pass_state,
     query_options,
     rehearsable,
+    warn,
+    words_kept,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, tell
@@ -549,10 +551,10 @@ def edit(
         shown = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = fact.item, {"value": editor.edit_text(fact.value, "--value")}
-            kept = editor.words_kept(fields["value"])
+            kept = words_kept(fields["value"])
         with kept:
             try:
                 done = [ws.facts.edit(fact.id, expected=shown, **fields)]

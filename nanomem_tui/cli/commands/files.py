@@ -26,6 +26,7 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    words_kept,
 )
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import tell
@@ -120,15 +121,15 @@ def edit(state: State, file: str, source: str | None, *, dry_run: bool) -> None:
       nanomem files edit USER.md
       nanomem files edit SOUL.md --from soul-new.md --dry-run
     """
-    from nanomem_tui.cli import editor
     from nanomem_tui.dreams.log import full_name
+    from nanomem_tui.terminal import editor
 
     name = full_name(file)
     with state.open(dry_run=dry_run) as ws:
         seen = ws.documents.read(name)
         given = _given(source) if source is not None else None
         text = given if given is not None else editor.edit_text(seen or "", "--from")
-        kept = editor.words_kept(text) if given is None else contextlib.nullcontext()
+        kept = words_kept(text) if given is None else contextlib.nullcontext()
         with kept, contextlib.suppress(NothingToDo):
             done = [ws.documents.edit(name, text, base=seen)]
             tell(state, done, {"id": name}, dry_run=dry_run)

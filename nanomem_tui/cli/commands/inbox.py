@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warn
-from nanomem_tui.cli.options import Group, State, Words, agreed, decided, page, paged, pass_state
+from nanomem_tui.cli.options import Group, State, Words, agreed, decided, page, paged, pass_state, warn
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.core.errors import NotFound, NothingToDo

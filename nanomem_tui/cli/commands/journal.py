@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warn
 from nanomem_tui.cli.memory_answers import within
 from nanomem_tui.cli.options import (
     Group,
@@ -24,6 +23,8 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    warn,
+    words_kept,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, tell
@@ -147,10 +148,10 @@ def edit(state: State, entry_id: str, text: str | None, day: str | None, dry_run
         shown: Record | None = None
         kept: AbstractContextManager[None] = nullcontext()
         if text is None and day is None:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, text = row, editor.edit_text(row.text, "--text")
-            kept = editor.words_kept(text)
+            kept = words_kept(text)
         changed = {"text": text if text != row.text else None, "day": day if day != row.about else None}
         with kept:
             done = [ws.journal.edit(row.id, expected=shown, **changed)] if any(changed.values()) else []
@@ -327,10 +328,10 @@ def reflections_edit(
         shown: Record | None = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = row, {"insight": editor.edit_text(row.text, "--insight")}
-            kept = editor.words_kept(fields["insight"])
+            kept = words_kept(fields["insight"])
         is_now = {
             "tool": row.about,
             "insight": row.text,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warned
 from nanomem_tui.cli.options import (
     Count,
     Group,
@@ -25,6 +24,7 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import tell

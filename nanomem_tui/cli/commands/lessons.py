@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warn
 from nanomem_tui.cli.memory_answers import conflicts
 from nanomem_tui.cli.options import (
     Count,
@@ -23,6 +22,8 @@ from nanomem_tui.cli.options import (
     paged,
     pass_state,
     rehearsable,
+    warn,
+    words_kept,
 )
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import added, tell
@@ -240,10 +241,10 @@ def edit(
         shown = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = row, {"better_action": editor.edit_text(row.better_action, "--action")}
-            kept = editor.words_kept(fields["better_action"])
+            kept = words_kept(fields["better_action"])
         # A confidence that it has already is a confirmation: the lesson does not fade before its time once more.
         changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
         with kept:

@@ -24,13 +24,16 @@ from nanomem_tui.cli.options import (
     completing,
     dated,
     decided,
+    ids_argument,
     only_looking,
     page,
     paged,
     pass_state,
     query_options,
     rehearsable,
+    warn,
     with_undo,
+    words_kept,
 )
 from nanomem_tui.cli.output import paragraph
 from nanomem_tui.cli.planned import SHOWN, added, tell
@@ -268,9 +271,6 @@ def search(
 # The commands of `nanomem memory` that change items. Each is one recorded operation that `nanomem undo` takes back.
 
 KIND = click.Choice(["preference", "fact", "decision", "episodic"])
-ids_argument = click.argument(
-    "ids", metavar="ID...", type=Words(), nargs=-1, required=True, shell_complete=completing("items")
-)
 
 
 @click.command(cls=Command)
@@ -319,21 +319,6 @@ def add(
     added(state, op, row.id, body, dry_run=dry_run)
 
 
-def warn(state: State, warnings: Sequence[str]) -> None:
-    """Say what is odd about a text that is kept all the same; in JSON it stands in the document."""
-    if not state.json and warnings:
-        output.notes([f"Warning: {warning}" for warning in warnings])
-
-
-def warned(state: State, told: object) -> list[str]:
-    """As `warn`, of JSON that is kept as it was given; what was said."""
-    from nanomem_tui.memory import safety
-
-    warnings = safety.of_data(told)
-    warn(state, warnings)
-    return warnings
-
-
 def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
     """The items of these ids. Raises AccessDenied, not NotFound, where they lie in a file that cannot be read."""
     ws.store.load("item")
@@ -380,10 +365,10 @@ def edit(
         shown = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = row, {"text": editor.edit_text(row.text, "--text")}
-            kept = editor.words_kept(fields["text"])
+            kept = words_kept(fields["text"])
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
         with kept:
             done = [ws.items.edit(row.id, expected=shown, **changed)] if changed else []

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.commands.memory import warn
-from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state
+from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state, warn
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.review.findings import KINDS, Decision, Finding, How

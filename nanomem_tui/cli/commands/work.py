@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, passages, values
-from nanomem_tui.cli.commands.memory import warned
 from nanomem_tui.cli.commands.records import found_in
 from nanomem_tui.cli.options import (
     Command,
@@ -26,6 +25,7 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.core import errors

@@ -6,13 +6,12 @@ Owns the progress and the stop. What is done, and what becomes of it, is for the
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.text import counted
+from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 
@@ -22,27 +21,6 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
-
-
-class Running:
-    """Work that runs: what it is at, for how long, and whether a person wants it to stop."""
-
-    def __init__(self, at: str, doing: str = "Dreaming", what: str = "the Dream") -> None:
-        self.stopped = threading.Event()
-        self._at, self._doing, self.what = at, doing, what
-        self._since = time.monotonic()
-
-    def step(self, at: str) -> None:
-        """In its thread, before it does something. Raises Refused when it is to stop."""
-        self._at = at
-        if self.stopped.is_set():
-            raise Refused(f"{self.what} was stopped", "", "nothing was changed")
-
-    def words(self) -> str:
-        """For the status bar."""
-        if self.stopped.is_set():
-            return f"Stopping {self.what} before it writes …"
-        return f"{self._doing}, {time.monotonic() - self._since:.0f} s: {self._at} (esc stops it)"
 
 
 class Dreaming(WorkspaceScreen[Row], Generic[Row]):

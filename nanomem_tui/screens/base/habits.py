@@ -17,7 +17,7 @@ from nanomem_tui.actions import SCREENS
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
-from nanomem_tui.screens.base.jumping import show_place
+from nanomem_tui.screens.base.console import show_place
 from nanomem_tui.store.files.user import Bookmark, Kept, NamedFilter
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog

@@ -24,6 +24,7 @@ from nanomem_tui.core.errors import in_words
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.review.find import Found, Place, Places
+from nanomem_tui.screens.base.console import Console, show_place
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
@@ -33,8 +34,6 @@ from nanomem_tui.widgets.text_view import Body, Document, Field, Preview
 from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Opened, Summary, Together, known, summary
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
-    from nanomem_tui.screens.tiers_trail import TrailScreen
     from nanomem_tui.workspace import Workspace
 
 
@@ -179,18 +178,6 @@ class SearchingDialog(ChoosingDialog[Row]):
         self.say_keys([*self.keys(), *found.said])
 
 
-def show_place(console: NanomemApp, screen: str, row: str, part: str = "") -> None:
-    """Go to a screen, with the cursor on a row when one is named; a screen behind another opens as by its keys."""
-    if not row:
-        console.go(screen)
-    elif screen == "trail" and part:
-        console.go("trail")
-        trail = cast("TrailScreen", console.get_screen("trail"))
-        trail.call_later(trail.show_record, part, row)
-    else:
-        console.go(screen, row)
-
-
 class JumpScreen(SearchingDialog[Place]):
     """A field and what it finds, the best first; the result is the place chosen, or None."""
 
@@ -228,7 +215,7 @@ def _counted(found: Found) -> str:
 
 def jump(screen: Any, asked: str = "") -> None:
     """Ask where to go, and go there."""
-    console = cast("NanomemApp", screen.console)
+    console = cast("Console", screen.console)
 
     async def chosen(place: Place | None) -> None:
         if place is not None:  # None is never handed on
@@ -406,7 +393,7 @@ def _told(row: Summary, *, read: bool) -> Document:
 
 async def choose(screen: Any) -> None:
     """Ask which workspace to go to, and go there."""
-    console = cast("NanomemApp", screen.console)
+    console = cast("Console", screen.console)
     here = console.opening.paths.workspace
     others = [place for place in console.visited if place != here]
 
@@ -422,7 +409,7 @@ async def choose(screen: Any) -> None:
 
 def go_to(screen: Any, wanted: Known, then: Callable[[], None] | None = None) -> None:
     """Go to a workspace, and do `then` there; at once where the console is on it."""
-    console = cast("NanomemApp", screen.console)
+    console = cast("Console", screen.console)
     if not wanted.is_at(console.opening.paths.workspace):
         console.switch_to(wanted, then)
     elif then is not None:
@@ -431,7 +418,7 @@ def go_to(screen: Any, wanted: Known, then: Callable[[], None] | None = None) ->
         say(screen, f"This is {one_line(wanted.name, 40)}")
 
 
-def _opened(console: NanomemApp) -> Opened:
+def _opened(console: Console) -> Opened:
     return {console.opening.paths.workspace: console.opening.workspace}
 
 
@@ -483,7 +470,7 @@ def _workspaces_counted(found: FoundTogether) -> str:
 
 def look_everywhere(screen: Any, typed: str) -> None:
     """Ask what to look for in every workspace, and go to what is chosen, wherever that is."""
-    console = cast("NanomemApp", screen.console)
+    console = cast("Console", screen.console)
     here, visited = console.opening.paths.workspace, dict(console.visited)
 
     def this_one_first() -> list[Known]:

@@ -772,7 +772,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             sentence = why[:1].isupper()
             say(self, why if sentence else f"{action.label_on(self.SCREEN)}: {why}", "warning")
             return
-        handler = getattr(self, f"do_{name}", None) or getattr(self.app, f"do_{name}", None)
+        handler = self.handler_of(name)
         if handler is None:
             say(self, f"{action.label_on(self.SCREEN)}: not on this screen", "warning")
             return
@@ -782,6 +782,11 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
                 await result
         except Exception as error:  # noqa: BLE001 - one action did not work: that is said, and the rest goes on
             say_error(self, error)
+
+    def handler_of(self, name: str) -> Callable[[], Any] | None:
+        """What does an action: a method of this screen, or of the app."""
+        found: Callable[[], Any] | None = getattr(self, f"do_{name}", None) or getattr(self.app, f"do_{name}", None)
+        return found
 
     def do_filter(self) -> None:
         """Type a filter."""

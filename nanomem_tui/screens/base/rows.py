@@ -17,6 +17,7 @@ from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import counted, one_line, safe_text
+from nanomem_tui.screens.base.console import show_turns_of
 from nanomem_tui.screens.base.list_screen import ListScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets import clipboard
@@ -276,8 +277,6 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     def do_injected(self) -> None:
         """The real turns that were given the row at the cursor, or that saved it."""
-        from nanomem_tui.screens.recall_log import show_turns_of
-
         row = self.table.cursor_row
         if row is not None:
             show_turns_of(self.console, self.NOUN, row.id)

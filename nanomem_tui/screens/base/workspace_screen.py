@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from textual import on
@@ -18,12 +19,14 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.keymap import keys_of
+from nanomem_tui.screens.base.console import Console, show_last_turn
 from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
+from nanomem_tui.screens.registry import shared_action
 from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.widgets.bars import say, say_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp, Opening, Switching
+    from nanomem_tui.opening import Opening
     from nanomem_tui.widgets.text_view import Block
     from nanomem_tui.workspace import Workspace
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 # same is edited again.
 
 
-def keep_drafts(console: Switching) -> None:
+def keep_drafts(console: Console) -> None:
     """Keep what every open editor holds and nobody saved; where nothing can be written that is lost."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.dialogs import EditScreen  # dialogs are no part of the start
@@ -43,7 +46,7 @@ def keep_drafts(console: Switching) -> None:
                 Drafts(console.opening.paths).keep(*shown.draft_of, text)
 
 
-def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
+def offer_draft(console: Console, dialog: Screen[Any]) -> None:
     """Begin an editor with the draft that belongs to it."""
     from nanomem_tui.widgets.dialogs import EditScreen
 
@@ -51,7 +54,7 @@ def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
         dialog.take_draft(text)
 
 
-def drafting_answered(console: Switching, dialog: Screen[Any], answer: object) -> None:
+def drafting_answered(console: Console, dialog: Screen[Any], answer: object) -> None:
     """An editor was saved or left by who saw its draft: it goes. A merge that was put away is kept as one."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.dialogs import EditScreen
@@ -63,7 +66,7 @@ def drafting_answered(console: Switching, dialog: Screen[Any], answer: object) -
         say(console.main_screen, "Not saved, and kept: edit the file again to go on with both sides of it", "warning")
 
 
-def tell_drafts(console: Switching) -> None:
+def tell_drafts(console: Console) -> None:
     """Say that there are some."""
     if number := Drafts(console.opening.paths).count():
         text = f"{counted(number, 'text')} not saved yet: edit the same again, it is kept there"
@@ -97,9 +100,9 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         self._doing = ""  # the action that a key began last
 
     @property
-    def console(self) -> NanomemApp:
+    def console(self) -> Console:
         """The app, as what it is."""
-        return cast("NanomemApp", self.app)
+        return cast("Console", self.app)
 
     @property
     def ws(self) -> Workspace:
@@ -149,6 +152,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             self.console.paint_anew()
         if name != "back" and not isinstance(self.app.screen, ModalScreen):  # else it is done when that is answered
             self.console.toured(self.SCREEN, name)
+
+    def handler_of(self, name: str) -> Callable[[], Any] | None:
+        """What does an action: of this screen, of the app, or of every screen."""
+        own = super().handler_of(name)
+        shared = None if own is not None else shared_action(name)
+        return own if shared is None else partial(shared, self)
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what became of it. Raises the errors of the tree; nothing is shown then.
@@ -218,7 +227,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def edit_outside(self, text: str) -> str:
         """What the person's own editor makes of `text`. Raises what the editor does; the console is back then."""
-        from nanomem_tui.cli import editor
+        from nanomem_tui.terminal import editor
 
         editor.editor_of()  # without one the terminal is not given away
         with self.app.suspend():
@@ -238,22 +247,8 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
 
-    async def do_copy(self) -> None:
-        """Copy to the clipboard of the person, by the surest way there is."""
-        from nanomem_tui.screens.base import rows
-
-        await rows.copy(self)
-
-    async def do_copy_to_file(self) -> None:
-        """Copy to a file."""
-        from nanomem_tui.screens.base import rows
-
-        await rows.to_file(self)
-
     def do_last_turn(self) -> None:
         """To the turn that ran last."""
-        from nanomem_tui.screens.recall_log import show_last_turn
-
         show_last_turn(self.console)
 
     def do_tour(self) -> None:
@@ -264,36 +259,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         again = left is not None and left.go_on()
         self.console.begin_tour(left if again else Tour(FIRST, self.console.moved_keys, self.console.ascii_only))
 
-    def do_export_view(self) -> None:
-        """Write the rows that are shown to a file."""
-        from nanomem_tui.screens.base.rows import export_view
-
-        export_view(self)
-
-    def do_jump(self) -> None:
-        """Go to anything by typing."""
-        from nanomem_tui.screens.base.jumping import jump
-
-        jump(self)
-
-    async def do_bookmark(self) -> None:
-        """Set or remove a bookmark."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.bookmark(self)
-
-    async def do_bookmarks(self) -> None:
-        """Go to a bookmark."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.bookmarks(self)
-
-    async def do_filters(self) -> None:
-        """Choose or keep a named filter."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.filters(self)
-
     def say_totals(self) -> None:
         """Say again how many rows there are."""
         self._say_totals()
@@ -302,12 +267,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         """Which workspace this is, where several are known."""
         name = self.console.state.name
         return [f"in {one_line(name, NAME)}"] if name else []
-
-    async def do_workspaces(self) -> None:
-        """Go to another agent's memory."""
-        from nanomem_tui.screens.base.jumping import choose
-
-        await choose(self)
 
     def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
         """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""

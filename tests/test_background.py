@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.background import what_can_be_taken_back
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.looking import what_can_be_taken_back
 from tests.store.homes import make_home
 
 MANY = 12

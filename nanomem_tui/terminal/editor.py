@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from nanomem_tui.cli import output
 from nanomem_tui.core import files
-from nanomem_tui.core.errors import BadInput, Conflict, NotFound, Refused
+from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.core.text import typed_over
-
-
-@contextlib.contextmanager
-def words_kept(text: str) -> Iterator[None]:
-    """Print what was written in the editor where somebody changed the same thing meanwhile, or deleted it."""
-    try:
-        yield
-    except (Conflict, NotFound):
-        output.notes(["You wrote:", *text.split("\n")])
-        raise
 
 
 def editor_of(option: str = "") -> list[str]:

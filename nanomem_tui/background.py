@@ -1,4 +1,4 @@
-"""A look at the workspace: checkpoint, what others changed, and the state that screens show until the next look.
+"""What the console does beside the keys: checkpoints, a look at what others changed, and work by schedule.
 
 Everything here but the values runs in a thread. It must not touch a screen.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.worker import get_current_worker
 
@@ -18,7 +18,9 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.bars import Status, say
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
+    from textual.app import App
+
+    from nanomem_tui.opening import Opening
     from nanomem_tui.store.files.presence import Presence
     from nanomem_tui.store.memory_store import CheckpointResult
     from nanomem_tui.workspace import Workspace
@@ -203,12 +205,12 @@ BEFORE_DREAMING = timedelta(minutes=5)
 """How long a console is open before the first Dream by schedule: who only has a look changes nothing."""
 
 
-class Dreaming:
-    """The schedule of an open console."""
+class Scheduler:
+    """Does what is due by schedule while the console is open."""
 
-    def __init__(self, app: NanomemApp, opened: datetime | None = None) -> None:
+    def __init__(self, app: App[Any], opening: Opening, opened: datetime | None = None) -> None:
         self._app = app
-        self._opening = app.opening
+        self._opening = opening
         self._opened = opened or clock.now()
         self._said: set[str] = set()
         self._stopped = self.busy = False
@@ -239,7 +241,9 @@ class Dreaming:
                 said, wrong = ("", False) if stopped() else look(self._opening.workspace(), self._opened, stopped)
                 if said and said not in self._said and not stopped():
                     self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
-                    self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
+                    self._app.call_from_thread(
+                        say, self._app.screen_stack[0], said, "warning" if wrong else "information"
+                    )
         finally:
             self.busy = False
 
