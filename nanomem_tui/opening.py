@@ -33,10 +33,23 @@ class Opening:
         self.loaded = loaded
         self.made_up = made_up
         self.opened: Workspace | None = None
-        self.own_changes = OwnChanges()
+        self._own_changes: OwnChanges | None = None
         self.first_page: list[Item] = []
         self._lock = threading.Lock()
         self._read = threading.Event()
+
+    @property
+    def own_changes(self) -> OwnChanges:
+        """What was changed in this console, for its undo."""
+        if self._own_changes is None:
+            from nanomem_tui.store.operations import OwnChanges  # with the store, which the first frame does not need
+
+            self._own_changes = OwnChanges()
+        return self._own_changes
+
+    @own_changes.setter
+    def own_changes(self, changes: OwnChanges) -> None:
+        self._own_changes = changes
 
     def ahead(self) -> None:
         """Begin now, in a thread: nobody has to wait, and an error is met again by who asks for the rows."""
