@@ -56,8 +56,8 @@ from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog
 from nanomem_tui.widgets.keys import KeysInOrder, as_keymap, caught_up, key_names
-from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.real_cursor import RealCursor
+from nanomem_tui.widgets.theme import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.tour import Touring
 
 if TYPE_CHECKING:

@@ -252,7 +252,7 @@ async def _snapshot(
 ) -> str:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.core.errors import BadInput, NanomemError
-    from nanomem_tui.screens.base.rows import written
+    from nanomem_tui.screens.base.copying import written
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.widgets.table import LineTable
 

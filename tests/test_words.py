@@ -9,7 +9,7 @@ from nanomem_tui.background import _attention
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.memory.doctor import _version
 from nanomem_tui.screens.base.rows import in_pairs
-from nanomem_tui.widgets.look import PlainBars
+from nanomem_tui.widgets.theme import PlainBars
 
 
 def test_a_note_wants_no_attention() -> None:

@@ -25,9 +25,9 @@ from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Line, Span, Spans, lay_out, side_by_side
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts

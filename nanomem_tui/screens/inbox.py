@@ -37,7 +37,7 @@ from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import PickScreen
+from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import TitleBar, say
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of

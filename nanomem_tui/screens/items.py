@@ -175,7 +175,7 @@ class ItemsScreen(RowsScreen[Item]):
         blocks += [Field(name, str(value)) for name, value in named if value]
         turns = [] if self.foreign(row) else self.ws.traces.injections.of_item(row.id)
         if turns:
-            from nanomem_tui.screens.recall import injected_field
+            from nanomem_tui.screens.recall.recall import injected_field
 
             blocks.append(injected_field(turns))
         shown = FIELDS | {"conflict"}

@@ -25,11 +25,11 @@ from nanomem_tui.screens.base.rows import RowsScreen, when
 from nanomem_tui.screens.item_columns import sign_of
 from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.look import Glyphs, glyphs
 from nanomem_tui.widgets.paged_table import Node, TreeTable, Turned
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, LineTable, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.theme import Glyphs, glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

@@ -17,8 +17,8 @@ from nanomem_tui.core import merge
 from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, DiffView, Hunk, diff_texts, spans_of
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Body, Line, Spans, lay_out, side_by_side
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.core.merge import ConflictHunk, Taken

@@ -18,7 +18,7 @@ from nanomem_tui.review.moments import Difference, value_of, words_of
 from nanomem_tui.screens.base.diffs import Part, take_back
 from nanomem_tui.screens.base.rows import SAID, in_pairs
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import PickScreen
+from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, Sign, spans_of

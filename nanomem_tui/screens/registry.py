@@ -36,8 +36,8 @@ PLACES: Mapping[str, Place] = {
     "lessons": Place("lessons", "LessonsScreen", frozenset({"lessons"})),
     "sessions": Place("sessions", "SessionsScreen", frozenset({"sessions", "records"})),
     "wal": Place("wal", "WalScreen", frozenset({"wal"})),
-    "dream": Place("dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
-    "recall": Place("recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
+    "dream": Place("dreams.dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
+    "recall": Place("recall.recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
     "status": Place("status", "StatusScreen"),
     "ledger": Place(
         "ledger",
@@ -47,10 +47,10 @@ PLACES: Mapping[str, Place] = {
     "notes": Place("archive", "NotesScreen", frozenset({"notes"})),
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
-    "blame": Place("blame", "BlameScreen", frozenset({"documents", "dream"})),
-    "review": Place("dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
-    "versions": Place("dream_versions", "VersionsScreen", frozenset({"dream", "documents"})),
-    "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
+    "blame": Place("dreams.blame", "BlameScreen", frozenset({"documents", "dream"})),
+    "review": Place("dreams.dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
+    "versions": Place("dreams.dream_versions", "VersionsScreen", frozenset({"dream", "documents"})),
+    "injections": Place("recall.injections", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
     "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal", "records"})),
     "rules": Place("inbox", "RulesScreen", frozenset({"records"})),
@@ -60,13 +60,13 @@ PLACES: Mapping[str, Place] = {
     "journal": Place("journal", "JournalScreen", frozenset({"records"})),
     "reflections": Place("journal", "ReflectionsScreen", frozenset({"records", "lessons"})),
     "usage": Place("usage", "UsageScreen", frozenset({"records", "usage"})),
-    "tiers": Place("tiers", "TiersScreen", frozenset({"tiers"})),
-    "context": Place("context", "ContextScreen", frozenset({"items", "lessons", "tiers"})),
+    "tiers": Place("work.tiers", "TiersScreen", frozenset({"tiers"})),
+    "context": Place("work.context", "ContextScreen", frozenset({"items", "lessons", "tiers"})),
     "pictures": Place(
         "status", "PicturesScreen", frozenset({"items", "records", "usage", "dream", "documents", "wal"})
     ),
     "moments": Place("moments", "MomentsScreen", frozenset({"items", "lessons", "records", "documents", "ledger"})),
-    "trail": Place("tiers_trail", "TrailScreen", frozenset({"tiers"})),
+    "trail": Place("work.record_list", "TrailScreen", frozenset({"tiers"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.
@@ -87,14 +87,14 @@ LAYER_OF_CHANGE: Mapping[str, str] = {
 
 
 SHARED_ACTIONS: Mapping[str, str] = {
-    "copy": "base.rows:copy",
-    "copy_to_file": "base.rows:to_file",
-    "export_view": "base.rows:export_view",
-    "jump": "base.jumping:jump",
-    "workspaces": "base.jumping:choose",
-    "bookmark": "base.habits:bookmark",
-    "bookmarks": "base.habits:bookmarks",
-    "filters": "base.habits:filters",
+    "copy": "base.copying:copy",
+    "copy_to_file": "base.copying:to_file",
+    "export_view": "base.copying:export_view",
+    "jump": "base.jump_dialog:jump",
+    "workspaces": "base.jump_dialog:choose",
+    "bookmark": "base.bookmarks:bookmark",
+    "bookmarks": "base.bookmarks:bookmarks",
+    "filters": "base.bookmarks:filters",
 }
 """Actions of every main screen: the module in this package, and the function that is given the screen."""
 

@@ -18,7 +18,7 @@ from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.base.console import ask_recall, show_filtered
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import PickScreen
+from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans

@@ -21,10 +21,10 @@ from nanomem_tui.review.charts import Picture, pictures
 from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.look import ASCII, UNICODE, Glyphs, glyphs
 from nanomem_tui.widgets.plots import bars, drawn, in_one_line, sparkline
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Preview, Spans
+from nanomem_tui.widgets.theme import ASCII, UNICODE, Glyphs, glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths

@@ -13,10 +13,10 @@ from nanomem_tui.memory.facts.usage import BY, By, Sum, Used, total
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
-from nanomem_tui.widgets.look import Glyphs, glyphs
 from nanomem_tui.widgets.plots import MOST, bars, fitting, legend, meter, stacked
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Preview, Spans, lay_out
+from nanomem_tui.widgets.theme import Glyphs, glyphs
 
 # What the right pane of the Usage screen draws: tokens or cost by day, stacked, and one row in numbers. Pure but for
 # the pane itself.

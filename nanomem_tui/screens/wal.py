@@ -14,7 +14,6 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import (
@@ -29,6 +28,7 @@ from nanomem_tui.widgets.text_view import (
     lay_out,
     side_by_side,
 )
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState

@@ -20,10 +20,9 @@ from nanomem_tui.actions import SCREENS, Context, actions_on
 from nanomem_tui.core.errors import in_words
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.keymap import key_text, keys_of
-from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.keys import moved_keys
-from nanomem_tui.widgets.look import ASCII, glyphs
 from nanomem_tui.widgets.text_view import Span
+from nanomem_tui.widgets.theme import ASCII, glyphs, joined
 
 SHORT = 6  # cells of the name of a screen with its key, where there is no room for all of it
 TONES = ("here", "dim", "key", "good", "warn", "bad")

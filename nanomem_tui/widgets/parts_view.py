@@ -18,10 +18,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from nanomem_tui.core.text import one_line
-from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.keys import widget_bindings
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Document, Line, Span, TextView, lay_out
+from nanomem_tui.widgets.theme import glyphs, joined
 
 Place = tuple[int, int]  # part, line of it
 

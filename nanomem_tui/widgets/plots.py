@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nanomem_tui.core.text import cell_width, one_line, pad
-from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.text_view import Body, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.review.charts import Picture

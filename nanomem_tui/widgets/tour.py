@@ -15,7 +15,7 @@ from nanomem_tui.core import paths
 from nanomem_tui.core.text import wrap
 from nanomem_tui.keymap import Moved, key_text, keys_of
 from nanomem_tui.widgets.bars import Notices
-from nanomem_tui.widgets.cells import joined
+from nanomem_tui.widgets.theme import joined
 
 # -- The tours: five lines for who is here for the first time, and a walk through the demonstration -------------------
 

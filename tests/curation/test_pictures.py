@@ -14,8 +14,8 @@ from nanomem_tui.memory.counters import KEPT, MAX_BYTES, Checkpointed, Checkpoin
 from nanomem_tui.memory.turns.injections import Injected
 from nanomem_tui.review.charts import PICTURES, Picture, pictures
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.widgets.look import ASCII, UNICODE
 from nanomem_tui.widgets.plots import drawn, in_one_line
+from nanomem_tui.widgets.theme import ASCII, UNICODE
 from nanomem_tui.workspace import Workspace, open_workspace
 
 

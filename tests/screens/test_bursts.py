@@ -12,7 +12,7 @@ import pytest
 from textual import events
 
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.screens.base.jumping import JumpScreen, Shown
+from nanomem_tui.screens.base.jump_dialog import JumpScreen, Shown
 from nanomem_tui.widgets.dialogs import FormScreen
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.screens.console import NAMES, Console, console

@@ -14,7 +14,7 @@ from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.dreams.restore import RestoreEdit
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.screens.base.diffs import Part, evidence_among, file_diff, message_beside
-from nanomem_tui.screens.dream import DreamScreen, edit_parts, hunk_parts
+from nanomem_tui.screens.dreams.dream import DreamScreen, edit_parts, hunk_parts
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.workspace import Workspace, open_workspace

@@ -17,7 +17,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.dreams.entries import Skipped
 from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.dreams.service import Dreams
-from nanomem_tui.screens.base.dreaming import result_words
+from nanomem_tui.screens.base.progress import result_words
 from tests.screens.console import Console, console
 
 

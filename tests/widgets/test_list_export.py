@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.core.text import safe_text
-from nanomem_tui.widgets.list_export import exported
+from nanomem_tui.screens.base.copying import exported
 from nanomem_tui.widgets.table import Column
 
 COLUMNS = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.widgets.look import ASCII
 from nanomem_tui.widgets.plots import MOST, brief, fitting, legend, stacked
 from nanomem_tui.widgets.text_view import Line
+from nanomem_tui.widgets.theme import ASCII
 
 
 def plain(lines: list[Line]) -> list[str]:

@@ -297,8 +297,8 @@ def _parts(chunk: ContextChunk) -> str:
 
 
 def _budget(found: Context, ascii_only: bool) -> str:
-    from nanomem_tui.widgets.look import ASCII, UNICODE
     from nanomem_tui.widgets.plots import meter
+    from nanomem_tui.widgets.theme import ASCII, UNICODE
 
     bar = meter(found.total_tokens / found.max_tokens, _BAR, ASCII if ascii_only else UNICODE)
     return f"{bar} {found.total_tokens:,} of {counted(found.max_tokens, 'token')}"

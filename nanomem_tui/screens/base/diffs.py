@@ -18,12 +18,12 @@ from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.core.errors import NanomemError, in_words
 from nanomem_tui.core.text import one_line
 from nanomem_tui.dreams import restore as dreams_restore
-from nanomem_tui.screens.base.dreaming import Dreaming
+from nanomem_tui.screens.base.progress import Dreaming
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, DiffView, FileDiff, Hunk, Sign, spans_of
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Line, Spans, lay_out, side_by_side
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -42,12 +42,12 @@ from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.keymap import first_key
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar, say, say_error
-from nanomem_tui.widgets.cells import RowLine, content
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.keys import moved_keys, screen_bindings
 from nanomem_tui.widgets.table import Column, LineTable
 from nanomem_tui.widgets.text_view import Document, Preview, TextView
+from nanomem_tui.widgets.theme import RowLine, content
 from nanomem_tui.widgets.tour import TourBar
 
 Row = TypeVar("Row")

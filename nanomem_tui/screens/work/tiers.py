@@ -18,22 +18,22 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens import tiers_detail
 from nanomem_tui.screens.base.console import Running
-from nanomem_tui.screens.base.dreaming import Dreaming
 from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.progress import Dreaming
 from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.sessions import size_text
-from nanomem_tui.screens.tiers_detail import Linked, Now, Shown, Told
-from nanomem_tui.screens.tiers_list import origin_of
-from nanomem_tui.screens.tiers_rows import TITLES
+from nanomem_tui.screens.work import record_detail
+from nanomem_tui.screens.work.record_columns import TITLES
+from nanomem_tui.screens.work.record_detail import Linked, Now, Shown, Told
+from nanomem_tui.screens.work.record_list import origin_of
 from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar, say, say_error
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
@@ -345,9 +345,9 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
                 if number is not None:
                     blocks.append(Field(name, f"{number:,}"))
         blocks += of_kind(self._plan, row)
-        if self._trouble and row in tiers_detail.KINDS:
+        if self._trouble and row in record_detail.KINDS:
             blocks.append(Body(f"What happens now cannot be read: {self._trouble}", "bad"))
-        parts: list[Part] = [Preface(tuple(blocks)), *tiers_detail.tiers_live_parts_of(self._now, row)]
+        parts: list[Part] = [Preface(tuple(blocks)), *record_detail.tiers_live_parts_of(self._now, row)]
         newest = self.ws.records.of(row, limit=NEWEST)
         if newest:
             parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
@@ -443,7 +443,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def _look(self) -> None:
         now, trouble = self._now, ""
         try:
-            now = tiers_detail.look(self.ws, now, glyphs(self))
+            now = record_detail.look(self.ws, now, glyphs(self))
         except (NanomemError, OSError) as error:
             trouble = str(error)
         self.post_message(self.Looked(now, trouble))
@@ -455,7 +455,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
             return
         self._now, self._trouble = event.now, event.trouble or event.now.trouble
         self.table.refresh_rows()
-        if self.table.cursor_row in tiers_detail.KINDS:
+        if self.table.cursor_row in record_detail.KINDS:
             self.refresh_detail()
 
 

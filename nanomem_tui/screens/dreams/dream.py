@@ -29,8 +29,8 @@ from nanomem_tui.screens.base.diffs import (
     message_beside,
     take_back,
 )
-from nanomem_tui.screens.base.dreaming import result_words, usage_words
 from nanomem_tui.screens.base.list_screen import View
+from nanomem_tui.screens.base.progress import result_words, usage_words
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ConfirmScreen

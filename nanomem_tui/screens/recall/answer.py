@@ -29,10 +29,10 @@ from nanomem_tui.screens.base.rows import age_of
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog, Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.table import Column, LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview, Spans
+from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked

@@ -26,7 +26,7 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.diffs import DiffDialog, DiffScreen, Shown, ShownDiff
-from nanomem_tui.screens.base.dreaming import in_words, result_words, usage_words
+from nanomem_tui.screens.base.progress import in_words, result_words, usage_words
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen

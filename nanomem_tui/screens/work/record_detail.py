@@ -18,15 +18,15 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.knowledge_list import Title
-from nanomem_tui.screens.tiers_rows import number, rate_of, sign_of, took
+from nanomem_tui.screens.work.record_columns import number, rate_of, sign_of, took
 from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
 from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.operational import said
-from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.plots import fitting, meter, sparkline, stacked
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.operational import ActiveTask, AgentState, OperationalEntry

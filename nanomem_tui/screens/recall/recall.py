@@ -28,7 +28,7 @@ from nanomem_tui.memory.turns import prompt
 from nanomem_tui.screens.base.console import show_turns_of
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import (
+from nanomem_tui.screens.recall.answer import (
     Answer,
     Asked,
     RecallRow,
@@ -45,17 +45,17 @@ from nanomem_tui.screens.recall_rows import (
 )
 from nanomem_tui.widgets.bars import LineBar, TitleBar, say
 from nanomem_tui.widgets.filter_bar import LineInput
-from nanomem_tui.widgets.look import UNICODE, Glyphs, glyphs
 from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
+from nanomem_tui.widgets.theme import UNICODE, Glyphs, glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked
     from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.injections import Injected
     from nanomem_tui.memory.turns.values import Begun
-    from nanomem_tui.screens.recall_rows import Asker
+    from nanomem_tui.screens.recall.answer import Asker
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -389,7 +389,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def do_asker(self) -> None:
         """Choose who asks."""
-        from nanomem_tui.screens.recall_rows import asker_screen
+        from nanomem_tui.screens.recall.answer import asker_screen
 
         async def chosen(asker: Asker | None) -> None:
             if asker is not None:
@@ -439,7 +439,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def do_why_not(self) -> None:
         """Choose an item and see why it is not recalled."""
-        from nanomem_tui.screens.recall_rows import item_screen
+        from nanomem_tui.screens.recall.answer import item_screen
 
         async def chosen(item: Item | None) -> None:
             if item is not None:
@@ -497,7 +497,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     async def do_check_recall(self) -> None:
         """Ask every saved question again."""
-        from nanomem_tui.screens.recall_rows import CheckedScreen
+        from nanomem_tui.screens.recall.answer import CheckedScreen
 
         say(self, "Asking the saved questions …")
         done: list[Checked] = await self.console.in_thread(_check)

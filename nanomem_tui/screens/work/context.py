@@ -16,20 +16,20 @@ from nanomem_tui.core.text import cell_width, counted, one_line
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall import MARKED, AskBar, AskLine, marked
-from nanomem_tui.screens.recall import METER as RECALL_METER
-from nanomem_tui.screens.recall_rows import audience_named, audience_words
+from nanomem_tui.screens.recall.answer import audience_named, audience_words
+from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, marked
+from nanomem_tui.screens.recall.recall import METER as RECALL_METER
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers.context import Context
 from nanomem_tui.tiers.context_fitting import TIERS, ContextChunk
 from nanomem_tui.widgets.bars import LineBar, TitleBar, say
-from nanomem_tui.widgets.look import UNICODE, Glyphs, glyphs
 from nanomem_tui.widgets.plots import bars, meter
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
+from nanomem_tui.widgets.theme import UNICODE, Glyphs, glyphs
 
 if TYPE_CHECKING:
-    from nanomem_tui.screens.recall_rows import Asker
+    from nanomem_tui.screens.recall.answer import Asker
     from nanomem_tui.workspace import Workspace
 
 
@@ -359,7 +359,7 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
 
     def do_asker(self) -> None:
         """Choose who asks."""
-        from nanomem_tui.screens.recall_rows import asker_screen
+        from nanomem_tui.screens.recall.answer import asker_screen
 
         async def chosen(asker: Asker | None) -> None:
             if asker is not None:

@@ -15,7 +15,7 @@ from nanomem_tui.memory.turns.injections import Given, given_of
 from nanomem_tui.screens.base.console import ask_recall, show_message, show_turn
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import when
-from nanomem_tui.screens.recall_rows import audience_words
+from nanomem_tui.screens.recall.answer import audience_words
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.parts_view import Part, Preface
