@@ -51,8 +51,75 @@ REST = 0.15  # seconds without a key before a search begins
 MEANING = "~"
 
 
-class NearFacts(FactList):
-    """Facts, or those that are nearest to some words."""
+# -- A fact as a person writes it: its fields in a form of lines, or all of them in one text. Pure --------------------
+
+FORM = TextForm(
+    {"DOMAIN": "domain", "CATEGORY": "category", "SUB-CATEGORY": "sub_category", "KEY": "key", "VALUE": "value"},
+    "the edited fact",
+)
+"""The parts of a fact as a text; the value last, so that a line of it is never taken for a name."""
+HINTS = {
+    "domain": "what it belongs to at large: work, home; may be empty",
+    "category": "what kind of fact: person, project, preference",
+    "sub_category": "a finer kind; may be empty",
+    "key": "what it is about; one fact for each domain, category and key",
+    "value": "what is so",
+}
+OPTIONAL = frozenset({"domain", "sub_category"})
+
+
+def fields_of(fact: Fact) -> list[FormField]:
+    """The fields of a form for a fact."""
+    return [FormField(name, getattr(fact, name) or "", hint, name in OPTIONAL) for name, hint in HINTS.items()]
+
+
+def fields_for(near: Fact | None, *, with_category: bool) -> list[FormField]:
+    """The fields of a form for a new fact, with the domain of one that stands `near`, and its category."""
+    given = {
+        "domain": (near.domain or "") if near is not None else "",
+        "category": near.category if near is not None and with_category else "",
+    }
+    return [FormField(name, given.get(name, ""), hint, name in OPTIONAL) for name, hint in HINTS.items()]
+
+
+def check(typed: Mapping[str, str]) -> None:
+    """Raises BadInput for a name that can't be one."""
+    for name, text in typed.items():
+        if name != "value":
+            checked_name(text, name, needed=name not in OPTIONAL)
+
+
+def check_all(typed: Mapping[str, str]) -> None:
+    """Raises BadInput too where something is missing that a fact needs."""
+    missing = [name for name in HINTS if name not in OPTIONAL and not typed.get(name)]
+    if missing:
+        raise BadInput(f"{' and '.join(missing)} missing", "the new fact", "fill it in")
+    check(typed)
+
+
+NEIGHBOURS = 6  # facts that are shown as near to one
+
+
+class KnowledgeScreen(FactList):
+    """Facts."""
+
+    SCREEN = "knowledge"
+    EMPTY = (
+        "No facts yet. a writes one; `nanomem crystallize` finds them in what was said, `nanomem memory import` takes "
+        "over those of another system."
+    )
+    HELP = (
+        "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
+        "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
+        "is further than recall takes for near (recall_max_distance) is dimmed. On a heading x and d are for all "
+        "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
+        "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
+        "row: - disabled, ! in conflict, ^ pinned."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "domain": "text", "category": "text", "sub": "text", "key": "text",
+        **{name: kind for name, kind in FIELDS.items() if name != "kind"}, "conflict": "switch",
+    }  # fmt: skip
 
     class Nearest(Message):
         """From the searching thread: what is nearest in meaning to what was asked."""
@@ -68,6 +135,7 @@ class NearFacts(FactList):
         self._looks = False
         self._near: Near | None = None  # what is shown; until more is found, what was found before
         self._far: Mapping[str, float] = {}
+        self._told = ""  # the id of the row that the detail shows
 
     @property
     def _is_flat(self) -> bool:
@@ -191,81 +259,6 @@ class NearFacts(FactList):
             self.filter_by("")
         else:
             super()._go_to_wanted()
-
-
-# -- A fact as a person writes it: its fields in a form of lines, or all of them in one text. Pure --------------------
-
-FORM = TextForm(
-    {"DOMAIN": "domain", "CATEGORY": "category", "SUB-CATEGORY": "sub_category", "KEY": "key", "VALUE": "value"},
-    "the edited fact",
-)
-"""The parts of a fact as a text; the value last, so that a line of it is never taken for a name."""
-HINTS = {
-    "domain": "what it belongs to at large: work, home; may be empty",
-    "category": "what kind of fact: person, project, preference",
-    "sub_category": "a finer kind; may be empty",
-    "key": "what it is about; one fact for each domain, category and key",
-    "value": "what is so",
-}
-OPTIONAL = frozenset({"domain", "sub_category"})
-
-
-def fields_of(fact: Fact) -> list[FormField]:
-    """The fields of a form for a fact."""
-    return [FormField(name, getattr(fact, name) or "", hint, name in OPTIONAL) for name, hint in HINTS.items()]
-
-
-def fields_for(near: Fact | None, *, with_category: bool) -> list[FormField]:
-    """The fields of a form for a new fact, with the domain of one that stands `near`, and its category."""
-    given = {
-        "domain": (near.domain or "") if near is not None else "",
-        "category": near.category if near is not None and with_category else "",
-    }
-    return [FormField(name, given.get(name, ""), hint, name in OPTIONAL) for name, hint in HINTS.items()]
-
-
-def check(typed: Mapping[str, str]) -> None:
-    """Raises BadInput for a name that can't be one."""
-    for name, text in typed.items():
-        if name != "value":
-            checked_name(text, name, needed=name not in OPTIONAL)
-
-
-def check_all(typed: Mapping[str, str]) -> None:
-    """Raises BadInput too where something is missing that a fact needs."""
-    missing = [name for name in HINTS if name not in OPTIONAL and not typed.get(name)]
-    if missing:
-        raise BadInput(f"{' and '.join(missing)} missing", "the new fact", "fill it in")
-    check(typed)
-
-
-NEIGHBOURS = 6  # facts that are shown as near to one
-
-
-class KnowledgeScreen(NearFacts):
-    """Facts."""
-
-    SCREEN = "knowledge"
-    EMPTY = (
-        "No facts yet. a writes one; `nanomem crystallize` finds them in what was said, `nanomem memory import` takes "
-        "over those of another system."
-    )
-    HELP = (
-        "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
-        "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
-        "is further than recall takes for near (recall_max_distance) is dimmed. On a heading x and d are for all "
-        "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
-        "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
-        "row: - disabled, ! in conflict, ^ pinned."
-    )
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        "domain": "text", "category": "text", "sub": "text", "key": "text",
-        **{name: kind for name, kind in FIELDS.items() if name != "kind"}, "conflict": "switch",
-    }  # fmt: skip
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._told = ""  # the id of the row that the detail shows
 
     # The detail
 

@@ -20,8 +20,8 @@ from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions import sessions as sessions_sessions
 from nanomem_tui.screens.base.console import Running, show_filtered, show_led_to
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.progress import Dreaming
 from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import AskScreen, ConfirmScreen, typed_number
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # things left out
 
 
-class Consolidating(Dreaming["SessionInfo"]):
+class Consolidating(WorkspaceScreen["SessionInfo"]):
     """A list of sessions that can be consolidated."""
 
     def do_consolidate(self) -> None:

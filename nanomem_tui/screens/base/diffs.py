@@ -16,9 +16,9 @@ from textual.widget import Widget
 
 from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.core.errors import NanomemError, in_words
-from nanomem_tui.core.text import one_line
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dreams import restore as dreams_restore
-from nanomem_tui.screens.base.progress import Dreaming
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, DiffView, FileDiff, Hunk, Sign, spans_of
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.run import DreamResult
+    from nanomem_tui.model.client import Usage
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 
 
@@ -311,7 +313,7 @@ class ShownDiff(NamedTuple):
     shown: Shown
 
 
-class DiffScreen(Dreaming[Row], Generic[Row]):
+class DiffScreen(WorkspaceScreen[Row], Generic[Row]):
     """A list of changes, each with its diff; `detail` gives a `ShownDiff`."""
 
     def __init__(self) -> None:
@@ -417,3 +419,32 @@ def _shown(preview: RestorePreview) -> Shown:
             named = (f"{commit.short} {commit.at[:16].replace('T', ' ')} ", "dim")
             below.append(Spans((named, (commit.subject, "bad" if preview.loses(commit) else "dim")), 2))
     return Shown(files, above, below, preview.conflicts, preview.problem)
+
+
+# What a Dream did, in words
+
+
+def result_words(result: DreamResult, waiting: int = 0) -> str:
+    """What a Dream did, in a sentence; `waiting` of its edits are in the inbox."""
+    total = counted(result.read + result.remaining, "entry", "entries")
+    read = f"{result.read:,} of {total}" if result.remaining else total  # short: the status bar may cut the end
+    held = f", {counted(waiting, 'edit')} in the inbox" if waiting else ""
+    if not result.files:
+        return f"Dream: read {read}; {result.unchanged}{held}"
+    files = result.files.items()
+    counts = ", ".join(f"{name.rpartition('/')[2]} +{added} -{removed}" for name, (added, removed) in files)
+    return f"Dream: {counts} from {read}{held} (u undoes it)"
+
+
+def usage_words(usage: Usage) -> str:
+    """What a model took: `qwen3, 2 questions, 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
+    about = "about " if usage.estimated else ""
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    tokens = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    return f"{usage.model}, {counted(usage.calls, 'question')}, {tokens}, {usage.seconds:.1f} s{cost}"
+
+
+def error_sentence(error: NanomemError, fix: str = "") -> str:
+    """What went wrong, as a sentence, and what to do."""
+    told = f"{error.what}: {fix}" if fix else error.what
+    return f"{told[:1].upper()}{told[1:]}."

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToD
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.base.console import show_turns_of
-from nanomem_tui.screens.base.list_screen import ListScreen
+from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.text_view import Block, Body, Heading, Spans
@@ -108,13 +108,13 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     # Reading
 
-    @on(ListScreen.LoadFailed)
-    def _cannot_be_changed(self, event: ListScreen.LoadFailed) -> None:
+    @on(ListDetailScreen.LoadFailed)
+    def _cannot_be_changed(self, event: ListDetailScreen.LoadFailed) -> None:
         """What cannot be read is not written to: say why before a person types something for it."""
         self.console.state = self.console.state._replace(read_only=str(getattr(event.error, "what", event.error)))
         self.refresh_context()
 
-    @on(ListScreen.RowsLoaded)
+    @on(ListDetailScreen.RowsLoaded)
     def _can_be_changed(self) -> None:
         if self.console.state.read_only:
             self.console.state = self.console.state._replace(read_only="")

@@ -15,11 +15,11 @@ from textual import on
 from textual.screen import ModalScreen, Screen
 
 from nanomem_tui.actions import BY_NAME, Context
-from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.keymap import keys_of
-from nanomem_tui.screens.base.console import Console, show_last_turn
+from nanomem_tui.screens.base.console import Console, Running, show_last_turn
 from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
 from nanomem_tui.screens.registry import shared_action
 from nanomem_tui.store.files.user import Drafts
@@ -77,6 +77,7 @@ NAME = 20  # cells of the name of a workspace in the title
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class RowsBack(NamedTuple):
@@ -98,6 +99,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         self._wanted_row: str | None = None
         self._rows_back: RowsBack | None = None
         self._doing = ""  # the action that a key began last
+        self._under_way: Running | None = None  # what runs beside the keys
 
     @property
     def console(self) -> Console:
@@ -283,6 +285,44 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         if self.BEHIND:
             self.console.go(self.BEHIND)
         return bool(self.BEHIND)
+
+    # Work of minutes, beside the keys, with what it is at and a key that stops it
+
+    async def beside_the_keys(self, work: Callable[[Running], Awaitable[Result]], run: Running) -> Result:
+        """Do `work`, in a worker of the group "dream", while what `run` is at is said each second and esc stops it.
+
+        Raises what `work` raises.
+        """
+        self._under_way = run
+        self.console.under_way.append(run)
+
+        def tell() -> None:
+            self.say_progress(run.words())
+
+        tell()
+        timer = self.set_interval(1, tell)
+        try:
+            return await work(run)
+        finally:
+            timer.stop()
+            self._under_way = None
+            self.console.under_way.remove(run)
+
+    def say_progress(self, words: str) -> None:
+        """Say what it is at."""
+        say(self, words)
+
+    def none_runs(self) -> None:
+        """Raise Refused while one runs."""
+        if self._under_way is not None:
+            raise Refused(f"{self._under_way.what} runs already", "", "esc stops it")
+
+    def on_unmount(self) -> None:
+        """The console ends: so does a Dream, before it writes."""
+        if self._under_way is not None:
+            self._under_way.stopped.set()
+
+    # The cursor
 
     def show_row(self, row_id: str) -> None:
         """Put the cursor on a row, at once or when it has been read; says so when there is none."""

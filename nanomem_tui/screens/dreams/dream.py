@@ -27,10 +27,11 @@ from nanomem_tui.screens.base.diffs import (
     evidence_among,
     file_diff,
     message_beside,
+    result_words,
     take_back,
+    usage_words,
 )
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.progress import result_words, usage_words
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ConfirmScreen

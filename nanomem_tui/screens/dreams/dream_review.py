@@ -25,8 +25,15 @@ from nanomem_tui.language import secrets
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import Running
-from nanomem_tui.screens.base.diffs import DiffDialog, DiffScreen, Shown, ShownDiff
-from nanomem_tui.screens.base.progress import in_words, result_words, usage_words
+from nanomem_tui.screens.base.diffs import (
+    DiffDialog,
+    DiffScreen,
+    Shown,
+    ShownDiff,
+    error_sentence,
+    result_words,
+    usage_words,
+)
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen
@@ -172,7 +179,7 @@ def _based(row: Proposed, before: Sequence[Proposed], files: _Texts) -> tuple[tu
             start = standing(files, base, let_go).files
             return (start, apply_edits(start, [rebased(row.edit, start, let_go)])), ""
         except NanomemError as error:
-            problem = in_words(error)
+            problem = error_sentence(error)
     return None, problem
 
 
@@ -347,8 +354,8 @@ class ReviewScreen(DiffScreen[Proposed]):
 
     def nothing(self) -> str:
         """What a dry run is at, that it gave nothing, or how to make one."""
-        if self._dreaming is not None:
-            return self._dreaming.words()
+        if self._under_way is not None:
+            return self._under_way.words()
         if self._result is None:
             return self._why_empty or self.EMPTY
         read = counted(self._result.read, "entry", "entries")
@@ -403,7 +410,7 @@ class ReviewScreen(DiffScreen[Proposed]):
     async def begin(self) -> None:
         """Show what was proposed as it was left; try a Dream where nothing was, or another Dream was quicker."""
         result = self._result
-        if self._dreaming is not None:
+        if self._under_way is not None:
             return
         if result is None or await self.console.in_thread(lambda ws: _cursor(ws) != result.cursor_before):
             self._try()
@@ -433,7 +440,7 @@ class ReviewScreen(DiffScreen[Proposed]):
         try:
             result = await self.beside_the_keys(self._dry_run, Running("reading"))
         except (NothingToDo, Refused) as error:
-            self._why_empty = in_words(error, error.fix)
+            self._why_empty = error_sentence(error, error.fix)
             self._take(None)
         except NanomemError as error:
             self._take(None, error)

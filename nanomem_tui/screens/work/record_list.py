@@ -59,8 +59,47 @@ def origin_of(kind: str) -> str:
     return _AVERAGED if kind == "metric-hour" else _RECORDED
 
 
-class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
-    """Records of one kind."""
+def _changed(before: Sequence[TierRecord], now: PagedRows[TierRecord]) -> frozenset[str]:
+    """The records in memory that are others than they were, or came where rows had been read."""
+    if not isinstance(before, PagedRows) or not before.pages:
+        return frozenset()
+    was = {row.id: row for _, row in before.read()}
+    return frozenset(
+        row.id
+        for index, row in now.read()
+        if was.get(row.id) != row and (row.id in was or index // PAGE in before.pages)
+    )
+
+
+# The Records screen, behind Tiers: the records of an agent's work, kind by kind, with their links, to correct.
+
+UP = {"tool-call": "task", "decision": "task", "task": "goal", "pattern": "made from"}
+"""The link of a kind that leads to what a record belongs to."""
+
+
+class Before(NamedTuple):
+    """Where a person was before following a link."""
+
+    kind: str
+    row_id: str
+    part: str
+
+
+class TrailScreen(RowsScreen[TierRecord], PartsScreen[TierRecord]):
+    """Records, one kind at a time."""
+
+    SCREEN = "trail"
+    BEHIND = "tiers"
+    LAYER = "tier"
+    NOUN = "record"
+    OPENS = (Linked,)
+    HELP = (
+        "The records of an agent's work, one kind at a time: l shows the next kind, esc goes back to all of them. The "
+        "newest first, s turns that round; there is no other order, for the list is read from the disk as you move. In "
+        "the detail enter follows a link, along goal, task and tool call, and esc comes back; o goes up without "
+        "looking for it. / filters: words find whole words, best first; status:failed agent:* tool:exec age:<2d "
+        "tier:longterm look at one record after the other. Signs before a row: ! it failed, ^ an important decision."
+    )
 
     class Began(Message):
         """From the loading thread: how many there are, and the first pages; where there is none, how many of now."""
@@ -108,6 +147,10 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         self._missing: set[int] = set()
         self._reading_pages = False
         self._set_listing()
+        self._told = ""  # the id of the record that the detail shows
+        self._came: list[Before] = []
+        self._taken_away: frozenset[str] = frozenset()
+        self._wanted_part = ""
 
     def _set_listing(self) -> None:
         self.listing = Listing(self.row_id, self.search_text, self.field, filter_fields(self.kind))
@@ -318,10 +361,6 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         self._say_problem()
         self.refresh_context()
 
-    def is_gone(self, row_id: str) -> bool:
-        """A row that is not in memory is not gone."""
-        return row_id == self._gone
-
     @on(PagedTable.TooMany)
     def _too_many(self, event: PagedTable.TooMany) -> None:
         say(self, f"At most {event.most:,} rows are selected at once: filter first", "warning")
@@ -369,56 +408,6 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
             return [known.get(one) or unread(self.kind)(0)._replace(id=one) for one in sorted(selected)]
         row = self.table.cursor_row
         return [row] if row is not None and self.paged.is_read(row.id) else []
-
-
-def _changed(before: Sequence[TierRecord], now: PagedRows[TierRecord]) -> frozenset[str]:
-    """The records in memory that are others than they were, or came where rows had been read."""
-    if not isinstance(before, PagedRows) or not before.pages:
-        return frozenset()
-    was = {row.id: row for _, row in before.read()}
-    return frozenset(
-        row.id
-        for index, row in now.read()
-        if was.get(row.id) != row and (row.id in was or index // PAGE in before.pages)
-    )
-
-
-# The Records screen, behind Tiers: the records of an agent's work, kind by kind, with their links, to correct.
-
-UP = {"tool-call": "task", "decision": "task", "task": "goal", "pattern": "made from"}
-"""The link of a kind that leads to what a record belongs to."""
-
-
-class Before(NamedTuple):
-    """Where a person was before following a link."""
-
-    kind: str
-    row_id: str
-    part: str
-
-
-class TrailScreen(RecordList):
-    """Records, one kind at a time."""
-
-    SCREEN = "trail"
-    BEHIND = "tiers"
-    LAYER = "tier"
-    NOUN = "record"
-    OPENS = (Linked,)
-    HELP = (
-        "The records of an agent's work, one kind at a time: l shows the next kind, esc goes back to all of them. The "
-        "newest first, s turns that round; there is no other order, for the list is read from the disk as you move. In "
-        "the detail enter follows a link, along goal, task and tool call, and esc comes back; o goes up without "
-        "looking for it. / filters: words find whole words, best first; status:failed agent:* tool:exec age:<2d "
-        "tier:longterm look at one record after the other. Signs before a row: ! it failed, ^ an important decision."
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._told = ""  # the id of the record that the detail shows
-        self._came: list[Before] = []
-        self._taken_away: frozenset[str] = frozenset()
-        self._wanted_part = ""
 
     def part(self) -> Any:
         """The records of the workspace."""
@@ -627,8 +616,8 @@ class TrailScreen(RecordList):
         return frozenset(key.partition("/")[2] for key in taken if key.startswith(f"{self.kind}/"))
 
     def is_gone(self, row_id: str) -> bool:
-        """What a person deleted here was told when it was done."""
-        return row_id not in self._taken_away and super().is_gone(row_id)
+        """Whether a row went away that was not deleted here; one that is not in memory is not gone."""
+        return row_id not in self._taken_away and row_id == self._gone
 
     def _now(self, key: str) -> TierRecord | None:
         try:

@@ -20,8 +20,8 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.progress import Dreaming
 from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.work import record_detail
@@ -110,7 +110,7 @@ _FATES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class RunsLifecycle(Dreaming[str]):
+class RunsLifecycle(WorkspaceScreen[str]):
     """A screen on which the lifecycle can be run."""
 
     async def do_lifecycle_run(self) -> None:
