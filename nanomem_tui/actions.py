@@ -1,6 +1,7 @@
-"""When an action can be done, and the words for why it cannot be done now.
+"""The registry of actions: each with its keys, label, help, command, screens, and the condition that says why it
+cannot be done now.
 
-Each condition looks at a `Context` and returns None or the reason. Must not know keys, screens' widgets or an action.
+A condition looks at a `Context` and returns None or the reason. Knows no widget.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NanomemApp: wiring only. Screens by key, changes in a thread, undo, the checkpoint task, the look for what changed.
+"""NanomemApp: wiring only. Screens by key, changes in a thread, undo, checkpoints, switching workspaces.
 
 Screens do the work; the workspace does the reading and writing. What the app knows of the workspace between two looks
 is the `State`, so that no key waits for a disk.

@@ -1,6 +1,6 @@
-"""What the console does beside the keys: checkpoints, a look at what others changed, and work by schedule.
+"""What the console does beside the keys: checkpoints, looking for what others changed, and work by schedule.
 
-Everything here but the values runs in a thread. It must not touch a screen.
+Everything here but the values runs in a thread and touches no screen.
 """
 
 from __future__ import annotations

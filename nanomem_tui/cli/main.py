@@ -1,6 +1,6 @@
-"""The command line as a whole: the root command, its console options, and the way out of every error.
+"""The root command, the options of the console, and the way every error becomes one line and an exit code.
 
-Loads a command's module only when that command is named.
+A command's module is imported when that command is named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every command shares: the global options, the list options, the groups that load late, and the confirmation.
+"""What commands share: global and list options, types, shell completion, late groups, and the confirmation.
 
 Knows click and our own output; must not import the workspace before a command opens it.
 """

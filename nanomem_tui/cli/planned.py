@@ -1,4 +1,4 @@
-"""What a change prints: that it was done, or with `--dry-run` what it would do, in words and as JSON. Makes none."""
+"""Print a change: that it was made, or with `--dry-run` what it would do, in words and as JSON."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The Archive screen, behind Sessions: the summaries that the agent made of its conversations, and which a Dream has
-read.
+"""The Archive and Notes screens, behind Sessions: the summaries of conversations, which of them a Dream has read, and
+the daily notes.
 """
 
 from __future__ import annotations

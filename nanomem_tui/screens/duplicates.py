@@ -1,7 +1,7 @@
-"""The Duplicates screen, behind Inbox: clusters of items that say the same, the members side by side, one key for each
-decision.
+"""The Duplicates and Conflicts screens, behind Inbox: similar or contradicting memories side by side, one key for
+each decision.
 
-Owns what a person sees of a cluster; what may be decided on several at once is for the duplicates themselves.
+What may be decided about several at once is for `review`.
 """
 
 from __future__ import annotations

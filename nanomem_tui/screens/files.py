@@ -1,4 +1,4 @@
-"""The Files screen, behind Dream: SOUL, USER and MEMORY as they are now, to read and to edit, one commit an edit."""
+"""The Files screen, behind Dream: read and edit SOUL, USER and MEMORY, one commit an edit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Search in everything that was said: transcripts, summaries, daily notes. Results come as they are found: what holds
-every word, then what is nearest to the question.
+"""Search transcripts, summaries and daily notes: a dialog, and the base of the screens that open it.
 
-Owns the dialog and the thread that searches. It goes nowhere by itself: its result is the chosen place.
+Results come as they are found: what holds every word, then what is nearest to the question.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Inbox screen: all that wants a person, one after the other, with the evidence beside it and one key for each
-decision.
+"""The Inbox and Rules screens: what needs a person's decision, with its evidence and one key for each decision, and
+the rules made of decisions.
 
-Owns what a person sees of the queue and which decision a key makes; the queue decides whether it can be made.
+The queue in `review` decides whether a decision can be made.
 """
 
 from __future__ import annotations

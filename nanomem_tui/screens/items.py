@@ -1,4 +1,4 @@
-"""The Items screen: what the agent believes for long, where each belief came from, and every way to correct it."""
+"""The Items screen: long-term memories, where each came from, and every way to correct it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The Journal screen, behind Knowledge: what was noted of each day, to read, write and correct."""
+"""The Journal and Reflections screens, behind Knowledge: daily entries and what was learned from sessions; read,
+write and correct them.
+"""
 
 from __future__ import annotations
 

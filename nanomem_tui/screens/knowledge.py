@@ -1,6 +1,4 @@
-"""The Knowledge screen: facts as a tree by domain and category, what each value was, what is near it, and every way to
-correct it. Behind its key: the journal, reflections, the use of tokens.
-"""
+"""The Knowledge screen: facts as a tree by domain and category, or by semantic distance; edit, move and merge them."""
 
 from __future__ import annotations
 

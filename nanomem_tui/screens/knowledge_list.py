@@ -1,7 +1,4 @@
-"""The list of the Knowledge screen: facts as a tree that folds, or sorted in one list.
-
-Owns which headings are folded and what a heading stands for. What a fact tells, and how it is changed, is elsewhere.
-"""
+"""Facts as a tree that folds or as one sorted list, what a fact shows in the detail, and which facts are near."""
 
 from __future__ import annotations
 

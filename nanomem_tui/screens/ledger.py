@@ -1,4 +1,4 @@
-"""The Ledger screen: every change by anyone, newest first, what each touched, and the way back from any of them."""
+"""The History screen: every change by anyone, newest first, what each touched, and how to undo it."""
 
 from __future__ import annotations
 

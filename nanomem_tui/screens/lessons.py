@@ -1,4 +1,6 @@
-"""The Lessons screen: what the agent learned to do otherwise, how sure it still is, and what to keep of it."""
+"""The Lessons screen: what the agent learned from failures and corrections, how confident it is, and whether it still
+applies.
+"""
 
 from __future__ import annotations
 

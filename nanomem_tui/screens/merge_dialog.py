@@ -1,7 +1,6 @@
-"""The merge of an edit with what somebody else wrote into the same lines meanwhile: one decision for each place.
+"""Merge an edit with what somebody else wrote into the same lines meanwhile: one decision for each conflict.
 
-It changes nothing: its result is the merged text, or one to go on writing at. Nothing that was typed is lost by leaving
-it: what it would come to with both sides kept is given to who asked.
+Changes nothing: its result is the merged text, or a text to continue with. Nothing typed is lost by leaving it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The Moments screen: operations, checkpoints and Dreams in time, what differs between any two of these, and the way
-back.
+"""Time travel: operations, checkpoints and Dreams in time, the difference between any two, and how to restore.
 
-Owns the two ends that a person compares. What the past was, and restoring, is for the moments of the workspace.
+Owns the two ends that a person compares; the past is read by `review.moments`.
 """
 
 from __future__ import annotations

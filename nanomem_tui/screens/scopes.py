@@ -1,6 +1,5 @@
-"""The Scopes screen, behind Items: what leaks, what each scope holds, and what each chat and person sees.
-
-Owns the three kinds of rows and where each leads. Who sees what, and what leaks, the scopes of the workspace say.
+"""The Scopes screen, behind Items: leaks, what each scope holds, what each chat and person sees; and the dialog that
+moves items to a scope.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Sessions screen: the agent's conversations, what is not archived yet, and what memory came from each."""
+"""The Sessions screen: the agent's conversations, what is not archived yet, and which memories came from each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The Status screen: the health of every part, what waits to be saved, growth, and what the doctor finds."""
+"""The Status screen: the health of every part, unsaved changes, findings of the doctor; and the Pictures screen with
+charts.
+"""
 
 from __future__ import annotations
 

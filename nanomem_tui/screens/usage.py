@@ -1,4 +1,4 @@
-"""The Usage screen, behind Knowledge: tokens and what they cost, by day, model, source or whose they are."""
+"""The Usage screen, behind Knowledge: tokens and their cost, by day, model, source or origin."""
 
 from __future__ import annotations
 

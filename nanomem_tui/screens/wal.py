@@ -1,4 +1,4 @@
-"""The WAL screen: turns as they were written, before and after the model, and those that never ended."""
+"""The WAL screen: turns as they were logged, before and after the model, and those that have no reply recorded."""
 
 from __future__ import annotations
 

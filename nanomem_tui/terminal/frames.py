@@ -1,6 +1,5 @@
-"""The cells of a screen: what stands in each, and the guard that no cell holds anything that a terminal obeys.
-
-Owns the way from what Textual's compositor gives (strips of styled text) to cells. It must not write to a terminal.
+"""Frames: the cells of a screen, the smallest output that turns one frame into the next, and the guard that no cell
+holds a control sequence.
 """
 
 from __future__ import annotations

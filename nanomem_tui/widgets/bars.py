@@ -1,4 +1,4 @@
-"""Lines at the edge of the screen: which screen this is, how the workspace is, which keys do what.
+"""Lines at the edges of the screen: title, status, keys, and notices.
 
 Each bar is one line of parts with tones and is painted only when a part changed, so an idle console writes nothing.
 """

@@ -1,4 +1,4 @@
-"""The frame of every dialog: a box over the screen that fits 60x20, a title, and keys at its lower edge."""
+"""Dialogs: the frame, and the usual ones: confirm, ask for a line, fill in a form, edit a text, choose from a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help of a screen and the palette of commands, both made from the registry of actions."""
+"""The help of a screen and the command palette, both made from the registry of actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Small plots as text: a line of steps and bars with labels. Pure functions; colour is never needed to read them."""
+"""Plots as text: sparklines, bars, meters, curves, stacked columns, and the charts of `review.charts`. Pure
+functions.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How the console looks: its themes, the signs it draws with, and which of them a terminal gets.
+"""How the console looks: themes, the signs it draws with in Unicode or ASCII, and cells joined to lines.
 
-No widget here and no state: the app chooses once at its start and holds ``ascii_only``.
+No state: the app chooses once at its start and holds ``ascii_only``.
 """
 
 from __future__ import annotations

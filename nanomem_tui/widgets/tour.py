@@ -1,4 +1,6 @@
-"""The lines of a tour, above the status bar, and the app that goes on with it as its person does what it says."""
+"""The tours: their steps, the lines above the status bar, and the app's part that goes on as a person does what they
+say.
+"""
 
 from __future__ import annotations
 

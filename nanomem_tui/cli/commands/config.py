@@ -1,4 +1,6 @@
-"""`nanomem config`: the settings in force, where each came from, and the file to set them in."""
+"""`nanomem config`, `workspaces`, `doctor` and `completion`: settings, known workspaces, checks and repairs; and the
+manual page.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`nanomem dream`: run a Dream, read what Dreams did, take them back."""
+"""`nanomem dream` and `blame`: run a Dream, list and show Dreams, revert them, versions of the memory files, who
+wrote a line.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`nanomem duplicates`: items that say what another one says, how they differ, and one made of them.
-
-Prints texts as they are stored, through the printers of this package.
-"""
+"""`nanomem duplicates` and `conflicts`: items that say the same or contradict each other, and what to do with them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`nanomem facts`: what is known by domain, category and key: listed, shown, searched, and what each value was.
-
-The commands that change facts are in `facts_changes`.
-"""
+"""`nanomem facts`: list, show, search and change facts by domain, category and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nanomem files`: SOUL.md, USER.md and MEMORY.md as they are now, and a person's edit of them."""
+"""`nanomem files`, `find`, `bookmarks` and `filters`: the memory files, search by name, and what the console keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nanomem history`: the agent's archive of summaries, the Dream's input."""
+"""`nanomem history` and `wal`: the agent's archive of summaries, and the turn logs of its sessions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`nanomem inbox`: what was held back when it was captured, imported or dreamt, and a person's decision about it.
+"""`nanomem inbox` and `triage`: quarantined texts and the review queue, and a person's decisions about them.
 
-Prints a text as it is stored: of a secret that was masked, nothing but its kind and fingerprint is there.
+A text is printed as stored: of a masked secret there is only its kind and fingerprint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`nanomem journal`: what was noted of days."""
+"""`nanomem journal`, `reflections` and `usage`: daily entries, reflections, and the tokens that models used."""
 
 from __future__ import annotations
 

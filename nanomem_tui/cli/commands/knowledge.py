@@ -1,4 +1,4 @@
-"""`nanomem knowledge`: documents that can be looked things up in, added, brought up to date, searched, taken away."""
+"""`nanomem knowledge`: index reference documents, refresh, search and remove them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nanomem memory lessons`: what the agent learned from its mistakes."""
+"""`nanomem memory lessons`: what the agent learned from failures and corrections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nanomem log`, `undo` and `redo`: every recorded change, and the way back and forth."""
+"""`nanomem log`, `undo`, `redo` and `moments`: every recorded change, how to undo it, and the memory at a time."""
 
 from __future__ import annotations
 

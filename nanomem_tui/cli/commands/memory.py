@@ -1,4 +1,4 @@
-"""`nanomem memory`: what is remembered, counted, listed, shown and searched. Changes live in `memory_changes`."""
+"""`nanomem memory`: list, show, search, add, edit and merge long-term items."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`nanomem record KIND`: what an agent recorded of its work, kind by kind.
-
-Owns the form of the lines, and how a value on a command line becomes one of a record. What a record may hold is not its
-matter.
-"""
+"""`nanomem record KIND`: work records, kind by kind: list, show, add, edit, delete, export."""
 
 from __future__ import annotations
 

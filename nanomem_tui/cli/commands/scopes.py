@@ -1,7 +1,4 @@
-"""`nanomem scopes`: what each chat and person sees, what leaks, and items that move from one scope to another.
-
-Prints texts as they are stored, through the printers of this package.
-"""
+"""`nanomem scopes`: what each chat and person sees, what leaks, and move items to another scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nanomem event` and `nanomem metric`: what happens now."""
+"""`nanomem event`, `metric`, `context` and `lifecycle`: what happens now, the context for a task, and aging records."""
 
 from __future__ import annotations
 

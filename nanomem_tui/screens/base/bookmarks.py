@@ -1,7 +1,4 @@
-"""Bookmarks and named filters at work on a screen: what the keys ; ' | do.
-
-Owns the way from a key to what is kept, and back to the screen.
-"""
+"""Bookmarks and named filters of a screen (`;` `'` `|`): the dialogs that list them, and the way back to a row."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What Dreams did as values for a diff view: the hunks that a restore counts, with their evidence.
+"""Diffs on the screens of Dreams: values for the diff view, the dialog that takes a change back, the screen that
+shows one, and what a Dream did in words.
 
-Turns the values of the workspace into those of the widget; pure, and quick enough for a thread.
+The values are made from those of the workspace; pure, and quick enough for a thread.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Jump to anything: one field in which typing finds any screen, item, session, file, Dream or record; enter goes there.
+"""Jump to anything by typing a part of it, in this workspace or in all of them, and switch between workspaces.
 
-Owns the dialog and the way to a place. What there is to find, and what comes first, is not its matter.
+The search itself is in `review.find` and `workspaces`; this is the dialog and the way to a result.
 """
 
 from __future__ import annotations

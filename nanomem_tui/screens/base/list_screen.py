@@ -1,6 +1,6 @@
-"""The screen that every list-and-detail screen is made from: list left, detail right, filter, status and keys.
+"""The list-and-detail screen: list left, detail right, filter, status and keys.
 
-Owns the panes, the detail and doing actions of the registry; the list itself is in `list_screen.py`. It knows no
+Owns loading, filtering and sorting in threads, the panes, the detail, and doing actions of the registry. It knows no
 workspace: a subclass says what the rows are and what one row has to tell.
 
 A screen is a subclass with `SCREEN` set to its name in the registry of actions and these methods:

@@ -1,7 +1,4 @@
-"""What the screens share whose right pane is a view of parts with a cursor: conversations, logs, turns, blame.
-
-Owns the pane and what the copy key takes from it. Which parts there are, and where each leads, is for the screen.
-"""
+"""A list screen whose right pane is a `PartsView` with a cursor: conversations, logs, turns, blame."""
 
 from __future__ import annotations
 

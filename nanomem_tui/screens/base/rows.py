@@ -1,6 +1,6 @@
-"""What the Items and the Lessons screen share: changing rows, with preview where it is large, and showing what changed.
+"""Change rows on Items, Lessons, Facts and records: preview large changes, and update the changed rows in place.
 
-Knows rows, not what is in them: a subclass names its part of the workspace and how a row reads in one line.
+A subclass names its part of the workspace and how a row reads in one line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What every main screen has that works on a workspace: the workspace, changes in a thread, status, jumps to a row.
+"""The base of every main screen: the workspace, changes in a thread, dialogs, drafts, and the cursor after an undo.
 
 A main screen is a subclass that the registry of screens names. It reads in ``load`` and ``detail`` (threads) through
-``self.ws``, changes through ``await self.change(...)``, and is reloaded by the app when a layer that it shows changed.
+``self.ws``, changes through ``await self.change(...)``, and is reloaded by the app when a layer that it shows
+changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Blame screen, behind Dream and Files: who wrote each line of the memory files, why, and from which words.
 
-From a line on to the commit, to the history entry that asked for it, and to the message of a session that it came from.
+A line leads to its commit, to the history entry that asked for it, and to the message that the entry came from.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Dream screen: what Dreams and people changed in the memory files, why, and the way back."""
+"""The Dream screen: what Dreams and people changed in the memory files, why, and how to revert it."""
 
 from __future__ import annotations
 

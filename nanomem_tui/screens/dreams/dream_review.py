@@ -1,7 +1,6 @@
-"""The Review screen, behind Dream: what a dry run proposes, decided on line by line, and applied as one commit.
+"""The Review screen, behind Dream: decide on each line that a dry run proposes, then apply them as one commit.
 
-Owns the decisions until they are applied or dropped; until then nothing is written. The edits are those of the dry
-run: no model is asked again.
+Nothing is written before that. The edits are those of the dry run: no model is asked again.
 """
 
 from __future__ import annotations

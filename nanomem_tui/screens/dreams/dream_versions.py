@@ -1,4 +1,4 @@
-"""The Versions screen, behind Dream: a memory file as it was after every change, and the way back to any of them."""
+"""The Versions screen, behind Dream: a memory file as it was after every change, and how to restore a version."""
 
 from __future__ import annotations
 

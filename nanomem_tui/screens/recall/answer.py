@@ -1,6 +1,7 @@
-"""What the Recall screen shows, as values: what is asked, the answer, and its rows.
+"""What the Recall screen shows, as values: the question, the answer and its rows; and the dialogs that pick an asker
+or an item.
 
-Asks the engine (in a thread) and makes rows of what it says; it must not rank, cut or judge by itself.
+The engine ranks and cuts (in a thread); rows only show it.
 """
 
 from __future__ import annotations

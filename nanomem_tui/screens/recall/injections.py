@@ -1,6 +1,4 @@
-"""The Injections screen, behind Recall: each real turn, what it was given and what it saved; from there to the item, to
-the lesson, and to what was said.
-"""
+"""The Injections screen, behind Recall: each turn of the agent, what it was given and what it saved."""
 
 from __future__ import annotations
 

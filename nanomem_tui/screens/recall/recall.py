@@ -1,6 +1,6 @@
-"""The Recall screen: what a message would bring back, as a chat or a person, why each item, why not, and the block.
+"""The Recall screen: what a message recalls, for a chat or a person, why each item, why not another, and the block.
 
-Wires the message line, the weights and the list to the engine, which ranks in threads: no key waits for it.
+The engine ranks in threads: no key waits for it.
 """
 
 from __future__ import annotations

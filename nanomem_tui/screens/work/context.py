@@ -1,6 +1,6 @@
-"""The Context screen, behind Tiers: what an agent would be given for a task, out of every tier, and what was left out.
+"""The Context screen, behind Tiers: what an agent would be given for a task, from every tier, and what was left out.
 
-Wires the task, the tiers and the budget to the assembly, which searches in threads: no key waits for it.
+The search runs in threads: no key waits for it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""How the list of records comes from the database: in pages, or as what a filter lets through. Runs in threads.
+"""Work records as rows: their columns, signs and filter fields, and reading them from the database page by page or
+filtered.
 
-Knows no widget and no screen; a row is a record with the beginnings of its fields.
+Reads run in threads. A row is a record with the beginnings of its fields.
 """
 
 from __future__ import annotations

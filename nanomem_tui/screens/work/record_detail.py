@@ -1,6 +1,5 @@
-"""What the right pane shows of a record: its fields as its kind needs them, what it hangs together with, its past.
-
-Reads through the workspace, in a thread. Which key leads where is for the screen.
+"""What the right pane shows of a work record or of a metric: fields by kind, links, history; and the form to edit
+one.
 """
 
 from __future__ import annotations

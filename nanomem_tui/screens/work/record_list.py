@@ -1,6 +1,5 @@
-"""The list of the records of one kind, however many there are: read in pages, filtered in the database.
-
-Owns what is in memory of it and what is said of the rest. What a record tells, and how it is changed, is elsewhere.
+"""The Trail screen: the work records of one kind, read in pages and filtered in the database, and the links between
+them.
 """
 
 from __future__ import annotations

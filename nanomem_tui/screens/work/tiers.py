@@ -1,7 +1,4 @@
-"""The Tiers screen: what there is of an agent's work in each tier of memory, and what happens now.
-
-A row is a kind of records: how many there are now, in working and in long-term memory. Behind it are the records.
-"""
+"""The Tiers screen: how many work records each tier holds, by kind, and what happens now."""
 
 from __future__ import annotations
 
