@@ -33,12 +33,12 @@ from nanomem_tui.background import (
     SCHEDULE_SECONDS,
     Scheduler,
     State,
-    context_of,
-    looked_at,
+    action_context,
+    look_at_workspace,
     saved_words,
-    saving_of,
-    status_of,
-    what_can_be_taken_back,
+    saving_state,
+    status_line,
+    undo_state,
 )
 from nanomem_tui.core.errors import NanomemError, Refused, in_words
 from nanomem_tui.core.operations import Operation
@@ -180,7 +180,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def context_for(self, screen: str) -> Context:
         """What actions on `screen` may know of the workspace: as it was at the last look."""
-        return context_of(self.state, screen)
+        return action_context(self.state, screen)
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
@@ -189,7 +189,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
             self.still_on(opening)
             done = await self.in_thread(work)
             try:
-                can_undo, can_redo = await self.in_thread(what_can_be_taken_back)
+                can_undo, can_redo = await self.in_thread(undo_state)
             except NanomemError:  # the change is made all the same; who undoes it is told what is wrong with the log
                 can_undo, can_redo = True, False
             self.state = self.state._replace(can_undo=can_undo, can_redo=can_redo)
@@ -215,7 +215,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
     def on_mount(self) -> None:
         """Keys, signals, and the first look after the first frame."""
         self._tell_wrong_looks()
-        workspace_screen.tell_drafts(self)
+        workspace_screen.announce_drafts(self)
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)
         self.schedule = Scheduler(self, self.opening)
@@ -240,14 +240,14 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
     @work(thread=True, group="look", exit_on_error=False)
     def _look_in_thread(self, look: int) -> None:
         """The background task: a checkpoint when one is due, then what others changed, then the state of it all."""
-        state, changed = looked_at(self.ws, self.state, look)
+        state, changed = look_at_workspace(self.ws, self.state, look)
         if not get_current_worker().is_cancelled:
             self.post_message(self.Looked(state, changed))
 
     @on(Looked)
     def _looked(self, event: Looked) -> None:
         self._looking = False
-        if saving_of(event.state) != saving_of(self.state):
+        if saving_state(event.state) != saving_state(self.state):
             self._stale.add("status")
         if self._changed_meanwhile:  # the look may have come before the change
             event.state = event.state._replace(can_undo=self.state.can_undo, can_redo=self.state.can_redo)
@@ -277,7 +277,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def _status(self) -> Status:
         workspace = str(self.opening.paths.workspace)
-        return status_of(self.state, workspace, self.notice, self.main_screen.name or "")
+        return status_line(self.state, workspace, self.notice, self.main_screen.name or "")
 
     def notice_changed(self) -> None:
         """The status bar shows what was said last."""
@@ -331,10 +331,10 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     async def do_undo(self) -> None:
         """Undo the newest change that was made in this console; the cursor goes to the row that comes back."""
-        from nanomem_tui.screens.base.diffs import say_undone
+        from nanomem_tui.screens.base.diffs import announce_undo
 
         for operation in await self._back_or_forth(lambda ws: ws.undo(own=True)):
-            say_undone(self.main_screen, operation)
+            announce_undo(self.main_screen, operation)
 
     async def do_redo(self) -> None:
         """Do again what was undone in this console."""
@@ -545,7 +545,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         if trouble is not None:
             what = f"every change is saved; the agent's files are written later: {trouble.what}"
             say(self.main_screen, what, "warning", f"{usual_name(before.paths)} was not saved")
-        workspace_screen.tell_drafts(self)
+        workspace_screen.announce_drafts(self)
 
     def still_on(self, opening: Opening) -> None:
         """Raise Refused where the console is on another workspace than that by now: nothing meant for one reaches the

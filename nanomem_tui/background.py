@@ -51,7 +51,7 @@ class State(NamedTuple):
     called: str = ""  # what it is called if nobody named it
 
 
-def saving_of(state: State) -> tuple[object, ...]:
+def saving_state(state: State) -> tuple[object, ...]:
     """The part of it that says what is saved, for the Status screen to follow."""
     return state.dirty, state.saved_at, state.degraded, state.only_exports, state.agent
 
@@ -65,7 +65,7 @@ def saved_words(result: CheckpointResult) -> str:
     return f"Saved {what} in {result.ms:,.0f} ms{wrote}"
 
 
-def context_of(state: State, screen: str) -> Context:
+def action_context(state: State, screen: str) -> Context:
     """What actions on `screen` may know of the workspace."""
     return Context(
         screen,
@@ -87,7 +87,7 @@ def waiting_words(dirty: int, only_exports: bool) -> str:
     return f"{dirty:,} to checkpoint" if dirty else ""
 
 
-def status_of(state: State, workspace: str, notice: str, screen: str = "") -> Status:
+def status_line(state: State, workspace: str, notice: str, screen: str = "") -> Status:
     """What the status bar of a screen says."""
     return Status(
         workspace=f"{state.name} {workspace}".strip(),
@@ -103,7 +103,7 @@ def status_of(state: State, workspace: str, notice: str, screen: str = "") -> St
     )
 
 
-def looked_at(ws: Workspace, before: State, look: int) -> tuple[State, frozenset[str]]:
+def look_at_workspace(ws: Workspace, before: State, look: int) -> tuple[State, frozenset[str]]:
     """A checkpoint when one is due, the layers that others changed, and the state after it. Never raises."""
     changed: frozenset[str] = frozenset()
     try:
@@ -135,7 +135,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
 
         state = state._replace(inbox=Waits(ws).count())
     if everything or look == 1 or state != before:
-        can_undo, can_redo = what_can_be_taken_back(ws)
+        can_undo, can_redo = undo_state(ws)
         state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)
     if look == 1 and not state.name:
         state = state._replace(name=_name_of(ws, state.called))
@@ -179,7 +179,7 @@ def _attention(ws: Workspace) -> int:
     return sum(problem.severity != "note" for problem in ws.problems())
 
 
-def what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
+def undo_state(ws: Workspace) -> tuple[bool, bool]:
     """Whether something that was done here is there to undo and to redo."""
     find = ws.store.journal.find
     return ws.own_changes.next_undo(find) is not None, ws.own_changes.next_redo(find) is not None

@@ -102,7 +102,7 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
 
     driver = console_driver(ending.state) if ending.state is not None else None
     app = NanomemApp(opening, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
-    app.tour = tours.begun(tour, app.moved_keys, app.ascii_only)
+    app.tour = tours.first_tour(tour, app.moved_keys, app.ascii_only)
     gc.freeze()
     gc.enable()
     if ending.asked:  # and something let that pass
@@ -252,7 +252,7 @@ async def _snapshot(
 ) -> str:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.core.errors import BadInput, NanomemError
-    from nanomem_tui.screens.base.copying import written
+    from nanomem_tui.screens.base.copying import export_text
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.widgets.table import LineTable
 
@@ -275,7 +275,7 @@ async def _snapshot(
         elif form == "text" or not isinstance(shown, WorkspaceScreen):
             picture = app.screen_text()
         else:
-            picture = written(shown, form)
+            picture = export_text(shown, form)
     if opening.opened is not None:
         opening.opened.close()
     if unread is not None:

@@ -186,7 +186,7 @@ def _snapshot(
         raise click.UsageError(f"--{named[0][0]} and --{named[1][0]} are two answers: give one")
     form, target = named[0] if named else ("text", None)
     if form == "rows":
-        form = copying.checked(str(target)).suffix.lstrip(".").lower()
+        form = copying.check_export_path(str(target)).suffix.lstrip(".").lower()
     with contextlib.ExitStack() as stack:
         workspace, config = state.named(), state.agent_config
         if demo:

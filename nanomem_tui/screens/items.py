@@ -17,7 +17,7 @@ from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.review.origin import message_of
 from nanomem_tui.screens.base.console import show_message, show_why_not
-from nanomem_tui.screens.base.rows import RowsScreen, when
+from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.bars import say
@@ -44,7 +44,7 @@ def merged_blocks(row: Item) -> list[Block]:
         told = ", ".join(dict.fromkeys(str(entry[name]) for name in named if entry.get(name)))
         hits = entry.get("hits")
         times = counted(hits, "hit") if isinstance(hits, int) else ""
-        head = f"{when(str(entry.get('created_at') or ''))}  {told}  {times}"
+        head = f"{format_time(str(entry.get('created_at') or ''))}  {told}  {times}"
         words = one_line(str(entry.get("text") or "the words that stand"), LINE)
         blocks.append(Spans(((f"{head}  ", "dim"), (words, "")), 2))
     if len(found) > SHOWN:
@@ -166,10 +166,10 @@ class ItemsScreen(RowsScreen[Item]):
             ("hits", f"{row.hits:,}"),
             ("importance", f"{row.importance:.2f}"),
             ("confidence", f"{row.confidence:.2f}"),
-            ("created", when(row.created_at)),
-            ("updated", when(row.updated_at)),
-            ("recalled", when(row.last_accessed_at) if row.last_accessed_at else None),
-            ("expires", when(until) if (until := retention.expiry(row, self.ws.settings)) else None),
+            ("created", format_time(row.created_at)),
+            ("updated", format_time(row.updated_at)),
+            ("recalled", format_time(row.last_accessed_at) if row.last_accessed_at else None),
+            ("expires", format_time(until) if (until := retention.expiry(row, self.ws.settings)) else None),
             ("id", row.id),
         )
         blocks += [Field(name, str(value)) for name, value in named if value]

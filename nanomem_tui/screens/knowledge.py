@@ -22,9 +22,9 @@ from nanomem_tui.screens.base.rows import MANY
 from nanomem_tui.screens.knowledge_list import (
     Entry,
     FactList,
+    FactShown,
     Near,
     Neighbour,
-    Shown,
     Valued,
     fact_in,
     heading_parts,
@@ -260,21 +260,21 @@ class KnowledgeScreen(FactList):
 
     # The detail
 
-    def detail(self, row: Entry) -> Shown:
+    def detail(self, row: Entry) -> FactShown:
         """A heading in numbers; a fact with its values, at first without what is near it."""
         if isinstance(row, Node):
             below = set(row.ids)
             facts = [fact for fact in self.listing.rows if isinstance(fact, Fact) and fact.id in below]
             names = Counter(fact.category for fact in facts).most_common() if not row.depth else []
-            return Shown(row.id, heading_parts(row, facts, names))
+            return FactShown(row.id, heading_parts(row, facts, names))
         history = self.history_blocks(row)
-        self.post_message(self.DetailReady(row.id, Shown(row.id, parts_of(self.ws, row, None, history))))
+        self.post_message(self.DetailReady(row.id, FactShown(row.id, parts_of(self.ws, row, None, history))))
         near = neighbours(self.ws, row, self.ws.facts.all(), NEIGHBOURS)
-        return Shown(row.id, parts_of(self.ws, row, near, history))
+        return FactShown(row.id, parts_of(self.ws, row, near, history))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same fact."""
-        if isinstance(detail, Shown):
+        if isinstance(detail, FactShown):
             same = bool(self.view.parts) and self._told == detail.row_id
             self._told = detail.row_id
             self.view.show(detail.parts, keep_place=same)

@@ -16,7 +16,7 @@ from textual.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScreenPlace:
     """One main screen: its module in this package, its class, and the layers of `Workspace.refresh` that it shows.
 
     `layers` empty: it shows something of every layer.
@@ -31,42 +31,44 @@ class Place:
         return bool(layers) and (not self.layers or bool(self.layers & layers))
 
 
-PLACES: Mapping[str, Place] = {
-    "items": Place("items", "ItemsScreen", frozenset({"items"})),
-    "lessons": Place("lessons", "LessonsScreen", frozenset({"lessons"})),
-    "sessions": Place("sessions", "SessionsScreen", frozenset({"sessions", "records"})),
-    "wal": Place("wal", "WalScreen", frozenset({"wal"})),
-    "dream": Place("dreams.dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
-    "recall": Place("recall.recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
-    "status": Place("status", "StatusScreen"),
-    "ledger": Place(
+PLACES: Mapping[str, ScreenPlace] = {
+    "items": ScreenPlace("items", "ItemsScreen", frozenset({"items"})),
+    "lessons": ScreenPlace("lessons", "LessonsScreen", frozenset({"lessons"})),
+    "sessions": ScreenPlace("sessions", "SessionsScreen", frozenset({"sessions", "records"})),
+    "wal": ScreenPlace("wal", "WalScreen", frozenset({"wal"})),
+    "dream": ScreenPlace("dreams.dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
+    "recall": ScreenPlace("recall.recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
+    "status": ScreenPlace("status", "StatusScreen"),
+    "ledger": ScreenPlace(
         "ledger",
         "LedgerScreen",
         frozenset({"items", "lessons", "records", "documents", "sessions", "review", "tiers", "ledger"}),
     ),
-    "notes": Place("archive", "NotesScreen", frozenset({"notes"})),
-    "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
-    "files": Place("files", "FilesScreen", frozenset({"documents"})),
-    "blame": Place("dreams.blame", "BlameScreen", frozenset({"documents", "dream"})),
-    "review": Place("dreams.dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
-    "versions": Place("dreams.dream_versions", "VersionsScreen", frozenset({"dream", "documents"})),
-    "injections": Place("recall.injections", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
-    "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
-    "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal", "records"})),
-    "rules": Place("inbox", "RulesScreen", frozenset({"records"})),
-    "duplicates": Place("duplicates", "DuplicatesScreen", frozenset({"items", "records"})),
-    "conflicts": Place("duplicates", "ConflictsScreen", frozenset({"items", "lessons", "records"})),
-    "knowledge": Place("knowledge", "KnowledgeScreen", frozenset({"items"})),
-    "journal": Place("journal", "JournalScreen", frozenset({"records"})),
-    "reflections": Place("journal", "ReflectionsScreen", frozenset({"records", "lessons"})),
-    "usage": Place("usage", "UsageScreen", frozenset({"records", "usage"})),
-    "tiers": Place("work.tiers", "TiersScreen", frozenset({"tiers"})),
-    "context": Place("work.context", "ContextScreen", frozenset({"items", "lessons", "tiers"})),
-    "pictures": Place(
+    "notes": ScreenPlace("archive", "NotesScreen", frozenset({"notes"})),
+    "archive": ScreenPlace("archive", "ArchiveScreen", frozenset({"history", "dream"})),
+    "files": ScreenPlace("files", "FilesScreen", frozenset({"documents"})),
+    "blame": ScreenPlace("dreams.blame", "BlameScreen", frozenset({"documents", "dream"})),
+    "review": ScreenPlace("dreams.dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
+    "versions": ScreenPlace("dreams.dream_versions", "VersionsScreen", frozenset({"dream", "documents"})),
+    "injections": ScreenPlace("recall.injections", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
+    "inbox": ScreenPlace("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
+    "scopes": ScreenPlace("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal", "records"})),
+    "rules": ScreenPlace("inbox", "RulesScreen", frozenset({"records"})),
+    "duplicates": ScreenPlace("duplicates", "DuplicatesScreen", frozenset({"items", "records"})),
+    "conflicts": ScreenPlace("duplicates", "ConflictsScreen", frozenset({"items", "lessons", "records"})),
+    "knowledge": ScreenPlace("knowledge", "KnowledgeScreen", frozenset({"items"})),
+    "journal": ScreenPlace("journal", "JournalScreen", frozenset({"records"})),
+    "reflections": ScreenPlace("journal", "ReflectionsScreen", frozenset({"records", "lessons"})),
+    "usage": ScreenPlace("usage", "UsageScreen", frozenset({"records", "usage"})),
+    "tiers": ScreenPlace("work.tiers", "TiersScreen", frozenset({"tiers"})),
+    "context": ScreenPlace("work.context", "ContextScreen", frozenset({"items", "lessons", "tiers"})),
+    "pictures": ScreenPlace(
         "status", "PicturesScreen", frozenset({"items", "records", "usage", "dream", "documents", "wal"})
     ),
-    "moments": Place("moments", "MomentsScreen", frozenset({"items", "lessons", "records", "documents", "ledger"})),
-    "trail": Place("work.record_list", "TrailScreen", frozenset({"tiers"})),
+    "moments": ScreenPlace(
+        "moments", "MomentsScreen", frozenset({"items", "lessons", "records", "documents", "ledger"})
+    ),
+    "trail": ScreenPlace("work.record_list", "TrailScreen", frozenset({"tiers"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.
@@ -87,11 +89,11 @@ LAYER_OF_CHANGE: Mapping[str, str] = {
 
 
 SHARED_ACTIONS: Mapping[str, str] = {
-    "copy": "base.copying:copy",
-    "copy_to_file": "base.copying:to_file",
+    "copy": "base.copying:copy_to_clipboard",
+    "copy_to_file": "base.copying:copy_to_file",
     "export_view": "base.copying:export_view",
     "jump": "base.jump_dialog:jump",
-    "workspaces": "base.jump_dialog:choose",
+    "workspaces": "base.jump_dialog:choose_workspace",
     "bookmark": "base.bookmarks:bookmark",
     "bookmarks": "base.bookmarks:bookmarks",
     "filters": "base.bookmarks:filters",

@@ -20,7 +20,7 @@ from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions import sessions as sessions_sessions
 from nanomem_tui.screens.base.console import Running, show_filtered, show_led_to
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.widgets.bars import say, say_error
@@ -538,7 +538,7 @@ def _facts(ws: Workspace, row: SessionInfo) -> tuple[list[Block], int]:
     blocks += [Body(words, "warn") for _, words in states(row)]
     archived = f"{row.last_archived:,} of {row.messages:,} messages are in summaries"
     archived += f", {row.unarchived:,} are not yet" if row.unarchived else ""
-    times = [Field("first", when(row.created_at)), Field("last", when(row.updated_at))]
+    times = [Field("first", format_time(row.created_at)), Field("last", format_time(row.updated_at))]
     place = f"{ws.paths.relative(Path(row.path))} ({row.size:,} bytes)"
     blocks += times if row.imported else [Field("archived", archived), *times, Field("file", place)]
     memories = 0

@@ -53,7 +53,7 @@ class Planned(NamedTuple):
     held: tuple[Item, ...] = ()
 
 
-def taken(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
+def recover_turns(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
     """Recover the unfinished turns of these sessions by `perform`. Raises NothingToDo, and the store's errors."""
     from nanomem_tui.memory.turns import keeping
 
@@ -61,11 +61,11 @@ def taken(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
     return keeping.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
 
 
-def plan(ws: Workspace, keys: Collection[str]) -> Planned:
+def plan_recovery(ws: Workspace, keys: Collection[str]) -> Planned:
     """What `taken` would do; nothing is changed."""
     turns = tuple(turn for turn in ws.wal.check() if turn.session_key in keys)
     try:
-        found = taken(ws, keys, lambda operation: operation)
+        found = recover_turns(ws, keys, lambda operation: operation)
     except NothingToDo:
         return Planned()
     return Planned(turns, found.captured, found.held)
@@ -255,11 +255,11 @@ class WalScreen(PartsScreen["WalInfo"]):
         """Show what recovering the unfinished turns of these logs takes, then do it."""
         rows = self.targets()
         keys = frozenset(row.session_key for row in rows)
-        planned = await self.console.in_thread(lambda ws: plan(ws, keys))
+        planned = await self.console.in_thread(lambda ws: plan_recovery(ws, keys))
         running = self.context().agent_alive
 
         async def recover(_yes: bool) -> None:
-            for operation in await self.change(lambda ws: taken(ws, keys, ws.perform).operation):
+            for operation in await self.change(lambda ws: recover_turns(ws, keys, ws.perform).operation):
                 say(self, f"{operation.label} (u undoes it)")
 
         title = f"Recover {rows[0].session_key}" if len(rows) == 1 else f"Recover {counted(len(rows), 'session')}"

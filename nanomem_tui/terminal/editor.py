@@ -14,7 +14,7 @@ from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.core.text import typed_over
 
 
-def editor_of(option: str = "") -> list[str]:
+def editor_command(option: str = "") -> list[str]:
     """The user's editor as a command: `$VISUAL`, else `$EDITOR`; `option` as in `edit_text`. Raises BadInput without
     one, and where it is not there."""
     text = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
@@ -38,7 +38,7 @@ def edit_text(text: str, option: str = "") -> str:
     The file is readable by the user alone and is removed. Raises BadInput without an editor or when the result is not
     UTF-8, Refused when the editor failed.
     """
-    command = editor_of(option)
+    command = editor_command(option)
     end = "\r\n" if "\r\n" in text else "\n"
     with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:  # 0700
         file = Path(folder) / "memory.txt"

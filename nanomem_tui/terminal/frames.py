@@ -296,7 +296,7 @@ class Writing:
                 return
 
 
-def whole(pieces: Iterable[Piece], width: int, cursor: tuple[int, int]) -> str:
+def full_frame(pieces: Iterable[Piece], width: int, cursor: tuple[int, int]) -> str:
     """`pieces` written whole, whatever the terminal shows; the cursor goes to line and column `cursor`."""
     writing = Writing(width)
     for y, x, cells in pieces:
@@ -582,7 +582,7 @@ class Display(App[int]):
         place = (cursor.y, cursor.x)
         pieces = pieces_of(update, self.console._color_system or ColorSystem.TRUECOLOR)
         if self._shadow is None:
-            return whole(pieces, size.width, place)
+            return full_frame(pieces, size.width, place)
         return self._shadow.draw(pieces, (size.width, size.height), place)
 
     def _write_frame(self, driver: Driver, data: str) -> None:

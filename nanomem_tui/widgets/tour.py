@@ -152,7 +152,7 @@ def _is_there(name: str) -> bool:
     return action in BY_NAME and (not screen or BY_NAME[action].on(screen))
 
 
-def begun(which: str, moved: Moved, ascii_only: bool = False) -> Tour | None:
+def first_tour(which: str, moved: Moved, ascii_only: bool = False) -> Tour | None:
     """The tour of a start: the `walk` of the demonstration, or the `first` lines where they were never shown."""
     if which == "walk":
         return Tour(WALK, moved, ascii_only)

@@ -14,7 +14,7 @@ from nanomem_tui.memory.counters import KEPT, MAX_BYTES, Checkpointed, Checkpoin
 from nanomem_tui.memory.turns.injections import Injected
 from nanomem_tui.review.charts import PICTURES, Picture, pictures
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.widgets.plots import drawn, in_one_line
+from nanomem_tui.widgets.plots import chart_line, draw_chart
 from nanomem_tui.widgets.theme import ASCII, UNICODE
 from nanomem_tui.workspace import Workspace, open_workspace
 
@@ -104,10 +104,10 @@ def test_every_picture_is_drawn_within_its_place(ws: Workspace) -> None:
     for one in shown:
         for signs in (UNICODE, ASCII):
             for width, height in ((24, 8), (38, 20), (120, 20)):
-                for line in drawn(one, width, height, signs):
+                for line in draw_chart(one, width, height, signs):
                     text = "".join(part for part, _ in line)
                     assert cell_width(text) <= width, (one.name, width, text)
-            assert cell_width(in_one_line(one, 20, signs)) <= 20
+            assert cell_width(chart_line(one, 20, signs)) <= 20
 
 
 def test_ascii_draws_with_ascii_alone(ws: Workspace) -> None:
@@ -115,5 +115,5 @@ def test_ascii_draws_with_ascii_alone(ws: Workspace) -> None:
         written(ws, f"item {number}", number * 9)
     ws.flush()
     for one in pictures(ws):
-        text = "".join(part for line in drawn(one, 60, 16, ASCII) for part, _ in line) + in_one_line(one, 20, ASCII)
+        text = "".join(part for line in draw_chart(one, 60, 16, ASCII) for part, _ in line) + chart_line(one, 20, ASCII)
         assert text.isascii(), (one.name, text)

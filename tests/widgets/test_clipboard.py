@@ -12,7 +12,7 @@ SSH = {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}
 
 
 def names(environ: dict[str, str], *programs: str) -> list[str]:
-    found = copying.ways(environ, lambda name: f"/bin/{name}" if name in programs else None)
+    found = copying.clipboard_ways(environ, lambda name: f"/bin/{name}" if name in programs else None)
     return [way.command[0] if way.command else "terminal" for way in found]
 
 
@@ -37,15 +37,15 @@ def test_a_program_that_fails_hangs_or_is_not_there_took_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "PATIENCE", 0.2)
-    assert copying.take(copying.Way("", ("sh", "-c", "cat >/dev/null")), "text")
-    assert not copying.take(copying.Way("", ("sh", "-c", "exit 3")), "text")
-    assert not copying.take(copying.Way("", ("sh", "-c", "sleep 20")), "text")
-    assert not copying.take(copying.Way("", (str(tmp_path / "none"),)), "text")
+    assert copying.copy_by(copying.Way("", ("sh", "-c", "cat >/dev/null")), "text")
+    assert not copying.copy_by(copying.Way("", ("sh", "-c", "exit 3")), "text")
+    assert not copying.copy_by(copying.Way("", ("sh", "-c", "sleep 20")), "text")
+    assert not copying.copy_by(copying.Way("", (str(tmp_path / "none"),)), "text")
 
 
 def test_a_program_gets_the_text_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "got"
-    assert copying.take(copying.Way("", ("sh", "-c", f"cat >{file}")), "$(touch x) 長崎\n`id`")
+    assert copying.copy_by(copying.Way("", ("sh", "-c", f"cat >{file}")), "$(touch x) 長崎\n`id`")
     assert file.read_text("utf-8") == "$(touch x) 長崎\n`id`"
 
 

@@ -33,7 +33,7 @@ from nanomem_tui.cli.options import (
     words_kept,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import added, tell
+from nanomem_tui.cli.planned import added, show_changes
 from nanomem_tui.cli.values import FOREIGN
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.text import one_line
@@ -486,7 +486,7 @@ def set_(
     if done:
         added(state, done[0], fact.id, body, dry_run=dry_run)
     else:
-        tell(state, [], body, "It is so already.", dry_run=dry_run)
+        show_changes(state, [], body, "It is so already.", dry_run=dry_run)
 
 
 def _value(value: str | None, file: str | None) -> str | None:
@@ -560,7 +560,7 @@ def edit(
         fact = ws.facts.get(fact.id)
         warnings = ws.items.warnings(fact.item) if done and "value" in fields else []
     warn(state, warnings)
-    tell(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -606,7 +606,7 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
             agreed(state, preview, lines, "Merge them?", yes=yes, dry_run=False)
         operation = ws.facts.merge([fact.id for fact in rows], into=kept.id)
         body = {"fact": ws.facts.get(kept.id).to_json(), **preview}
-    tell(state, [operation], body, dry_run=dry_run)
+    show_changes(state, [operation], body, dry_run=dry_run)
 
 
 def _facts(ws: Workspace, ids: Sequence[str]) -> list[Fact]:

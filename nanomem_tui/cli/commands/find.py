@@ -32,7 +32,7 @@ from nanomem_tui.cli.options import (
     words_kept,
 )
 from nanomem_tui.cli.output import Column, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 
@@ -135,9 +135,9 @@ def edit(state: State, file: str, source: str | None, *, dry_run: bool) -> None:
         kept = words_kept(text) if given is None else contextlib.nullcontext()
         with kept, contextlib.suppress(NothingToDo):
             done = [ws.documents.edit(name, text, base=seen)]
-            tell(state, done, {"id": name}, dry_run=dry_run)
+            show_changes(state, done, {"id": name}, dry_run=dry_run)
             return
-    tell(state, [], {"id": name}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, [], {"id": name}, "Nothing changed.", dry_run=dry_run)
 
 
 def _given(source: str) -> str:

@@ -13,7 +13,7 @@ import click
 from nanomem_tui.cli import output, values
 from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state, warn
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.review.findings import KINDS, Decision, Finding, How
 
@@ -212,7 +212,7 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
         state.tell_uncommitted(ws, [done.operation] if done else [])
     warn(state, [*warnings, *(f"{entry['id']} waits on: {entry['reason']}" for entry in left)])
     otherwise = NOTHING if everything else f"It does not wait in the inbox any more: {', '.join(ids)}"
-    tell(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
+    show_changes(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
 
 
 def _decided(waits: Waits, row_id: str) -> bool:
@@ -617,7 +617,7 @@ def _decide(
             return
         done = ws.triage.take(found, decision, how) if found else None
         state.tell_uncommitted(ws, [done.operation] if done else [])
-    told(state, done, dry_run=dry_run)
+    print_decision(state, done, dry_run=dry_run)
 
 
 def _offered(triage: Triage, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
@@ -637,12 +637,12 @@ def agree(state: State, decision: Decision, found: Sequence[Finding], *, yes: bo
     return agreed(state, preview, [f"Would {verb}:", *finding_table(found)], question, yes=yes, dry_run=False)
 
 
-def told(state: State, done: Done | None, *, dry_run: bool) -> None:
+def print_decision(state: State, done: Done | None, *, dry_run: bool) -> None:
     """Print what was decided, and what had to stay."""
     left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
     body = {"decided": [json_of(one) for one in (done.findings if done else ())], "left": left}
     warn(state, [f"{entry['id']} is left: {entry['reason']}" for entry in left])
-    tell(state, [done.operation] if done else [], body, NO_FINDINGS, dry_run=dry_run)
+    show_changes(state, [done.operation] if done else [], body, NO_FINDINGS, dry_run=dry_run)
 
 
 # -- `nanomem triage like` and `nanomem triage rules`: one decision for all that is alike -----------------------------
@@ -692,14 +692,14 @@ def like_one(
             why="" if any_reason else rule.why,
         )
         if later:
-            tell(state, [rules.add(rule)], {"rule": json_of_rule(rule)}, dry_run=dry_run)
+            show_changes(state, [rules.add(rule)], {"rule": json_of_rule(rule)}, dry_run=dry_run)
             return
         found = rules.meant(rule)
         if not dry_run and not _agree(state, [(rule, found)], yes=yes):
             return
         done = rules.apply(rule, keep=not once, findings=found)
         state.tell_uncommitted(ws, [done.operation])
-    told(state, done, dry_run=dry_run)
+    print_decision(state, done, dry_run=dry_run)
 
 
 @click.group("rules", cls=Group)
@@ -777,7 +777,7 @@ def apply_rules(state: State, ids: Sequence[str], *, yes: bool, dry_run: bool) -
         chosen = [kept.get(one) for one in ids] or list(reversed(kept.all()))
         found = [(rule, meant) for rule in chosen if (meant := kept.meant(rule))]
         if not found:
-            tell(state, [], {"decided": [], "left": []}, "No rule is about anything now.", dry_run=dry_run)
+            show_changes(state, [], {"decided": [], "left": []}, "No rule is about anything now.", dry_run=dry_run)
             return
         if not dry_run and not _agree(state, found, yes=yes):
             return
@@ -787,7 +787,7 @@ def apply_rules(state: State, ids: Sequence[str], *, yes: bool, dry_run: bool) -
     left += [{"id": rule.id, "reason": error.what} for rule, error in failed]
     body = {"decided": [json_of(one) for each in done for one in each.findings], "left": left}
     output.notes(f"Warning: {entry['id']} is left: {entry['reason']}" for entry in left)
-    tell(state, [one.operation for one in done], body, "No rule is about anything now.", dry_run=dry_run)
+    show_changes(state, [one.operation for one in done], body, "No rule is about anything now.", dry_run=dry_run)
 
 
 def _agree(state: State, found: Sequence[tuple[Rule, Sequence[Finding]]], *, yes: bool) -> bool:
@@ -817,4 +817,4 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
         if not dry_run and not agreed(state, body, lines, question, yes=yes, dry_run=False):
             return
         operation = ws.triage.rules.delete(ids)
-    tell(state, [operation], body, dry_run=dry_run)
+    show_changes(state, [operation], body, dry_run=dry_run)

@@ -32,7 +32,7 @@ from nanomem_tui.cli.options import (
     words_kept,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import added, tell
+from nanomem_tui.cli.planned import added, show_changes
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def edit(state: State, entry_id: str, text: str | None, day: str | None, dry_run
         warnings = ws.journal.warnings(after) if changed["text"] else []
     warn(state, warnings)
     body = {"entry": values.journal_entry(after), "warnings": warnings}
-    tell(state, done, body, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, body, "Nothing changed.", dry_run=dry_run)
 
 
 @journal.command()
@@ -353,7 +353,7 @@ def reflections_edit(
                 done = [op]
     warn(state, warnings)
     body = {"reflection": values.reflection(row), "warnings": warnings}
-    tell(state, done, body, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, body, "Nothing changed.", dry_run=dry_run)
 
 
 @reflections.command("delete")

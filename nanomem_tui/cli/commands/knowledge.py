@@ -27,7 +27,7 @@ from nanomem_tui.cli.options import (
     warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core.errors import WorkspaceMissing
 from nanomem_tui.core.text import counted, one_line
 
@@ -401,4 +401,4 @@ def remove(state: State, ids: Sequence[str], *, yes: bool, dry_run: bool) -> Non
         if not agreed(state, preview, lambda: _table(found), question, yes=yes, dry_run=dry_run):
             return
         operation = ws.knowledge.remove([one.id for one in found])
-    tell(state, [operation], preview, dry_run=dry_run)
+    show_changes(state, [operation], preview, dry_run=dry_run)

@@ -26,7 +26,7 @@ from nanomem_tui.cli.options import (
     words_kept,
 )
 from nanomem_tui.cli.output import Column, table
-from nanomem_tui.cli.planned import added, tell
+from nanomem_tui.cli.planned import added, show_changes
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Lesson
@@ -253,7 +253,7 @@ def edit(
         after = _json(ws, [lesson])[0]
     warnings = _warnings(lesson) if changed.keys() - {"confidence"} else []
     warn(state, warnings)
-    tell(state, done, {"lesson": after, "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"lesson": after, "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 def _warnings(lesson: Lesson) -> list[str]:
@@ -297,7 +297,7 @@ def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -
         wrong = [row.id for row in rows if bool(row.enabled) != enabled]
         done = [ws.lessons.set_enabled(wrong, enabled)] if wrong else []
         body = {"lessons": _json(ws, [ws.lessons.get(row.id) for row in rows])}
-    tell(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
+    show_changes(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
 
 
 @lessons.command()

@@ -36,7 +36,7 @@ from nanomem_tui.cli.options import (
     words_kept,
 )
 from nanomem_tui.cli.output import paragraph
-from nanomem_tui.cli.planned import SHOWN, added, tell
+from nanomem_tui.cli.planned import SHOWN, added, show_changes
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import quoted
 
@@ -375,7 +375,7 @@ def edit(
         row = ws.items.get(row.id)
         warnings = ws.items.warnings(row) if "text" in changed else []
     warn(state, warnings)
-    tell(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 def _scope_fields(
@@ -429,7 +429,7 @@ def switch(
         done = [change(wrong, wanted)] if wrong else []
         body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
     word = field if wanted else {"enabled": "disabled", "pinned": "unpinned"}[field]
-    tell(state, done, body, f"Already {word}.", dry_run=dry_run)
+    show_changes(state, done, body, f"Already {word}.", dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -580,7 +580,7 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
         body = {"item": values.item(ws.items.get(kept.id)), **preview}
     if told and not state.json:
         output.lines(told)
-    tell(state, [op], body, dry_run=dry_run)
+    show_changes(state, [op], body, dry_run=dry_run)
 
 
 def _scopes(rows: Sequence[Item], kept: Item) -> list[str]:

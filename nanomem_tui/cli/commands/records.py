@@ -33,7 +33,7 @@ from nanomem_tui.cli.options import (
     warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import added, shown_value, tell
+from nanomem_tui.cli.planned import added, show_changes, shown_value
 from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language.tokens import tokens
@@ -447,7 +447,7 @@ def edit(ctx: click.Context, state: State, record_id: str, data: str, dry_run: b
             changed = next(change for change in done[0].changes if change.key == row.key)
             row = layer.record_of(changed.key, changed.after or {})
     warnings = warned(state, fields) if done else []
-    tell(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=_OfKind)

@@ -183,7 +183,7 @@ def _name_told(row: FilterChoice) -> str:
 TITLE = 120  # characters of a row that a bookmark keeps
 
 
-def mark_of(screen: WorkspaceScreen[Any]) -> Bookmark | None:
+def bookmark_of_row(screen: WorkspaceScreen[Any]) -> Bookmark | None:
     """The bookmark that the row at the cursor would have."""
     row = screen.table.cursor_row
     if row is None:
@@ -212,7 +212,7 @@ async def _kept(screen: WorkspaceScreen[Any]) -> Kept:
 
 async def bookmark(screen: WorkspaceScreen[Any]) -> None:
     """Set a bookmark on the row at the cursor, or remove it."""
-    mark = mark_of(screen)
+    mark = bookmark_of_row(screen)
     if mark is None:
         return
 

@@ -53,7 +53,7 @@ _DESKTOPS = (
 _MAC = Way("the clipboard (pbcopy)", ("pbcopy",))
 
 
-def ways(environ: Mapping[str, str], which: Callable[[str], str | None] = shutil.which) -> Sequence[Way]:
+def clipboard_ways(environ: Mapping[str, str], which: Callable[[str], str | None] = shutil.which) -> Sequence[Way]:
     """The ways for a person whose terminal has this environment, the surest first; the terminal itself is the last.
 
     Over SSH a program here would fill a clipboard on the wrong machine; in tmux only tmux reaches the terminal.
@@ -67,7 +67,7 @@ def ways(environ: Mapping[str, str], which: Callable[[str], str | None] = shutil
     return [*(way for way in found if which(way.command[0])), TERMINAL]
 
 
-def take(way: Way, text: str) -> bool:
+def copy_by(way: Way, text: str) -> bool:
     """Give the text to the program of a way; whether it took it."""
     try:
         done = subprocess.run(
@@ -93,7 +93,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MARKS = str.maketrans({char: f"\\{char}" for char in "\\`*[]<>|"})
 
 
-def exported(columns: Sequence[Column[Row]], rows: Iterable[Row], row_id: Callable[[Row], str], suffix: str) -> str:
+def format_rows(columns: Sequence[Column[Row]], rows: Iterable[Row], row_id: Callable[[Row], str], suffix: str) -> str:
     """The rows in the format of `FORMATS` that `suffix` names: an object, a line or a table row each, `id` first.
 
     JSON keeps each text as it is; CSV and Markdown show control characters as pictures, as the screen does.
@@ -131,23 +131,23 @@ FILE = "copied.txt"
 """In nanomem's folder; the last text that was copied to it."""
 
 
-async def copy(screen: WorkspaceScreen[Any]) -> None:
+async def copy_to_clipboard(screen: WorkspaceScreen[Any]) -> None:
     """Copy by the first way that takes it; what is too long for a terminal goes to a file."""
     text = safe_text(screen.copy_text())
     size = f"{len(text):,} characters"
-    for way in ways(os.environ):
+    for way in clipboard_ways(os.environ):
         if way.command:
-            if await asyncio.to_thread(take, way, text):
+            if await asyncio.to_thread(copy_by, way, text):
                 say(screen, f"{size} copied to {way.name}")
                 return
         elif fits_terminal(text):
             screen.app.copy_to_clipboard(text)
             say(screen, f"{size} sent to {way.name}; if it did not arrive: “copy to file” in the palette")
             return
-    await to_file(screen, f"{size} are too many for a terminal's clipboard: ")
+    await copy_to_file(screen, f"{size} are too many for a terminal's clipboard: ")
 
 
-async def to_file(screen: WorkspaceScreen[Any], why: str = "") -> None:
+async def copy_to_file(screen: WorkspaceScreen[Any], why: str = "") -> None:
     """Copy to the file, which only this person can read."""
     text = safe_text(screen.copy_text())
 
@@ -163,12 +163,12 @@ async def to_file(screen: WorkspaceScreen[Any], why: str = "") -> None:
 # -- The rows that a list shows, written to a file of the person's own. Never over a file that is there ---------------
 
 
-def written(screen: WorkspaceScreen[Any], suffix: str) -> str:
+def export_text(screen: WorkspaceScreen[Any], suffix: str) -> str:
     """The selected rows of the screen, else all that it shows, in the format of `suffix`."""
-    return exported(screen.columns(), screen.export_rows(), screen.row_id, suffix)
+    return format_rows(screen.columns(), screen.export_rows(), screen.row_id, suffix)
 
 
-def checked(name: str) -> Path:
+def check_export_path(name: str) -> Path:
     """The file of that name. Raises BadInput for another format or a folder that is not there, Refused for a file that
     is there already."""
     path = Path(name).expanduser()
@@ -189,14 +189,14 @@ def export_view(screen: WorkspaceScreen[Any]) -> None:
 
     def wrong(name: str) -> str:
         try:
-            checked(name)
+            check_export_path(name)
         except NanomemError as error:
             return f"{error.what}: {error.fix}"
         return ""
 
     async def write(name: str | None) -> None:
-        path = checked(name or "")
-        data = written(screen, path.suffix.lstrip(".").lower()).encode()
+        path = check_export_path(name or "")
+        data = export_text(screen, path.suffix.lstrip(".").lower()).encode()
         await screen.console.in_thread(lambda ws: atomic.write_atomic(path, data, expected="", mode=0o600))
         say(screen, f"Wrote {counted(count, 'row')} to {path.name}")
 

@@ -135,7 +135,7 @@ def entries_read(entries: Sequence[HistoryEntry], known: bool) -> list[Block]:
 Choice = TypeVar("Choice")
 
 
-class Shown(NamedTuple):
+class ProposalShown(NamedTuple):
     """What a diff dialog shows. `refused` says why there is nothing to confirm; "" when there is something."""
 
     files: Sequence[FileDiff] = ()
@@ -153,7 +153,7 @@ class ProposalView(DiffView):
         self.below: tuple[Block, ...] = ()
         self.conflicts: tuple[RestoreConflict, ...] = ()
 
-    def show_all(self, shown: Shown, keep_place: bool = False) -> None:
+    def show_all(self, shown: ProposalShown, keep_place: bool = False) -> None:
         """Show all of it."""
         self.below, self.conflicts = tuple(shown.below), tuple(shown.conflicts)
         self.files, self.blocks = (), ()
@@ -201,7 +201,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
     class Read(Message):
         """From the reading thread: what a choice would do."""
 
-        def __init__(self, number: int, shown: Shown) -> None:
+        def __init__(self, number: int, shown: ProposalShown) -> None:
             super().__init__()
             self.number = number
             self.shown = shown
@@ -210,7 +210,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         self,
         title: str,
         choices: Sequence[tuple[str, Choice]],
-        read: Callable[[Choice], Shown],
+        read: Callable[[Choice], ProposalShown],
         verb: str,
         first: Sequence[Block] = (),
     ) -> None:
@@ -220,7 +220,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         self._verb = verb
         self._first = tuple(first)
         self._number = 0
-        self._known: dict[int, Shown] = {}
+        self._known: dict[int, ProposalShown] = {}
 
     def inside(self) -> list[Widget]:
         """The diff."""
@@ -245,7 +245,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         shown = self._known.get(self._number)
         what = self._choices[self._number][0]
         if shown is None:
-            self.view.show_all(Shown(above=[Spans(((what, "heading"),)), Body("Reading …", "dim")]))
+            self.view.show_all(ProposalShown(above=[Spans(((what, "heading"),)), Body("Reading …", "dim")]))
             self.say_keys([(" esc", "key"), (" back", "")])
             self._read_in_thread(self._number)
             return
@@ -272,9 +272,9 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         try:
             shown = self._read(self._choices[number][1])
         except NanomemError as error:
-            shown = Shown(refused=error.line())
+            shown = ProposalShown(refused=error.line())
         except Exception as error:  # noqa: BLE001 - the dialog says what went wrong
-            shown = Shown(refused=in_words(error).line())
+            shown = ProposalShown(refused=in_words(error).line())
         self.post_message(self.Read(number, shown))
 
     def on_diff_dialog_read(self, event: Read) -> None:
@@ -311,7 +311,7 @@ class ShownDiff(NamedTuple):
     """What the right pane shows for a row."""
 
     row_id: str
-    shown: Shown
+    shown: ProposalShown
 
 
 class DiffScreen(WorkspaceScreen[Row], Generic[Row]):
@@ -339,9 +339,9 @@ class DiffScreen(WorkspaceScreen[Row], Generic[Row]):
             self._shown = ""
             self.view.show_all(self.shown_for_none())
 
-    def shown_for_none(self) -> Shown:
+    def shown_for_none(self) -> ProposalShown:
         """What the pane shows without a row."""
-        return Shown()
+        return ProposalShown()
 
     def do_next_hunk(self) -> None:
         """To the next hunk, also from the list."""
@@ -357,7 +357,7 @@ class DiffScreen(WorkspaceScreen[Row], Generic[Row]):
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 
 
-class Part(NamedTuple):
+class RevertPart(NamedTuple):
     """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later. `settle`:
     which side is taken of lines that later edits changed as well. `as_of`: the file as it was after it, instead.
     `edit`: one of its edits, counted from 1.
@@ -371,20 +371,20 @@ class Part(NamedTuple):
     edit: int | None = None
 
 
-def take_back(
+def revert(
     screen: WorkspaceScreen[Any],
     sha: str,
     title: str,
-    parts: Sequence[tuple[str, Part]],
+    parts: Sequence[tuple[str, RevertPart]],
     verb: str,
     first: Sequence[Block] = (),
 ) -> None:
     """Show what each of `parts` (its words, itself) of a commit would do, and do the one that a person says yes to."""
 
-    def read(part: Part) -> Shown:
+    def read(part: RevertPart) -> ProposalShown:
         return _shown(screen.ws.dream.restore_preview(sha, **part._asdict()))
 
-    async def restore(part: Part | None) -> None:
+    async def restore(part: RevertPart | None) -> None:
         if part is None:
             return
         for operation in await screen.change(lambda ws: ws.dream.restore(sha, **part._asdict())):
@@ -393,7 +393,7 @@ def take_back(
     screen.ask(DiffDialog(title, parts, read, verb, first), restore)
 
 
-def say_undone(at: Screen[Any], operation: Operation) -> None:
+def announce_undo(at: Screen[Any], operation: Operation) -> None:
     """Say what was undone; of a Dream that its entries will be read again, for as long as it takes to see that."""
     label = one_line(operation.label, SAID)
     if note := dreams_restore.said([operation]):
@@ -402,7 +402,7 @@ def say_undone(at: Screen[Any], operation: Operation) -> None:
         say(at, f"{label} (^r does it again)")
 
 
-def _shown(preview: RestorePreview) -> Shown:
+def _shown(preview: RestorePreview) -> ProposalShown:
     """What a restore would do, in words and as a diff."""
     files = [file_diff(StoredDiff(file.path, file.before, file.after)) for file in preview.files]
     above: list[Block] = []
@@ -419,7 +419,7 @@ def _shown(preview: RestorePreview) -> Shown:
         for commit in preview.later_commits:
             named = (f"{commit.short} {commit.at[:16].replace('T', ' ')} ", "dim")
             below.append(Spans((named, (commit.subject, "bad" if preview.loses(commit) else "dim")), 2))
-    return Shown(files, above, below, preview.conflicts, preview.problem)
+    return ProposalShown(files, above, below, preview.conflicts, preview.problem)
 
 
 # What a Dream did, in words

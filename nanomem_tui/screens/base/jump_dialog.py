@@ -25,7 +25,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.screens.base.console import Console, show_place
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.filter_bar import LineInput
@@ -46,7 +46,7 @@ Row = TypeVar("Row")
 Spans = list[tuple[str, str]]
 
 
-class Shown(NamedTuple, Generic[Row]):
+class ResultsShown(NamedTuple, Generic[Row]):
     """What was found so far: the rows, what is said of them below the list, and whether that is all."""
 
     rows: Sequence[Row]
@@ -65,7 +65,7 @@ class SearchingDialog(ChoosingDialog[Row]):
     class Results(Message):
         """From the searching thread: what was found so far for `query`; `error` says why not all of it."""
 
-        def __init__(self, query: str, found: Shown[Any], error: str = "") -> None:
+        def __init__(self, query: str, found: ResultsShown[Any], error: str = "") -> None:
             super().__init__()
             self.query = query
             self.found = found
@@ -88,7 +88,7 @@ class SearchingDialog(ChoosingDialog[Row]):
         """What tells a row from the others."""
 
     @abstractmethod
-    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[Shown[Row]]:
+    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[ResultsShown[Row]]:
         """What there is, more and more of it, until `stop`. Called in a thread."""
 
     def is_asked(self, query: str) -> bool:
@@ -159,7 +159,7 @@ class SearchingDialog(ChoosingDialog[Row]):
                     self.post_message(self.Results(query, found))
         except Exception as error:  # noqa: BLE001 - said below the list; the dialog stays usable
             if not worker.is_cancelled:
-                self.post_message(self.Results(query, Shown[Row]((), [], done=True), in_words(error).line()))
+                self.post_message(self.Results(query, ResultsShown[Row]((), [], done=True), in_words(error).line()))
 
     @on(Results)
     def _results(self, event: Results) -> None:
@@ -198,10 +198,10 @@ class JumpScreen(SearchingDialog[Place]):
         """Kind and row."""
         return f"{row.kind} {row.part} {row.row or row.screen}"
 
-    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[Shown[Place]]:
+    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[ResultsShown[Place]]:
         """The screens, until something is typed."""
         for found in self._places.find(query or "kind:screen", stop=stop):
-            yield Shown(found.places, [(f"  {_counted(found)}", "dim")], found.done)
+            yield ResultsShown(found.places, [(f"  {_counted(found)}", "dim")], found.done)
 
 
 def _counted(found: Found) -> str:
@@ -223,7 +223,7 @@ def jump(screen: Any, asked: str = "") -> None:
 
     def everywhere(typed: str) -> None:
 
-        look_everywhere(screen, typed)
+        search_everywhere(screen, typed)
 
     screen.ask(JumpScreen(console.opening.workspace, everywhere, asked), chosen)
 
@@ -380,7 +380,7 @@ def _told(row: Summary, *, read: bool) -> Document:
         return Document((*fields, Body("Reading …", "dim")))
     numbers = ((row.items, "item"), (row.lessons, "lesson"), (row.sessions, "session"))
     counts = [f"? {what}s" if number is None else counted(number, what) for number, what in numbers]
-    saved = f"last checkpoint {when(row.saved_at)}" if row.saved_at else "no checkpoint yet"
+    saved = f"last checkpoint {format_time(row.saved_at)}" if row.saved_at else "no checkpoint yet"
     waiting = f"{row.dirty:,} to checkpoint, " if row.dirty else ""
     runs = f"runs ({row.what})" if row.running else "does not run"
     wrong = [Field("wrong", f"{counted(row.problems, 'problem')}: 0 shows them there")] if row.problems else []
@@ -391,7 +391,7 @@ def _told(row: Summary, *, read: bool) -> Document:
     ))  # fmt: skip
 
 
-async def choose(screen: Any) -> None:
+async def choose_workspace(screen: Any) -> None:
     """Ask which workspace to go to, and go there."""
     console = cast("Console", screen.console)
     here = console.opening.paths.workspace
@@ -448,12 +448,12 @@ class EverywhereScreen(SearchingDialog[Hit]):
         """Not a single letter of every workspace."""
         return len(query) >= SHORTEST or not query.isascii()
 
-    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[Shown[Hit]]:
+    def find(self, query: str, stop: Callable[[], bool]) -> Iterator[ResultsShown[Hit]]:
         """What the workspaces have, and which of them could not be read."""
         for found in self._together.find(query, stop=stop):
             names = ", ".join(found.left_out)
             left_out = [(f", not in {one_line(names, 40)}", "warn")] if names else []
-            yield Shown(found.hits, [(f"  {_workspaces_counted(found)}", "dim"), *left_out], found.done)
+            yield ResultsShown(found.hits, [(f"  {_workspaces_counted(found)}", "dim"), *left_out], found.done)
 
     def on_unmount(self) -> None:
         """Let go of the workspaces that were read."""
@@ -468,7 +468,7 @@ def _workspaces_counted(found: FoundTogether) -> str:
     return count if found.done else f"{count}, searching …"
 
 
-def look_everywhere(screen: Any, typed: str) -> None:
+def search_everywhere(screen: Any, typed: str) -> None:
     """Ask what to look for in every workspace, and go to what is chosen, wherever that is."""
     console = cast("Console", screen.console)
     here, visited = console.opening.paths.workspace, dict(console.visited)

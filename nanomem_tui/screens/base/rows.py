@@ -370,7 +370,7 @@ def _before_and_after(change: Change) -> list[Block]:
     before, after = {**change.before, **_names(change.before)}, {**change.after, **_names(change.after)}
     for name, value in after.items():
         if name not in {"updated_at", "meta_json", "key"} and before.get(name) != value:
-            label, *both = in_pairs(name, before.get(name), value)
+            label, *both = format_change(name, before.get(name), value)
             old, new = (one_line(one, 160) for one in both)
             blocks.append(Spans((("    ", ""), (label, "dim"), (old, "removed"), (" → ", "dim"), (new, "added")), 6))
     return blocks
@@ -385,14 +385,14 @@ def _names(patch: Mapping[str, object]) -> dict[str, object]:
     return {name: fact.get(name) for name in FACT_NAMES} if isinstance(fact, dict) else {}
 
 
-def in_pairs(name: str, old: object, new: object) -> tuple[str, str, str]:
+def format_change(name: str, old: object, new: object) -> tuple[str, str, str]:
     """What a recorded field is called, and its value before and after, in words: a row goes, or comes back."""
     if name == "is_deleted" and bool(old) is not bool(new):
         return ("", "there", "deleted") if new else ("", "deleted", "back")
-    return f"{name}: ", shown(name, old), shown(name, new)
+    return f"{name}: ", format_value(name, old), format_value(name, new)
 
 
-def shown(name: str, value: object) -> str:
+def format_value(name: str, value: object) -> str:
     """The value of a recorded field in words: switches are yes or no, nothing is a dash."""
     if value in (None, "", "{}"):
         return "-"
@@ -419,12 +419,12 @@ def _more(count: int) -> list[Block]:
     return [Body(f"… and {count - LISTED:,} more", "dim")] if count > LISTED else []
 
 
-def age_of(text: str | None) -> str:
+def format_age(text: str | None) -> str:
     """How long ago an ISO time was."""
     return clock.age_text(clock.parse(text))
 
 
-def when(text: str | None) -> str:
+def format_time(text: str | None) -> str:
     """An ISO time as local time with its age, or how far off it is; "-" when there is none."""
     moment, now = clock.parse(text), clock.now()
     if moment is None:

@@ -55,7 +55,7 @@ def offer_draft(console: Console, dialog: Screen[Any]) -> None:
         dialog.take_draft(text)
 
 
-def drafting_answered(console: Console, dialog: Screen[Any], answer: object) -> None:
+def close_draft(console: Console, dialog: Screen[Any], answer: object) -> None:
     """An editor was saved or left by who saw its draft: it goes. A merge that was put away is kept as one."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.dialogs import EditScreen
@@ -67,7 +67,7 @@ def drafting_answered(console: Console, dialog: Screen[Any], answer: object) -> 
         say(console.main_screen, "Not saved, and kept: edit the file again to go on with both sides of it", "warning")
 
 
-def tell_drafts(console: Console) -> None:
+def announce_drafts(console: Console) -> None:
     """Say that there are some."""
     if number := Drafts(console.opening.paths).count():
         text = f"{counted(number, 'text')} not saved yet: edit the same again, it is kept there"
@@ -216,7 +216,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         async def answered(answer: Answer | None) -> None:
             try:
-                drafting_answered(self.console, dialog, answer)
+                close_draft(self.console, dialog, answer)
                 if answer is None or answer is False:
                     return
                 await then(answer)
@@ -232,7 +232,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         """What the person's own editor makes of `text`. Raises what the editor does; the console is back then."""
         from nanomem_tui.terminal import editor
 
-        editor.editor_of()  # without one the terminal is not given away
+        editor.editor_command()  # without one the terminal is not given away
         with self.app.suspend():
             try:
                 edited: str | Exception = editor.edit_text(text)

@@ -15,7 +15,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
@@ -38,7 +38,7 @@ FOLDED = 600  # characters of an entry or a message before it is unfolded
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WriterPart:
     """The commit of a line, as a part to go on from."""
 
     writer: Writer
@@ -53,7 +53,9 @@ class Made:
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """Which commit, whose, when."""
         writer = self.writer
-        head = Spans(((f"{self.title}  ", "accent"), (SAYS[writer.role], ""), (f", {when(writer.at)}", "dim")), 2)
+        head = Spans(
+            ((f"{self.title}  ", "accent"), (SAYS[writer.role], ""), (f", {format_time(writer.at)}", "dim")), 2
+        )
         named = Spans(((f"  {writer.short} ", "dim"), (writer.subject, "dim")), 4)
         return [*lay_out((head, named), width, wrapped), ()]
 
@@ -63,7 +65,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EntryPart:
     """A history entry that asked for a line."""
 
     entry: EntryEvidence
@@ -89,7 +91,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class MessagePart:
     """A message of a session that a line came from."""
 
     message: MessageEvidence
@@ -103,7 +105,7 @@ class Heard:
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """Who said it where and when, and the words."""
         message = self.message
-        where = f"{message.session_key}, message {message.index}, {when(message.timestamp)}"
+        where = f"{message.session_key}, message {message.index}, {format_time(message.timestamp)}"
         text = message.text if unfolded else message.text[:FOLDED]
         head = Spans(((f"{message.role}  ", "good" if message.role == "assistant" else "accent"), (where, "dim")), 2)
         return [*lay_out((head, Body(text, indent=2)), width, wrapped), ()]
@@ -114,14 +116,14 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class LineParts:
     """What the right pane shows: a line and where it came from."""
 
     row_id: str
     parts: tuple[Part, ...]
 
 
-class Wanted(NamedTuple):
+class BlameTarget(NamedTuple):
     """What is to be shown: the lines of a file, the cursor on the one of that text; or those that a commit wrote; or
     the rows that a message led to, by their ids."""
 
@@ -149,9 +151,9 @@ class BlameScreen(PartsScreen[BlamedLine]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._wanted: Wanted | None = None
+        self._wanted: BlameTarget | None = None
         self._led_to: dict[str, frozenset[str]] = {}  # by message that was asked about
-        self._traced: Traced | None = None
+        self._traced: LineParts | None = None
 
     # The list
 
@@ -211,21 +213,21 @@ class BlameScreen(PartsScreen[BlamedLine]):
 
     # The detail
 
-    def detail(self, row: BlamedLine) -> Traced:
+    def detail(self, row: BlamedLine) -> LineParts:
         """The line, its commit, its entries, and what was said."""
         (line,) = self.ws.dream.with_messages([row])
         parts: list[Part] = [Preface(tuple(_facts(line)))]
         if line.writer is not None:
-            parts.append(Made(line.writer, "brought back by" if line.first else "written by"))
+            parts.append(WriterPart(line.writer, "brought back by" if line.first else "written by"))
         if line.first is not None:
-            parts.append(Made(line.first, "first written by"))
-        parts += [Asked(entry) for entry in line.entries]
-        parts += [Heard(message) for message in line.messages]
-        return Traced(self.row_id(row), tuple(parts))
+            parts.append(WriterPart(line.first, "first written by"))
+        parts += [EntryPart(entry) for entry in line.entries]
+        parts += [MessagePart(message) for message in line.messages]
+        return LineParts(self.row_id(row), tuple(parts))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; the place stays when it is the same line, read again."""
-        if isinstance(detail, Traced):
+        if isinstance(detail, LineParts):
             same = self._traced is not None and detail.row_id == self._traced.row_id
             self._traced = detail
             self.view.show(detail.parts, keep_place=same)
@@ -243,13 +245,13 @@ class BlameScreen(PartsScreen[BlamedLine]):
 
     def show_lines(self, file: str, text: str, commit: str) -> None:
         """Show the lines of a file, the cursor on the one of that text; or those that a commit wrote."""
-        self.show_only(Wanted(file, text, commit))
+        self.show_only(BlameTarget(file, text, commit))
 
     def show_led_to(self, message: str, lines: Sequence[BlamedLine]) -> None:
         """Show the lines that a message led to."""
-        self.show_only(Wanted(message=message, rows=frozenset(map(self.row_id, lines))))
+        self.show_only(BlameTarget(message=message, rows=frozenset(map(self.row_id, lines))))
 
-    def show_only(self, wanted: Wanted) -> None:
+    def show_only(self, wanted: BlameTarget) -> None:
         """Show what is wanted, at once or when the lines have been read."""
         if self._loading or not self.is_mounted:
             self._wanted = wanted
@@ -290,11 +292,11 @@ class BlameScreen(PartsScreen[BlamedLine]):
     def do_open(self) -> None:
         """Enter on a commit, an entry or a message: to where it is."""
         part = self.view.current
-        if isinstance(part, Made):
+        if isinstance(part, WriterPart):
             self.console.go("dream", part.writer.sha)
-        elif isinstance(part, Asked):
+        elif isinstance(part, EntryPart):
             self._go_to_entry(part.entry)
-        elif isinstance(part, Heard):
+        elif isinstance(part, MessagePart):
             self._go_to_message(part.message)
 
     def do_next_list(self) -> None:

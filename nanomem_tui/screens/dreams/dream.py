@@ -19,8 +19,8 @@ from nanomem_tui.screens.base.console import Running, show_blame, show_review, s
 from nanomem_tui.screens.base.diffs import (
     DiffScreen,
     Evidence,
-    Part,
-    Shown,
+    ProposalShown,
+    RevertPart,
     ShownDiff,
     entries_read,
     entry_line,
@@ -28,11 +28,11 @@ from nanomem_tui.screens.base.diffs import (
     file_diff,
     message_beside,
     result_words,
-    take_back,
+    revert,
     usage_words,
 )
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ConfirmScreen
 from nanomem_tui.widgets.diff_view import DiffLine, FileDiff, Hunk
@@ -266,13 +266,13 @@ class DreamScreen(DiffScreen[Commit]):
             evidence = evidence_recorded(meta, ws.history.of, evidence)
         files = [file_diff(diff, evidence) for diff in diffs if diff.path != DREAM_CURSOR]
         above: list[Block] = [Body(message_beside(commit.message, files)), *_state(ws, commit)]
-        above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", when(commit.at))]
+        above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", format_time(commit.at))]
         if commit.cursor_after is not None:
             before = "not kept" if commit.cursor_before is None else commit.cursor_before
             above.append(Field("cursor", f"{before} → {commit.cursor_after}"))
         above += told_above(meta) if meta else []
         below = [*told_below(meta), *entries_read(entries, known)] if commit.is_dream else []
-        return ShownDiff(row.sha, Shown(files, above, below))
+        return ShownDiff(row.sha, ProposalShown(files, above, below))
 
     def copy_text(self) -> str:
         """The id of the commit, as commands take it; the hunk while the diff is in focus."""
@@ -361,16 +361,16 @@ class DreamScreen(DiffScreen[Commit]):
         if gone and not more:
             self.app.push_screen(ConfirmScreen(title, gone, refused="There is nothing to take back."))
         else:
-            take_back(self, row.sha, title, parts[-1:] if gone else parts, "take it back", gone)
+            revert(self, row.sha, title, parts[-1:] if gone else parts, "take it back", gone)
 
-    def _parts(self, row: Commit, preview: RestorePreview | None) -> list[tuple[str, Part]]:
+    def _parts(self, row: Commit, preview: RestorePreview | None) -> list[tuple[str, RevertPart]]:
         """What can be taken back, what the cursor is on first: in the diff the hunk, then its edits one by one."""
         what = "this run" if row.is_dream else "this change"
-        parts = [(f"All of {what}; later edits stay", Part())]
+        parts = [(f"All of {what}; later edits stay", RevertPart())]
         if preview is not None and preview.conflicts:
             parts += [
-                (f"All of {what}; lines that were changed since stay as they are now", Part(settle="now")),
-                (f"All of {what}; lines that were changed since as they were before it", Part(settle="then")),
+                (f"All of {what}; lines that were changed since stay as they are now", RevertPart(settle="now")),
+                (f"All of {what}; lines that were changed since as they were before it", RevertPart(settle="then")),
             ]
         number, current = self.view.hunk_index, self.view.current
         if current is not None and number is not None and self._shown == row.sha:
@@ -378,27 +378,27 @@ class DreamScreen(DiffScreen[Commit]):
             before = sum(len(other.hunks) for other in self.view.files[: self.view.files.index(file)])
             hunks = hunk_parts(file, number - before)
             hunks += edit_parts(preview.edits if preview else (), file.path, file.hunks[number - before])
-            whole_file = (f"All that it changed in {file.path}", Part(file.path))
+            whole_file = (f"All that it changed in {file.path}", RevertPart(file.path))
             parts = [*hunks, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, *hunks]
-        return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
+        return [*parts, (f"Back to before {what}; later changes are lost", RevertPart(whole=True))]
 
 
 def _who(row: Commit) -> str:
     return who_made(row)
 
 
-def hunk_parts(file: FileDiff, shown: int) -> list[tuple[str, Part]]:
+def hunk_parts(file: FileDiff, shown: int) -> list[tuple[str, RevertPart]]:
     """Each run of changed lines in a hunk as it is shown, with the lines around it: alone it can be taken back."""
     runs = [run for hunk in file.hunks[:shown] for run in _runs(hunk)]
     own = list(_runs(file.hunks[shown]))
     found = []
     for number, lines in enumerate(own, len(runs)):
         words = f": {lines[-1].sign} {one_line(lines[-1].text, 60)}" if len(own) > 1 else ""
-        found.append((f"Hunk {number + 1} of {file.path}{words}", Part(file.path, number)))
+        found.append((f"Hunk {number + 1} of {file.path}{words}", RevertPart(file.path, number)))
     return found
 
 
-def edit_parts(edits: Sequence[RestoreEdit], path: str, hunk: Hunk) -> list[tuple[str, Part]]:
+def edit_parts(edits: Sequence[RestoreEdit], path: str, hunk: Hunk) -> list[tuple[str, RevertPart]]:
     """Each of the `edits` of a commit that a hunk shows, where it shows several: alone it can be taken back."""
     lines = {(line.sign, line.text) for line in hunk.lines}
     own = [
@@ -407,7 +407,9 @@ def edit_parts(edits: Sequence[RestoreEdit], path: str, hunk: Hunk) -> list[tupl
         if edit.path == path
         and (any(("-", text) in lines for text in edit.removed) or any(("+", text) in lines for text in edit.added))
     ]
-    return [(f"Only one edit: {one_line(edit.words, 60)}", Part(edit=edit.number)) for edit in own if len(own) > 1]
+    return [
+        (f"Only one edit: {one_line(edit.words, 60)}", RevertPart(edit=edit.number)) for edit in own if len(own) > 1
+    ]
 
 
 def _runs(hunk: Hunk) -> Iterator[list[DiffLine]]:

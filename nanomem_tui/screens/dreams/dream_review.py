@@ -27,7 +27,7 @@ from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.diffs import (
     DiffDialog,
     DiffScreen,
-    Shown,
+    ProposalShown,
     ShownDiff,
     error_sentence,
     result_words,
@@ -135,7 +135,7 @@ def hunk_shown(
     files: Mapping[str, str],
     entries: Mapping[int, HistoryEntry],
     result: DreamResult,
-) -> Shown:
+) -> ProposalShown:
     """The diff of an edit in its surroundings, what it rests on, and the Dream that it is part of.
 
     `before` are the rows that stand before it, `files` the memory files as they are now.
@@ -152,7 +152,7 @@ def hunk_shown(
         above.append(Body(problem, "bad"))
         pairs = (("-", row.edit.old, "removed"), ("+", row.edit.new, "added"))
         above += [Spans(((f"{sign} {text}", tone),), 2) for sign, text, tone in pairs if text]
-    return Shown(diffs, above, [*evidence_blocks(row.edit, entries), *run_blocks(result)])
+    return ProposalShown(diffs, above, [*evidence_blocks(row.edit, entries), *run_blocks(result)])
 
 
 def _diffs(row: Proposed, before: Sequence[Proposed], files: Mapping[str, str]) -> tuple[list[FileDiff], str]:
@@ -270,7 +270,7 @@ def _skipped_blocks(result: DreamResult) -> list[Block]:
     return blocks
 
 
-def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: DreamResult, keep: bool) -> Shown:
+def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: DreamResult, keep: bool) -> ProposalShown:
     """What applying the accepted edits would change; `keep`: those still open wait in the inbox."""
     passed = [row.edit for row in rows if row.decision != "accept"]
     found, open_ones = standing(files, accepted(rows), passed), len(rows) - decided(rows)
@@ -287,7 +287,7 @@ def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: Dr
         above.append(Body("The open ones " + ("wait in the inbox." if keep else "are let go."), "warn"))
     moves = f"The cursor moves from {result.cursor_before} to {result.cursor_after}"
     above.append(Body(f"{moves}: these entries are dreamt about no more. One commit, which u takes back.", "dim"))
-    return Shown(diffs, above)
+    return ProposalShown(diffs, above)
 
 
 INBOX = "inbox"  # where edits go that nobody decided on
@@ -400,9 +400,9 @@ class ReviewScreen(DiffScreen[Proposed]):
         before = self._rows[: row.number]
         return ShownDiff(self.row_id(row), hunk_shown(row, before, _texts(self.ws), entries, self._result))
 
-    def shown_for_none(self) -> Shown:
+    def shown_for_none(self) -> ProposalShown:
         """What was read."""
-        return Shown(above=run_blocks(self._result) if self._result is not None and not self._rows else [])
+        return ProposalShown(above=run_blocks(self._result) if self._result is not None and not self._rows else [])
 
     # A dry run
 
@@ -561,7 +561,7 @@ class ReviewScreen(DiffScreen[Proposed]):
         fates = [("Apply; the open edits wait", INBOX), ("Apply; the open edits are let go", "")]
         choices = fates if number else fates[1:]
 
-        def read(fate: str) -> Shown:
+        def read(fate: str) -> ProposalShown:
             return applied_shown(rows, _texts(self.ws), result, fate == INBOX)
 
         async def apply(fate: str | None) -> None:

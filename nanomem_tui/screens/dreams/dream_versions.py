@@ -17,9 +17,9 @@ from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.dreams.versions import NOW, Saved
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.base.diffs import Part, take_back
+from nanomem_tui.screens.base.diffs import RevertPart, revert
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts
@@ -178,7 +178,9 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         then, now = versions.text(row.sha, file), versions.text(NOW, file)
         before = versions.text(row.parent, file) if row.parent else None
         lines = version_lines(before, then, now)
-        above: list[Block] = [Spans(((file, "heading"), (f"  as of {when(row.at)}" if row.sha else "  now", "dim")))]
+        above: list[Block] = [
+            Spans(((file, "heading"), (f"  as of {format_time(row.at)}" if row.sha else "  now", "dim")))
+        ]
         said = f"{row.who}: {row.subject.removeprefix('dream: ')}"
         above.append(Field("by", f"{said} ({row.sha[:8]})" if row.sha else said))
         above.append(Field("then", _told(lines, then, now)))
@@ -242,10 +244,10 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         if not row.sha:
             raise Refused("that is the file as it is now", file, "choose an older version")
         short = row.sha[:8]
-        parts = [(f"{file} as of {short}; what came after it in this file is lost", Part(file, as_of=True))]
+        parts = [(f"{file} as of {short}; what came after it in this file is lost", RevertPart(file, as_of=True))]
         if file in row.files and row.parent:
-            parts.append((f"Take back only what {short} did in {file}; later edits stay", Part(file)))
-        take_back(self, row.sha, f"Bring back {file} of {short}", parts, "do it")
+            parts.append((f"Take back only what {short} did in {file}; later edits stay", RevertPart(file)))
+        revert(self, row.sha, f"Bring back {file} of {short}", parts, "do it")
 
     def operations_done(self, operations: Sequence[Any]) -> None:
         """There is a new version."""

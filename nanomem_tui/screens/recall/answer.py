@@ -26,7 +26,7 @@ from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.sessions.imported import BESIDE
 from nanomem_tui.memory.turns.values import message
 from nanomem_tui.screens.base.list_screen import Listing, View
-from nanomem_tui.screens.base.rows import age_of
+from nanomem_tui.screens.base.rows import format_age
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog, Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
@@ -465,7 +465,7 @@ def asker_screen(ws: Callable[[], Workspace], typed: Callable[[str], Audience | 
     columns: list[Column[Asker]] = [
         Column("who", "Who", lambda asker: asker.id, min_width=30),
         Column("where", "Known from", lambda asker: asker.where, width=13, priority=1, tone="dim"),
-        Column("last", "Last", lambda asker: age_of(asker.last) if asker.last else "", width=6, priority=2,
+        Column("last", "Last", lambda asker: format_age(asker.last) if asker.last else "", width=6, priority=2,
                align="right", tone="dim"),
     ]  # fmt: skip
     return PickScreen(
@@ -483,7 +483,7 @@ def item_screen(ws: Callable[[], Workspace]) -> PickScreen[Item]:
     columns: list[Column[Item]] = [
         Column("text", "Item", lambda item: item.text, min_width=30),
         Column("kind", "Kind", lambda item: item.kind, width=10, priority=2, tone="dim"),
-        Column("age", "Age", lambda item: age_of(item.updated_at), width=6, priority=1, align="right", tone="dim"),
+        Column("age", "Age", lambda item: format_age(item.updated_at), width=6, priority=1, align="right", tone="dim"),
     ]
     return PickScreen(
         "Why is not recalled …", columns, lambda item: item.id, lambda item: item.text, load,

@@ -12,7 +12,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.injections import Given, given_of
 from nanomem_tui.screens.base.console import ask_recall, show_message, show_turn
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.recall.answer import audience_words
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
@@ -253,11 +253,11 @@ def _facts(row: Injected) -> Iterable[Block]:
     from nanomem_tui.memory.scopes import Audience
 
     yield Spans((("user  ", "accent"), (row.user or NO_WORDS, "" if row.user else "dim")), 6)
-    yield Field("when", when(row.at))
+    yield Field("when", format_time(row.at))
     if row.declined_at:
-        yield Field("declined", when(row.declined_at))
+        yield Field("declined", format_time(row.declined_at))
     elif row.ended_at:
-        yield Field("ended", when(row.ended_at))
+        yield Field("ended", format_time(row.ended_at))
     else:
         yield Field("ended", "not yet, or never", "warn")
     yield Field("asked as", audience_words(Audience(row.channel, row.chat_id, row.sender_id)))

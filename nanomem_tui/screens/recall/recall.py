@@ -26,7 +26,7 @@ from nanomem_tui.memory.recall.questions import REPLY_WEIGHT
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.screens.base.console import show_turns_of
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import (
     Answer,
@@ -588,7 +588,12 @@ def _recall_detail_item(row: RecallRow, turns: Sequence[Injected], signs: Glyphs
     else:
         yield Heading("The item")
     scope = item.scope_type if item.scope_type == "global" else f"{item.scope_type} {item.scope_key}"
-    fields = (("kind", item.kind), ("scope", scope), ("updated", when(item.updated_at)), ("hits", f"{item.hits:,}"))
+    fields = (
+        ("kind", item.kind),
+        ("scope", scope),
+        ("updated", format_time(item.updated_at)),
+        ("hits", f"{item.hits:,}"),
+    )
     yield from (Field(name, value) for name, value in fields)
     yield injected_field(turns)
     yield Field("id", item.id)
@@ -622,7 +627,7 @@ def injected_field(turns: Sequence[Injected]) -> Field:
     """How often something was put before the model, and when last."""
     if not turns:
         return Field("real turns", "given to none that the log knows")
-    return Field("real turns", f"in {counted(len(turns), 'turn')}, last {when(turns[0].at)} (I shows them)")
+    return Field("real turns", f"in {counted(len(turns), 'turn')}, last {format_time(turns[0].at)} (I shows them)")
 
 
 def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:

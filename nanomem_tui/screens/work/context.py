@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 
 from nanomem_tui.core.text import cell_width, counted, one_line
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import audience_named, audience_words
 from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, marked
@@ -465,7 +465,7 @@ def _found(row: ContextRow, found: ContextChunk, signs: Glyphs) -> Iterator[Bloc
     yield Body(HOW if signs.eighths else HOW.replace("×", "x"), "dim")
     yield Field("source", found.source)
     if found.at and not found.why:
-        yield Field("when", when(found.at))
+        yield Field("when", format_time(found.at))
 
 
 def _whole(answer: Answer, context: Context, signs: Glyphs) -> Iterator[Block]:

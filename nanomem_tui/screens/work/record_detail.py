@@ -15,7 +15,7 @@ from nanomem_tui.core import clock, merge
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.screens.base.forms import TextForm
-from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.base.rows import format_age, format_time
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.work.record_columns import number, rate_of, sign_of, took
 from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
@@ -23,7 +23,7 @@ from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.operational import said
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.plots import fitting, meter, sparkline, stacked
+from nanomem_tui.widgets.plots import fitting_bars, meter, sparkline, stacked
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
@@ -78,7 +78,7 @@ class Plotted:
         if not self.tall or low < 0:
             course = sparkline(values, min(room - LABEL, 2 * len(values) + 8), self.signs)
             return [*lines, ((" " * LABEL, ""), (course, "accent"))]
-        shown = values[-fitting(len(values), room) :]
+        shown = values[-fitting_bars(len(values), room) :]
         names = [clock_of(point.at) for point in self.points[-len(shown) :]]
         return [*lines, (), *stacked([[value] for value in shown], names, room, HEIGHT, self.signs), ()]
 
@@ -127,7 +127,7 @@ _LABELS = {
 _SIGNS = {"equal": ("  ", ""), "delete": ("- ", "removed"), "insert": ("+ ", "added")}
 
 
-class Shown(NamedTuple):
+class RecordShown(NamedTuple):
     """What the right pane shows: a row, and the parts of it."""
 
     row_id: str
@@ -154,7 +154,7 @@ class Linked:
         tone = "bad" if sign_of(record) == "!" else "good"
         spans = [
             (f"{self.relation}  ", "accent"),
-            (f"{age_of(record.at)}  ", "dim"),
+            (f"{format_age(record.at)}  ", "dim"),
             (one_line(_named(record), 240), ""),
             (f"  {one_line(state, 40)}" if state else "", tone),
         ]
@@ -197,7 +197,7 @@ def past_blocks(past: Sequence[Past]) -> list[Block]:
     blocks: list[Block] = [Heading(f"History ({len(past)})")]
     for one in past[:LOGGED]:
         undone = " (taken back)" if one.undone else ""
-        told = ((f"{when(one.at)} ", "dim"), (f"{one.actor} ", "accent"), (one.label, ""), (undone, "warn"))
+        told = ((f"{format_time(one.at)} ", "dim"), (f"{one.actor} ", "accent"), (one.label, ""), (undone, "warn"))
         blocks.append(Spans(told, 2))
         is_edit = all(any(value is not None for value in side.values()) for side in (one.before, one.after))
         for name in {**one.before, **one.after} if is_edit else ():
@@ -237,7 +237,7 @@ def _fields(record: TierRecord, *names: str) -> Iterator[Block]:
         field = KINDS_KINDS[record.kind].field(name)
         label = _LABELS.get(name, name.replace("_", " "))
         if field is not None and field.type == "time":
-            yield Field(label, when(value))
+            yield Field(label, format_time(value))
         elif name.endswith("duration_ms"):
             yield Field(label, took(value))
         elif isinstance(value, (dict, list)) or (isinstance(value, str) and (len(value) > 200 or "\n" in value)):
@@ -411,7 +411,7 @@ def _difference(ws: Workspace, record: TierRecord) -> list[Block]:
     if before is None:
         return [Heading("Content, the first that is known"), Body(content, keep=True)]
     hunks = merge.hunks(before.fields["content"], content)
-    blocks: list[Block] = [Heading(f"Difference to the state of {when(before.at)}")]
+    blocks: list[Block] = [Heading(f"Difference to the state of {format_time(before.at)}")]
     if not hunks:
         return [*blocks, Body("none", "dim"), Heading("Content"), Body(content, keep=True)]
     shown = 0
@@ -436,8 +436,8 @@ def _kept(record: TierRecord) -> list[Block]:
         for name in names
         if record.fields.get(name)
     ]
-    stored = [Field("stored", when(record.stored_at))] if record.stored_at else []
-    changed = [Field("changed", when(record.changed_at))] if record.changed_at > record.stored_at else []
+    stored = [Field("stored", format_time(record.stored_at))] if record.stored_at else []
+    changed = [Field("changed", format_time(record.changed_at))] if record.changed_at > record.stored_at else []
     return [Spans((("Kept", "heading"),)), Field("in", tier), Field("by", record.origin), *stored, *changed, *belongs,
             Field("id", record.id)]  # fmt: skip
 
@@ -507,7 +507,7 @@ def _text(field: kinds_Field, value: Any) -> str:
     return str(value)
 
 
-def read(kind: str, typed: Mapping[str, str], *, new: bool = False) -> dict[str, Any]:
+def read_fields(kind: str, typed: Mapping[str, str], *, new: bool = False) -> dict[str, Any]:
     """The values that were typed; of a `new` record those left empty are left out. Raises BadInput."""
     found: dict[str, Any] = {}
     for name, text in typed.items():
@@ -573,7 +573,7 @@ KINDS = ("event", "metric", "task", "tool-call", "agent-state")
 """The kinds of records that something of now belongs to."""
 
 
-def look(ws: Workspace, before: Now, signs: Glyphs) -> Now:
+def read_now(ws: Workspace, before: Now, signs: Glyphs) -> Now:
     """Operational memory now; `before` itself where nothing came or went."""
     operational = ws.operational
     state = operational.state()
@@ -608,13 +608,13 @@ def look(ws: Workspace, before: Now, signs: Glyphs) -> Now:
     )
 
 
-def count(ws: Workspace, kind: str) -> int:
+def count_now(ws: Workspace, kind: str) -> int:
     """How many there are now of what belongs to a kind of records."""
-    return look(ws, Now(), UNICODE).count(kind) if kind in KINDS else 0
+    return read_now(ws, Now(), UNICODE).count(kind) if kind in KINDS else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NowPart:
     """Something of now: when, what, and its data, folded into a line until enter unfolds it."""
 
     id: str
@@ -641,7 +641,7 @@ class Told:
         return pretty(self.data)
 
 
-def tiers_live_parts_of(now: Now, kind: str) -> list[Part]:
+def parts_of_now(now: Now, kind: str) -> list[Part]:
     """What there is now of what belongs to a kind; nothing where nothing does."""
     made: Mapping[str, tuple[str, Callable[[Now], Sequence[Part]]]] = {
         "event": ("Now", lambda now: [_entry(one) for one in now.events[:SHOWN]]),
@@ -667,12 +667,12 @@ def _entry(entry: OperationalEntry) -> Part:
         what, text = str(data.get("tool")), str(data.get("error") or pretty(data.get("output", data.get("input"))))
     else:
         text = said(entry.category, entry.data)
-    return Told(entry.id, entry.at, what, text, entry.data, tone)
+    return NowPart(entry.id, entry.at, what, text, entry.data, tone)
 
 
 def _tiers_live_task(task: ActiveTask) -> Part:
-    return Told(f"task {task.id}", task.at, f"{task.status} {task.agent}".strip(), task.description, task.data)
+    return NowPart(f"task {task.id}", task.at, f"{task.status} {task.agent}".strip(), task.description, task.data)
 
 
 def _agent(state: AgentState) -> Part:
-    return Told(f"agent {state.agent}", state.at, state.agent, pretty(state.state), state.state)
+    return NowPart(f"agent {state.agent}", state.at, state.agent, pretty(state.state), state.state)

@@ -34,7 +34,7 @@ from nanomem_tui.screens.work.record_columns import (
     unread,
     words_of,
 )
-from nanomem_tui.screens.work.record_detail import Linked, Shown, parts_of
+from nanomem_tui.screens.work.record_detail import Linked, RecordShown, parts_of
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
 from nanomem_tui.widgets.bars import TitleBar, say
@@ -241,7 +241,7 @@ class TrailScreen(RowsScreen[TierRecord], PartsScreen[TierRecord]):
             records = self.ws.records
             if not by:
                 beginning = begin(records, wanted, near, at)
-                now = 0 if beginning.total else record_detail.count(self.ws, wanted.kind.name)
+                now = 0 if beginning.total else record_detail.count_now(self.ws, wanted.kind.name)
                 self.post_message(self.Began(turn, beginning, near, now))
                 return
             whole = records.count_within(wanted)
@@ -414,28 +414,28 @@ class TrailScreen(RowsScreen[TierRecord], PartsScreen[TierRecord]):
 
     # The detail
 
-    def detail(self, row: TierRecord) -> Shown:
+    def detail(self, row: TierRecord) -> RecordShown:
         """All that is known of a record."""
         if not self.paged.is_read(row.id):
-            return Shown(row.id, ())
+            return RecordShown(row.id, ())
         try:
             record = self.ws.records.get(row.kind, row.id)
         except NotFound:
-            return Shown(row.id, (Preface((Body("This record is deleted; u brings it back.", "warn"),)),))
-        return Shown(row.id, parts_of(self.ws, record, glyphs(self)))
+            return RecordShown(row.id, (Preface((Body("This record is deleted; u brings it back.", "warn"),)),))
+        return RecordShown(row.id, parts_of(self.ws, record, glyphs(self)))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same record; at the link that was followed, coming back."""
-        if isinstance(detail, Shown) and detail.parts:
+        if isinstance(detail, RecordShown) and detail.parts:
             same = bool(self.view.parts) and self._told == detail.row_id
             self._told = detail.row_id
             self.view.show(detail.parts, keep_place=same)
             wanted, self._wanted_part = self._wanted_part, ""
             if not (wanted and self.view.move_to_part(wanted)) and not same:
                 self.view.move_to_part(detail.parts[0].key)
-        elif isinstance(detail, (Document, Shown)):
+        elif isinstance(detail, (Document, RecordShown)):
             self._told = ""
-            self.view.show((), empty="Reading …" if isinstance(detail, Shown) else "No record is chosen.")
+            self.view.show((), empty="Reading …" if isinstance(detail, RecordShown) else "No record is chosen.")
         self.refresh_context()
 
     def facts(self, row: TierRecord) -> frozenset[str]:
@@ -545,7 +545,7 @@ class TrailScreen(RowsScreen[TierRecord], PartsScreen[TierRecord]):
     def save_form(self, row: TierRecord, text: str) -> Operation:
         """Save those fields that were edited."""
         edited = record_detail.form_of(row.kind).edited(self.edit_form(row), text)
-        return self.ws.records.edit(row.kind, row.id, record_detail.read(row.kind, edited), expected=row)
+        return self.ws.records.edit(row.kind, row.id, record_detail.read_fields(row.kind, edited), expected=row)
 
     def again(self, row: TierRecord, now: TierRecord, text: str) -> str:
         """The fields that were edited as they were typed, the others as they are now."""
@@ -577,7 +577,7 @@ class TrailScreen(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         form = record_detail.form_of(kind)
 
         async def add(text: str) -> None:
-            fields = record_detail.read(kind, form.read(text), new=True)
+            fields = record_detail.read_fields(kind, form.read(text), new=True)
             await self.done(await self.change(lambda ws: ws.records.add(kind, fields)[0]))
 
         self.ask_text(

@@ -17,13 +17,13 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.base.rows import format_age, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.work import record_detail
 from nanomem_tui.screens.work.record_columns import TITLES
-from nanomem_tui.screens.work.record_detail import Linked, Now, Shown, Told
+from nanomem_tui.screens.work.record_detail import Linked, Now, NowPart, RecordShown
 from nanomem_tui.screens.work.record_list import origin_of
 from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar, say, say_error
@@ -66,7 +66,7 @@ class Filed:
         """Its title, how long it is, where it is from."""
         one = self.document
         long = counted(one.chunks, "chunk")
-        head = ((f"{age_of(one.added_at)}  ", "dim"), (one.title, ""), (f"  {one.kind}, {long}  ", "dim"))
+        head = ((f"{format_age(one.added_at)}  ", "dim"), (one.title, ""), (f"  {one.kind}, {long}  ", "dim"))
         blocks: list[Block] = [Spans((*head, (one.source, "label")), 4)]
         if unfolded:
             blocks += [Spans(((f"    {line:>6,}  ", "dim"), (section, "")), 12) for section, line in self.sections]
@@ -162,7 +162,7 @@ def step_blocks(step: Step) -> list[Block]:
     named = TITLES[step.kind].lower() if step.rows > 1 else step.kind.replace("-", " ")
     rows = ((f"{step.rows:>9,} ", "accent"), (f"{named} ", ""), (_FATES[step.what], "dim"))
     stay = f"; {step.stay:,} as old stay" if step.stay else ""
-    about = f"about {_bytes(step.bytes)}, the oldest of {when(step.oldest)}{stay}"
+    about = f"about {_bytes(step.bytes)}, the oldest of {format_time(step.oldest)}{stay}"
     return [Spans(rows, 10), Body(about, "dim", 10)]
 
 
@@ -220,7 +220,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
 
     SCREEN = "tiers"
     FLASHES = False
-    OPENS = (Linked, Told, Filed)
+    OPENS = (Linked, NowPart, Filed)
     HELP = (
         "What there is of the agent's work: now (the last hour, in memory), in working memory, in long-term memory. "
         "enter shows the records of a kind; in the detail: what happens now, drawn and followed while it is shown, "
@@ -278,7 +278,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def _newest_of(self, kind: str) -> str:
         held = self._held.get(kind)
         newest = max(held.newest if held is not None else "", self._now.newest.get(kind, ""))
-        return age_of(newest) if newest else ""
+        return format_age(newest) if newest else ""
 
     def row_id(self, row: str) -> str:
         """The name of the kind."""
@@ -301,7 +301,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         if time.monotonic() - self._planned_at >= PLAN_SECONDS:
             self._plan = self.ws.lifecycle.plan()
             last = self.ws.lifecycle.last_at()
-            self._last_run = when(clock.iso(last)) if last is not None else "never"
+            self._last_run = format_time(clock.iso(last)) if last is not None else "never"
             self._planned_at = time.monotonic()
 
     def search_text(self, row: str) -> str:
@@ -329,12 +329,12 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
 
     # The detail
 
-    def detail(self, row: str) -> Shown:
+    def detail(self, row: str) -> RecordShown:
         """The kind in numbers, what there is of it now, its newest records."""
         if row == DOCUMENTS:
-            return Shown(row, tuple(parts_of(self.ws)))
+            return RecordShown(row, tuple(parts_of(self.ws)))
         if row == LIFECYCLE:
-            return Shown(row, (Preface(tuple(blocks_of(self._plan, self._last_run))),))
+            return RecordShown(row, (Preface(tuple(blocks_of(self._plan, self._last_run))),))
         held = self._held.get(row)
         blocks: list[Block] = [Spans(((TITLES[row], "heading"),)), Body(ABOUT[row], "dim")]
         if held is not None:
@@ -344,17 +344,17 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         blocks += of_kind(self._plan, row)
         if self._trouble and row in record_detail.KINDS:
             blocks.append(Body(f"What happens now cannot be read: {self._trouble}", "bad"))
-        parts: list[Part] = [Preface(tuple(blocks)), *record_detail.tiers_live_parts_of(self._now, row)]
+        parts: list[Part] = [Preface(tuple(blocks)), *record_detail.parts_of_now(self._now, row)]
         newest = self.ws.records.of(row, limit=NEWEST)
         if newest:
             parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
         elif not self._now.count(row):
             parts.append(Preface((Body(""), Body(f"None yet. {origin_of(row)}", "dim")), "nothing"))
-        return Shown(row, tuple(parts))
+        return RecordShown(row, tuple(parts))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same kind."""
-        if isinstance(detail, Shown):
+        if isinstance(detail, RecordShown):
             same = bool(self.view.parts) and self._told == detail.row_id
             if same and self.view.parts == detail.parts:
                 return
@@ -386,7 +386,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         if isinstance(part, Linked):
             self._trail.show_record(part.record.kind, part.record.id)
             self.console.go("trail")
-        elif isinstance(part, (Told, Filed)):
+        elif isinstance(part, (NowPart, Filed)):
             self.view.toggle()
 
     def do_context(self) -> None:
@@ -440,7 +440,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def _look(self) -> None:
         now, trouble = self._now, ""
         try:
-            now = record_detail.look(self.ws, now, glyphs(self))
+            now = record_detail.read_now(self.ws, now, glyphs(self))
         except (NanomemError, OSError) as error:
             trouble = str(error)
         self.post_message(self.Looked(now, trouble))
