@@ -12,8 +12,7 @@ import pytest
 from benchmarks._pty import Terminal
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.first_frame import rows_frame, words_frame
-from nanomem_tui.launch import snapshot_screen
+from nanomem_tui.launch import rows_frame, snapshot_screen, words_frame
 from nanomem_tui.store.values import Item
 from tests.hygiene.repository import ROOT
 
