@@ -28,7 +28,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import get_current_worker
 
-from nanomem_tui.actions import Context
+from nanomem_tui.actions import Context, first_key, in_one, remap, staying_keys
 from nanomem_tui.background import (
     SCHEDULE_SECONDS,
     Scheduler,
@@ -44,7 +44,6 @@ from nanomem_tui.core.errors import NanomemError, Refused, in_words
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import usual_name
 from nanomem_tui.core.text import one_line, safe_text
-from nanomem_tui.keymap import first_key, in_one, remap, staying_keys
 from nanomem_tui.opening import Opening
 from nanomem_tui.screens.base import workspace_screen
 from nanomem_tui.screens.base.list_screen import ListDetailScreen

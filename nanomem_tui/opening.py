@@ -26,7 +26,7 @@ class Opening:
     def __init__(self, paths: Paths, loaded: Loaded, *, made_up: str = "") -> None:
         """`made_up`: what a demonstration is called, which nobody wants to be remembered."""
         if loaded.settings.keys:
-            from nanomem_tui.keymap import judged
+            from nanomem_tui.actions import judged
 
             loaded = judged(loaded)
         self.paths = paths

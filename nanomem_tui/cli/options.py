@@ -97,7 +97,7 @@ class State:
         found = self.locate(starting=starting)
         loaded = config.load(found, forgiving=forgiving)
         if loaded.settings.keys:
-            from nanomem_tui.keymap import judged
+            from nanomem_tui.actions import judged
 
             loaded = judged(loaded)
         if dry_run:

@@ -23,8 +23,8 @@ from nanomem_tui.memory.filters import Matcher, Neighbour, Range, matcher
 from nanomem_tui.memory.recall.conversations import Told, nearest_wanted
 from nanomem_tui.screens.base.console import Console, show_message
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.table import Column, LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
 

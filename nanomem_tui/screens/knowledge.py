@@ -34,9 +34,8 @@ from nanomem_tui.screens.knowledge_list import (
     where_of,
 )
 from nanomem_tui.store.values import Fact, checked_name
-from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
 from nanomem_tui.widgets.dialogs import FormField
-from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
 from nanomem_tui.widgets.paged_table import Node
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Spans

@@ -15,8 +15,7 @@ from textual.widgets import Input, Static, TextArea
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import editable, one_line, safe_text, typed_over
-from nanomem_tui.widgets.bars import LineBar
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.bars import LineBar, LineInput
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
 from nanomem_tui.widgets.theme import content

@@ -12,10 +12,9 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.actions import BY_NAME
+from nanomem_tui.actions import BY_NAME, Moved, key_text, keys_of
 from nanomem_tui.core import paths
 from nanomem_tui.core.text import wrap
-from nanomem_tui.keymap import Moved, key_text, keys_of
 from nanomem_tui.widgets.bars import Notices
 from nanomem_tui.widgets.theme import joined
 

@@ -16,8 +16,7 @@ from nanomem_tui.core.errors import CorruptDatabase, DiskFull
 from nanomem_tui.opening import Opening
 from nanomem_tui.screens.files import FileRow, FilesScreen
 from nanomem_tui.screens.registry import PLACES
-from nanomem_tui.widgets.bars import StatusBar
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import FilterBar, StatusBar
 from nanomem_tui.widgets.text_view import Preview, TextView
 from tests.screens.console import Console, console
 

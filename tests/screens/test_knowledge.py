@@ -19,8 +19,8 @@ from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.facts.facts import Facts, FactValue
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen, FormScreen
-from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.paged_table import Node
 from nanomem_tui.widgets.parts_view import PartsView
 from tests.screens.console import Console, console

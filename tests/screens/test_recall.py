@@ -24,7 +24,7 @@ from nanomem_tui.screens.recall.answer import Answer, Asked, RecallRow, audience
 from nanomem_tui.screens.recall.recall import marked
 from nanomem_tui.screens.status import GROUPS
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Preview

@@ -10,8 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.screens.work.record_list import TrailScreen
-from nanomem_tui.widgets.bars import ActionFooter
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import ActionFooter, FilterBar
 from tests.screens.console import Console, console
 from tests.tiers.happened import small_home
 

@@ -17,8 +17,7 @@ from nanomem_tui.memory.turns.values import TurnInput
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.files.user import Bookmark, Drafts, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.widgets.bars import StatusBar, TitleBar
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import FilterBar, StatusBar, TitleBar
 from nanomem_tui.widgets.tour import WALK, Tour
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console

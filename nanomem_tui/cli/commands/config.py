@@ -87,7 +87,7 @@ def show(state: State) -> None:
 
     loaded = configuration.load(_located(state), forgiving=True)
     if loaded.settings.keys:
-        from nanomem_tui.keymap import judged
+        from nanomem_tui.actions import judged
 
         loaded = judged(loaded)
     problems = loaded.problems
@@ -160,9 +160,8 @@ def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
 
 def _check_keys(text: str) -> None:
     """Raise BadInput for keys that the console would leave out: of no action, or of two."""
-    from nanomem_tui.actions import BY_NAME
+    from nanomem_tui.actions import BY_NAME, remap
     from nanomem_tui.core import settings
-    from nanomem_tui.keymap import remap
 
     wanted = settings.from_text("keys", text, "")
     unknown = next((name for name in wanted if name not in BY_NAME), None)

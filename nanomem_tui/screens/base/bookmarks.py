@@ -16,9 +16,8 @@ from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.screens.base.console import show_place
 from nanomem_tui.store.files.user import Bookmark, Kept, NamedFilter
-from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.bars import LineInput, say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.table import Column, LineTable
 
 if TYPE_CHECKING:

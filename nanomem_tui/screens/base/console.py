@@ -19,10 +19,9 @@ from nanomem_tui.widgets.bars import say
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from nanomem_tui.actions import Context
+    from nanomem_tui.actions import Context, Moved
     from nanomem_tui.background import State
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.keymap import Moved
     from nanomem_tui.opening import Opening
     from nanomem_tui.widgets.tour import Tour
     from nanomem_tui.workspace import Workspace

@@ -36,13 +36,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from nanomem_tui.actions import BY_NAME, Context
+from nanomem_tui.actions import BY_NAME, Context, first_key
 from nanomem_tui.core.errors import in_words
 from nanomem_tui.core.text import one_line, wrap
-from nanomem_tui.keymap import first_key
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
-from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar, say, say_error
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.keys import moved_keys, screen_bindings
 from nanomem_tui.widgets.table import Column, LineTable

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, c
 from textual import on
 from textual.screen import ModalScreen, Screen
 
-from nanomem_tui.actions import BY_NAME, Context
+from nanomem_tui.actions import BY_NAME, Context, keys_of
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.keymap import keys_of
 from nanomem_tui.screens.base.console import Console, Running, show_last_turn
 from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
 from nanomem_tui.screens.registry import shared_action

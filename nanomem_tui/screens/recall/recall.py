@@ -43,8 +43,7 @@ from nanomem_tui.screens.recall.answer import (
     rule_of,
     share,
 )
-from nanomem_tui.widgets.bars import LineBar, TitleBar, say
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.bars import LineBar, LineInput, TitleBar, say
 from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans

@@ -37,8 +37,7 @@ from nanomem_tui.screens.work.record_columns import (
 from nanomem_tui.screens.work.record_detail import Linked, RecordShown, parts_of
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
-from nanomem_tui.widgets.bars import TitleBar, say
-from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
+from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
 from nanomem_tui.widgets.paged_table import PAGE, PagedRows, PagedTable
 from nanomem_tui.widgets.parts_view import Preface
 from nanomem_tui.widgets.table import Column, LineTable
