@@ -11,9 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from nanomem_tui import __version__
-
-COMPLETING = "_NANOMEM_COMPLETE"
-"""In the environment when a shell asks what could follow."""
+from nanomem_tui.cli import COMPLETING
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""NanomemApp: wiring only. Screens by key, changes in a thread, undo, the checkpoint task, the look for what changed.
+"""NanomemApp: wiring only. Screens by key, changes in a thread, undo, checkpoints, switching workspaces.
 
 Screens do the work; the workspace does the reading and writing. What the app knows of the workspace between two looks
 is the `State`, so that no key waits for a disk.
@@ -28,50 +28,45 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import get_current_worker
 
-from nanomem_tui.actions import Context
-from nanomem_tui.core.errors import NanomemError, Refused, shown_error
+from nanomem_tui.actions import Context, first_key, in_one, remap, staying_keys
+from nanomem_tui.background import (
+    SCHEDULE_SECONDS,
+    Scheduler,
+    State,
+    action_context,
+    look_at_workspace,
+    saved_words,
+    saving_state,
+    status_line,
+    undo_state,
+)
+from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import usual_name
 from nanomem_tui.core.text import one_line, safe_text
-from nanomem_tui.keymap import first_key, in_one, remap, staying_keys
-from nanomem_tui.launch import SIGNALS
-from nanomem_tui.looking import (
-    SCHEDULE_SECONDS,
-    Dreaming,
-    State,
-    context_of,
-    looked_at,
-    saved_words,
-    saving_of,
-    status_of,
-    what_can_be_taken_back,
-)
+from nanomem_tui.opening import Opening
 from nanomem_tui.screens.base import workspace_screen
 from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
-from nanomem_tui.store.database.operation_log import OwnChanges
+from nanomem_tui.store.operations import OwnChanges
+from nanomem_tui.terminal import SIGNALS
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog
 from nanomem_tui.widgets.keys import KeysInOrder, as_keymap, caught_up, key_names
-from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.real_cursor import RealCursor
+from nanomem_tui.widgets.theme import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.tour import Touring
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from nanomem_tui.core.config import Loaded
-    from nanomem_tui.core.paths import Paths
-    from nanomem_tui.screens.base.dreaming import Running
-    from nanomem_tui.store.values import Item
+    from nanomem_tui.screens.base.console import Running
     from nanomem_tui.widgets.bars import Status
     from nanomem_tui.workspace import Workspace
     from nanomem_tui.workspaces import Known
 
-
-# The app's workspace: which one it is on, how that one's settings look, and going to another in the same process.
 
 PATIENCE = 5.0  # seconds that a look, or a Dream by schedule that was told to stop, may take to end
 STEP = 0.01
@@ -81,8 +76,42 @@ FIRST = "items"
 """The screen that another workspace begins with."""
 
 
-class Switching(Touring, KeysInOrder, Display, RealCursor):
-    """An app on one workspace at a time."""
+def let_go_of_garbage() -> None:
+    """What was held of the workspace before goes; the rows of long lists are kept out of the usual search for that."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+def _located(known: Known, visited: Mapping[Path, str]) -> Opening:
+    """The other workspace, with its settings; nothing of it is read yet. Raises why it cannot be opened."""
+    from nanomem_tui.core import config, paths
+
+    found = paths.locate(known.place)
+    return Opening(found, config.load(found), made_up=visited.get(found.workspace, ""))
+
+
+LOOK_SECONDS = 1.0
+HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
+ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
+ROWS_LOOK = 0.005  # seconds between two looks whether a dialog has them
+SAID = 46  # cells of what was done, so that the way back is to be seen beside it
+READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "counts"})  # groups of workers
+
+Result = TypeVar("Result")
+
+
+class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
+    """The console of one workspace at a time."""
+
+    TITLE = "nanomem"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    SCREENS: ClassVar[dict[str, Callable[[], Screen[Any]]]] = {name: partial(make_screen, name) for name in PLACES}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "quit", show=False, priority=True),
+        Binding("ctrl+c", "leave_hint", "quit", show=False),
+    ]
 
     state: State
     opening: Opening
@@ -91,12 +120,329 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
     own_changes: Mapping[Path, OwnChanges] = MappingProxyType({})
     """What was changed in this console, of each workspace that it was on."""
     under_way: list[Running]  # what runs beside the keys, on whatever screen it was begun
-    schedule: Dreaming
+    schedule: Scheduler
     changing: asyncio.Lock
     first_screen: str
     ascii_asked: bool  # on the command line: that holds for each workspace
     _looking = False  # whether a look at the workspace is under way
     _switched: asyncio.Event | None = None  # while another workspace is being opened
+
+    class Looked(Message):
+        """From the looking thread: the state, and the layers that changed on disk since the look before."""
+
+        def __init__(self, state: State, changed: frozenset[str]) -> None:
+            super().__init__()
+            self.state = state
+            self.changed = changed
+
+    def __init__(
+        self,
+        opening: Opening,
+        *,
+        ascii_only: bool = False,
+        first_screen: str = "items",
+        driver_class: type[Driver] | None = None,
+        on_signal: Callable[[int], None] = lambda number: None,
+    ) -> None:
+        super().__init__(driver_class=driver_class)
+        self.ascii_asked, self.first_screen = ascii_only, first_screen
+        self.changing = asyncio.Lock()
+        self._on_signal = on_signal
+        self._leaving = False
+        self._first_rows = threading.Event()
+        self.rows_came = asyncio.Event()  # set by a screen when it shows other rows, or why there are none
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.hold_keys()
+        self.take_opening(opening)
+        self._start_on(first_screen)
+        self.take_theme()
+
+    def _start_on(self, first_screen: str) -> None:
+        """Nothing was looked at yet, and nothing is shown but the first screen."""
+        self._place = self._place_before = first_screen
+        self._looks = 0
+        self._looking = self._changed_meanwhile = False  # the second: a change was made while a look was under way
+        self._stale: set[str] = set()
+        self._wrong_looks = [one for one in self.opening.loaded.problems if one.severity == "error"]
+
+    def begin_anew(self) -> None:
+        """Forget what the app itself holds of the workspace before."""
+        self.first_screen = FIRST
+        self._start_on(FIRST)
+        self._clipboard, self.tour = "", None
+        self.schedule = Scheduler(self, self.opening)
+        self.clear_notifications()
+        self.notice = ""
+        self.rows_came.clear()
+        self._tell_wrong_looks()
+
+    def context_for(self, screen: str) -> Context:
+        """What actions on `screen` may know of the workspace: as it was at the last look."""
+        return action_context(self.state, screen)
+
+    async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
+        """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
+        opening = self.opening
+        async with self.changing:
+            self.still_on(opening)
+            done = await self.in_thread(work)
+            try:
+                can_undo, can_redo = await self.in_thread(undo_state)
+            except NanomemError:  # the change is made all the same; who undoes it is told what is wrong with the log
+                can_undo, can_redo = True, False
+            self.state = self.state._replace(can_undo=can_undo, can_redo=can_redo)
+            self._changed_meanwhile = self._looking
+        operations = [done] if isinstance(done, Operation) else list(done)
+        layers = {LAYER_OF_CHANGE[change.layer] for one in operations for change in one.changes}
+        if self._place != "ledger":
+            self._stale.add("ledger")
+        for name, place in PLACES.items():
+            if place.shows(frozenset(layers)) and name != self._place:
+                self._stale.add(name)
+        shown = self.main_screen
+        if isinstance(shown, WorkspaceScreen) and PLACES[self._place].shows(frozenset({*layers, "ledger"})):
+            shown.operations_done(operations)
+        if "documents" in layers:
+            for problem in filter(None, map(self.ws.documents.uncommitted, operations)):
+                say(shown, f"{problem.what} ({problem.fix})", "warning", "Made without a commit")
+        self.look()
+        return operations
+
+    # Looking: checkpoints, what changed on disk, the state
+
+    def on_mount(self) -> None:
+        """Keys, signals, and the first look after the first frame."""
+        self._tell_wrong_looks()
+        workspace_screen.announce_drafts(self)
+        self._catch_signals()
+        self.set_interval(LOOK_SECONDS, self.look)
+        self.schedule = Scheduler(self, self.opening)
+        self.set_interval(SCHEDULE_SECONDS, self._look_at_schedule)
+        self.set_timer(HOLD_SECONDS, self.release_keys)
+
+    def _look_at_schedule(self) -> None:
+        self.schedule.look()
+
+    def _tell_wrong_looks(self) -> None:
+        if self._wrong_looks:
+            say(self.main_screen, in_one(self._wrong_looks), "warning")
+
+    def look(self) -> None:
+        """Look at the workspace in a thread, unless a look is under way: that one is followed by another when it
+        may have missed a change."""
+        if not self._looking and self.opened is not None and self._switched is None:
+            self._looking = True
+            self._looks += 1
+            self._look_in_thread(self._looks)
+
+    @work(thread=True, group="look", exit_on_error=False)
+    def _look_in_thread(self, look: int) -> None:
+        """The background task: a checkpoint when one is due, then what others changed, then the state of it all."""
+        state, changed = look_at_workspace(self.ws, self.state, look)
+        if not get_current_worker().is_cancelled:
+            self.post_message(self.Looked(state, changed))
+
+    @on(Looked)
+    def _looked(self, event: Looked) -> None:
+        self._looking = False
+        if saving_state(event.state) != saving_state(self.state):
+            self._stale.add("status")
+        if self._changed_meanwhile:  # the look may have come before the change
+            event.state = event.state._replace(can_undo=self.state.can_undo, can_redo=self.state.can_redo)
+        named = event.state.name != self.state.name
+        self.state = event.state
+        if named and isinstance(shown := self.main_screen, WorkspaceScreen) and shown.is_mounted:
+            shown.say_totals()
+        if self.state.greeting:
+            say(self.main_screen, self.state.greeting)
+            self.state = self.state._replace(greeting="")
+        if event.changed:
+            self._stale |= {name for name, place in PLACES.items() if place.shows(event.changed)}
+        self.screen_shown(self.main_screen)
+        if self._changed_meanwhile:
+            self._changed_meanwhile = False
+            self.look()
+
+    def screen_shown(self, screen: Screen[Any]) -> None:
+        """Bring a main screen up to date: the state of the workspace, and what changed while it was not shown."""
+        name = screen.name or ""
+        if screen is not self.main_screen or not screen.is_mounted or not isinstance(screen, ListDetailScreen):
+            return
+        screen.set_status(self._status())
+        if name in self._stale:
+            self._stale.discard(name)
+            screen.reload()
+
+    def _status(self) -> Status:
+        workspace = str(self.opening.paths.workspace)
+        return status_line(self.state, workspace, self.notice, self.main_screen.name or "")
+
+    def notice_changed(self) -> None:
+        """The status bar shows what was said last."""
+        self.screen_shown(self.main_screen)
+
+    # Screens
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The first screen is a real one: no empty frame before it."""
+        screen = self.get_screen(self.first_screen)
+        screen._push_result_callback(self, None)  # as for a pushed screen, so that it can be switched from
+        return screen
+
+    def go(self, name: str, row_id: str | None = None) -> None:
+        """Show the main screen `name`, with the cursor on `row_id` when it is given."""
+        screen = self.get_screen(name)
+        if name != self._place:
+            self._place, self._place_before = name, self._place
+            self.clear_notifications()
+            self.switch_screen(name)
+        if row_id is not None and isinstance(screen, WorkspaceScreen):
+            screen.show_row(row_id)
+
+    def go_back(self) -> None:
+        """Show the main screen that was shown before."""
+        self.go(self._place_before)
+
+    @work(group="elsewhere", exit_on_error=False)
+    async def do_elsewhere(self, name: str, action: str, row: str = "") -> None:
+        """Show the main screen `name` and do an action there, on the row that its cursor is on (`row`: of that id)."""
+        self.go(name)
+        await self.keys_done()
+        shown = self.main_screen
+        if isinstance(shown, ListDetailScreen):
+            if row:
+                shown.filter_by(f"id:{row.split(maxsplit=1)[0]}*")
+                await self.keys_done()
+            await shown.action_do(action)
+
+    do_ledger = partialmethod(go, "ledger")
+
+    def stop_running(self) -> bool:
+        """Stop what was begun last of what runs beside the keys; False where nothing runs that is not told to yet."""
+        run = next((run for run in reversed(self.under_way) if not run.stopped.is_set()), None)
+        if run is not None:
+            run.stopped.set()
+            self.say_busy(run.words())
+        return run is not None
+
+    # What works everywhere
+
+    async def do_undo(self) -> None:
+        """Undo the newest change that was made in this console; the cursor goes to the row that comes back."""
+        from nanomem_tui.screens.base.diffs import announce_undo
+
+        for operation in await self._back_or_forth(lambda ws: ws.undo(own=True)):
+            announce_undo(self.main_screen, operation)
+
+    async def do_redo(self) -> None:
+        """Do again what was undone in this console."""
+        for operation in await self._back_or_forth(lambda ws: ws.redo(own=True)):
+            say(self.main_screen, f"{one_line(operation.label, SAID)} (u undoes it)")
+
+    async def _back_or_forth(self, work: Callable[[Workspace], Sequence[Operation]]) -> list[Operation]:
+        shown = self.main_screen
+        if not isinstance(shown, WorkspaceScreen):
+            return await self.change(work)
+        shown.expect_rows_back()
+        try:
+            operations = await self.change(work)
+        except BaseException:
+            shown.rows_stay()
+            raise
+        shown.go_to_rows_back(operations)
+        return operations
+
+    async def do_flush(self) -> None:
+        """A checkpoint now, with exports."""
+        say(self.main_screen, saved_words(await self.in_thread(lambda ws: ws.flush())))
+        self.look()
+
+    def do_theme(self) -> None:
+        """The next theme."""
+        at = THEME_NAMES.index(self.theme) if self.theme in THEME_NAMES else -1
+        self.theme = THEME_NAMES[(at + 1) % len(THEME_NAMES)]
+        say(self.main_screen, f"Theme: {self.theme}; keep it with `nanomem config set theme {self.theme}`")
+
+    def do_quit(self) -> None:
+        """Leave; what waits is saved on the way out."""
+        self.exit(0)
+
+    def action_leave_hint(self) -> None:
+        """ctrl+c leaves a shell's program, not this one."""
+        say(self.main_screen, f"{first_key('quit', self.moved_keys)} leaves; nothing is lost")
+
+    # Keys typed before there are rows
+
+    def release_keys(self) -> None:
+        """The first rows, or the reason why there are none, are shown: keys count from now."""
+        if not self._first_rows.is_set():
+            self.call_after_refresh(self._first_rows.set)
+            self.give_out_keys()
+
+    async def keys_done(self) -> None:
+        """Wait until the last key has done what it does, and the rows or the workspace that it asked for are there."""
+        await super().keys_done()
+        if self._switched is not None:
+            with contextlib.suppress(TimeoutError):  # a disk that hangs keeps nobody from leaving
+                await asyncio.wait_for(self._switched.wait(), 2 * PATIENCE)
+            await super().keys_done()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ROWS_PATIENCE):
+                while isinstance(self.screen, WorkspaceScreen) and self._rows_to_come():
+                    self.rows_came.clear()
+                    await self.rows_came.wait()
+
+    def acts_ahead(self, key: events.Key | events.Paste) -> bool:
+        """So does a key that means a row of a dialog, ahead of the rows that were asked for."""
+        return super().acts_ahead(key) or (self._means_a_row(key) and (self._typed or self._rows_to_come()))
+
+    async def typed_before(self, key: events.Key | events.Paste) -> None:
+        """Wait until what was typed stands where it was, and for a key that means a row of a dialog, until the rows of
+        that are there."""
+        await super().typed_before(key)
+        for _ in range(int(ROWS_PATIENCE / ROWS_LOOK)):
+            if not (self._means_a_row(key) and self._rows_to_come()):
+                return
+            await asyncio.sleep(ROWS_LOOK)
+
+    def _means_a_row(self, key: events.Key | events.Paste) -> bool:
+        return isinstance(self.screen, ChoosingDialog) and isinstance(key, events.Key) and key.key in ROW_KEYS
+
+    def _rows_to_come(self) -> bool:
+        return isinstance(self.screen, WorkspaceScreen | ChoosingDialog) and self.screen.rows_to_come
+
+    def wait_for_first_rows(self) -> None:
+        """In a thread: wait until the first rows are painted (or a second is over)."""
+        self._first_rows.wait(1.0)
+
+    # Pictures of it
+
+    def _busy(self) -> bool:
+        return self.keys_wait or self._switched is not None or self._reading()
+
+    async def settled(self, seconds: float = 20) -> None:
+        """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if not self._busy():
+                await self.keys_done()  # what was read last is on its way to the screen
+                if not self._busy():
+                    return
+            await asyncio.sleep(0.005)
+        raise TimeoutError("the screen still reads")
+
+    def _reading(self) -> bool:
+        shown = self.main_screen
+        busy = self._looking or any(worker.group in READING and not worker.is_finished for worker in self.workers)
+        return busy or (isinstance(shown, WorkspaceScreen) and shown.reading)
+
+    def screen_text(self) -> str:
+        """What is on the screen, as plain text."""
+        strips = self.screen._compositor.render_strips()
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+    # The workspace that it is on, and going to another
 
     def take_opening(self, opening: Opening, name: str = "") -> None:
         """Be on a workspace: nothing is known of it yet, and the console looks as its settings say."""
@@ -198,15 +544,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         if trouble is not None:
             what = f"every change is saved; the agent's files are written later: {trouble.what}"
             say(self.main_screen, what, "warning", f"{usual_name(before.paths)} was not saved")
-        workspace_screen.tell_drafts(self)
-
-    def begin_anew(self) -> None:
-        """Forget what the app itself holds of the workspace before."""
-        raise NotImplementedError
-
-    def look(self) -> None:
-        """Look at the workspace in a thread."""
-        raise NotImplementedError
+        workspace_screen.announce_drafts(self)
 
     def still_on(self, opening: Opening) -> None:
         """Raise Refused where the console is on another workspace than that by now: nothing meant for one reaches the
@@ -218,8 +556,6 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         """Wait for what ends by itself. Raises Refused where something goes on that a person began."""
         for run in self.under_way:
             raise Refused(f"{run.what} runs here", "", "esc stops it")
-        if self.app in WorkspaceScreen.RECORDERS:
-            raise Refused("a macro is recorded here", "", "# ends it")
         busy = [worker for worker in self.workers if worker.group in AT_WORK and not worker.is_finished]
         if busy or not await caught_up(self.main_screen):
             raise Refused("what was begun here is not done yet", "", "wait for it")
@@ -246,363 +582,6 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         for screen in old:
             if screen.is_attached:
                 await screen.remove()
-
-    async def keys_done(self) -> None:
-        """A key that led to another workspace has done all when that is there."""
-        await super().keys_done()
-        if self._switched is not None:
-            with contextlib.suppress(TimeoutError):  # a disk that hangs keeps nobody from leaving
-                await asyncio.wait_for(self._switched.wait(), 2 * PATIENCE)
-            await super().keys_done()
-
-
-def let_go_of_garbage() -> None:
-    """What was held of the workspace before goes; the rows of long lists are kept out of the usual search for that."""
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
-
-
-def _located(known: Known, visited: Mapping[Path, str]) -> Opening:
-    """The other workspace, with its settings; nothing of it is read yet. Raises why it cannot be opened."""
-    from nanomem_tui.core import config, paths
-
-    found = paths.locate(known.place)
-    return Opening(found, config.load(found), made_up=visited.get(found.workspace, ""))
-
-
-LOOK_SECONDS = 1.0
-HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
-ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
-ROWS_LOOK = 0.005  # seconds between two looks whether a dialog has them
-SAID = 46  # cells of what was done, so that the way back is to be seen beside it
-READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "counts"})  # groups of workers
-
-Result = TypeVar("Result")
-
-
-class NanomemApp(Switching):
-    """The console of one workspace at a time."""
-
-    TITLE = "nanomem"
-    CSS_PATH = "app.tcss"
-    ENABLE_COMMAND_PALETTE = False
-    SCREENS: ClassVar[dict[str, Callable[[], Screen[Any]]]] = {name: partial(make_screen, name) for name in PLACES}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "quit", show=False, priority=True),
-        Binding("ctrl+c", "leave_hint", "quit", show=False),
-    ]
-
-    class Looked(Message):
-        """From the looking thread: the state, and the layers that changed on disk since the look before."""
-
-        def __init__(self, state: State, changed: frozenset[str]) -> None:
-            super().__init__()
-            self.state = state
-            self.changed = changed
-
-    def __init__(
-        self,
-        opening: Opening,
-        *,
-        ascii_only: bool = False,
-        first_screen: str = "items",
-        driver_class: type[Driver] | None = None,
-        on_signal: Callable[[int], None] = lambda number: None,
-    ) -> None:
-        super().__init__(driver_class=driver_class)
-        self.ascii_asked, self.first_screen = ascii_only, first_screen
-        self.changing = asyncio.Lock()
-        self._on_signal = on_signal
-        self._leaving = False
-        self._first_rows = threading.Event()
-        self.rows_came = asyncio.Event()  # set by a screen when it shows other rows, or why there are none
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.hold_keys()
-        self.take_opening(opening)
-        self._start_on(first_screen)
-        self.take_theme()
-
-    def _start_on(self, first_screen: str) -> None:
-        """Nothing was looked at yet, and nothing is shown but the first screen."""
-        self._place = self._place_before = first_screen
-        self._looks = 0
-        self._looking = self._changed_meanwhile = False  # the second: a change was made while a look was under way
-        self._stale: set[str] = set()
-        self._wrong_looks = [one for one in self.opening.loaded.problems if one.severity == "error"]
-
-    def begin_anew(self) -> None:
-        """Forget what the app itself holds of the workspace before."""
-        self.first_screen = FIRST
-        self._start_on(FIRST)
-        self._clipboard, self.tour = "", None
-        self.schedule = Dreaming(self)
-        self.clear_notifications()
-        self.notice = ""
-        self.rows_came.clear()
-        self._tell_wrong_looks()
-
-    def context_for(self, screen: str) -> Context:
-        """What actions on `screen` may know of the workspace: as it was at the last look."""
-        return context_of(self.state, screen)
-
-    async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
-        """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
-        opening = self.opening
-        async with self.changing:
-            self.still_on(opening)
-            done = await self.in_thread(work)
-            try:
-                can_undo, can_redo = await self.in_thread(what_can_be_taken_back)
-            except NanomemError:  # the change is made all the same; who undoes it is told what is wrong with the log
-                can_undo, can_redo = True, False
-            self.state = self.state._replace(can_undo=can_undo, can_redo=can_redo)
-            self._changed_meanwhile = self._looking
-        operations = [done] if isinstance(done, Operation) else list(done)
-        layers = {LAYER_OF_CHANGE[change.layer] for one in operations for change in one.changes}
-        if self._place != "ledger":
-            self._stale.add("ledger")
-        for name, place in PLACES.items():
-            if place.shows(frozenset(layers)) and name != self._place:
-                self._stale.add(name)
-        shown = self.main_screen
-        if isinstance(shown, WorkspaceScreen) and PLACES[self._place].shows(frozenset({*layers, "ledger"})):
-            shown.operations_done(operations)
-        if "documents" in layers:
-            for problem in filter(None, map(self.ws.documents.uncommitted, operations)):
-                say(shown, f"{problem.what} ({problem.fix})", "warning", "Made without a commit")
-        self.look()
-        return operations
-
-    # Looking: checkpoints, what changed on disk, the state
-
-    def on_mount(self) -> None:
-        """Keys, signals, and the first look after the first frame."""
-        self._tell_wrong_looks()
-        workspace_screen.tell_drafts(self)
-        self._catch_signals()
-        self.set_interval(LOOK_SECONDS, self.look)
-        self.schedule = Dreaming(self)
-        self.set_interval(SCHEDULE_SECONDS, self._look_at_schedule)
-        self.set_timer(HOLD_SECONDS, self.release_keys)
-
-    def _look_at_schedule(self) -> None:
-        self.schedule.look()
-
-    def _tell_wrong_looks(self) -> None:
-        if self._wrong_looks:
-            say(self.main_screen, in_one(self._wrong_looks), "warning")
-
-    def look(self) -> None:
-        """Look at the workspace in a thread, unless a look is under way: that one is followed by another when it
-        may have missed a change."""
-        if not self._looking and self.opened is not None and self._switched is None:
-            self._looking = True
-            self._looks += 1
-            self._look_in_thread(self._looks)
-
-    @work(thread=True, group="look", exit_on_error=False)
-    def _look_in_thread(self, look: int) -> None:
-        """The background task: a checkpoint when one is due, then what others changed, then the state of it all."""
-        state, changed = looked_at(self.ws, self.state, look)
-        if not get_current_worker().is_cancelled:
-            self.post_message(self.Looked(state, changed))
-
-    @on(Looked)
-    def _looked(self, event: Looked) -> None:
-        self._looking = False
-        if saving_of(event.state) != saving_of(self.state):
-            self._stale.add("status")
-        if self._changed_meanwhile:  # the look may have come before the change
-            event.state = event.state._replace(can_undo=self.state.can_undo, can_redo=self.state.can_redo)
-        named = event.state.name != self.state.name
-        self.state = event.state
-        if named and isinstance(shown := self.main_screen, WorkspaceScreen) and shown.is_mounted:
-            shown.say_totals()
-        if self.state.greeting:
-            say(self.main_screen, self.state.greeting)
-            self.state = self.state._replace(greeting="")
-        if event.changed:
-            self._stale |= {name for name, place in PLACES.items() if place.shows(event.changed)}
-        self.screen_shown(self.main_screen)
-        if self._changed_meanwhile:
-            self._changed_meanwhile = False
-            self.look()
-
-    def screen_shown(self, screen: Screen[Any]) -> None:
-        """Bring a main screen up to date: the state of the workspace, and what changed while it was not shown."""
-        name = screen.name or ""
-        if screen is not self.main_screen or not screen.is_mounted or not isinstance(screen, ListDetailScreen):
-            return
-        screen.set_status(self._status())
-        if name in self._stale:
-            self._stale.discard(name)
-            screen.reload()
-
-    def _status(self) -> Status:
-        workspace = str(self.opening.paths.workspace)
-        return status_of(self.state, workspace, self.notice, self.main_screen.name or "")
-
-    def notice_changed(self) -> None:
-        """The status bar shows what was said last."""
-        self.screen_shown(self.main_screen)
-
-    # Screens
-
-    def get_default_screen(self) -> Screen[Any]:
-        """The first screen is a real one: no empty frame before it."""
-        screen = self.get_screen(self.first_screen)
-        screen._push_result_callback(self, None)  # as for a pushed screen, so that it can be switched from
-        return screen
-
-    def go(self, name: str, row_id: str | None = None) -> None:
-        """Show the main screen `name`, with the cursor on `row_id` when it is given."""
-        screen = self.get_screen(name)
-        if name != self._place:
-            self._place, self._place_before = name, self._place
-            self.clear_notifications()
-            self.switch_screen(name)
-        if row_id is not None and isinstance(screen, WorkspaceScreen):
-            screen.show_row(row_id)
-
-    def go_back(self) -> None:
-        """Show the main screen that was shown before."""
-        self.go(self._place_before)
-
-    @work(group="elsewhere", exit_on_error=False)
-    async def do_elsewhere(self, name: str, action: str, row: str = "") -> None:
-        """Show the main screen `name` and do an action there, on the row that its cursor is on (`row`: of that id)."""
-        self.go(name)
-        await self.keys_done()
-        shown = self.main_screen
-        if isinstance(shown, ListDetailScreen):
-            if row:
-                shown.filter_by(f"id:{row.split(maxsplit=1)[0]}*")
-                await self.keys_done()
-            await shown.action_do(action)
-
-    do_ledger = partialmethod(go, "ledger")
-
-    def stop_running(self) -> bool:
-        """Stop what was begun last of what runs beside the keys; False where nothing runs that is not told to yet."""
-        run = next((run for run in reversed(self.under_way) if not run.stopped.is_set()), None)
-        if run is not None:
-            run.stopped.set()
-            self.say_busy(run.words())
-        return run is not None
-
-    # What works everywhere
-
-    async def do_undo(self) -> None:
-        """Undo the newest change that was made in this console; the cursor goes to the row that comes back."""
-        from nanomem_tui.screens.base.diffs import say_undone
-
-        for operation in await self._back_or_forth(lambda ws: ws.undo(own=True)):
-            say_undone(self.main_screen, operation)
-
-    async def do_redo(self) -> None:
-        """Do again what was undone in this console."""
-        for operation in await self._back_or_forth(lambda ws: ws.redo(own=True)):
-            say(self.main_screen, f"{one_line(operation.label, SAID)} (u undoes it)")
-
-    async def _back_or_forth(self, work: Callable[[Workspace], Sequence[Operation]]) -> list[Operation]:
-        shown = self.main_screen
-        if not isinstance(shown, WorkspaceScreen):
-            return await self.change(work)
-        shown.expect_rows_back()
-        try:
-            operations = await self.change(work)
-        except BaseException:
-            shown.rows_stay()
-            raise
-        shown.go_to_rows_back(operations)
-        return operations
-
-    async def do_flush(self) -> None:
-        """A checkpoint now, with exports."""
-        say(self.main_screen, saved_words(await self.in_thread(lambda ws: ws.flush())))
-        self.look()
-
-    def do_theme(self) -> None:
-        """The next theme."""
-        at = THEME_NAMES.index(self.theme) if self.theme in THEME_NAMES else -1
-        self.theme = THEME_NAMES[(at + 1) % len(THEME_NAMES)]
-        say(self.main_screen, f"Theme: {self.theme}; keep it with `nanomem config set theme {self.theme}`")
-
-    def do_quit(self) -> None:
-        """Leave; what waits is saved on the way out."""
-        self.exit(0)
-
-    def action_leave_hint(self) -> None:
-        """ctrl+c leaves a shell's program, not this one."""
-        say(self.main_screen, f"{first_key('quit', self.moved_keys)} leaves; nothing is lost")
-
-    # Keys typed before there are rows
-
-    def release_keys(self) -> None:
-        """The first rows, or the reason why there are none, are shown: keys count from now."""
-        if not self._first_rows.is_set():
-            self.call_after_refresh(self._first_rows.set)
-            self.give_out_keys()
-
-    async def keys_done(self) -> None:
-        """Wait until the last key has done what it does, and the rows that it asked for are there."""
-        await super().keys_done()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ROWS_PATIENCE):
-                while isinstance(self.screen, WorkspaceScreen) and self._rows_to_come():
-                    self.rows_came.clear()
-                    await self.rows_came.wait()
-
-    def acts_ahead(self, key: events.Key | events.Paste) -> bool:
-        """So does a key that means a row of a dialog, ahead of the rows that were asked for."""
-        return super().acts_ahead(key) or (self._means_a_row(key) and (self._typed or self._rows_to_come()))
-
-    async def typed_before(self, key: events.Key | events.Paste) -> None:
-        """Wait until what was typed stands where it was, and for a key that means a row of a dialog, until the rows of
-        that are there."""
-        await super().typed_before(key)
-        for _ in range(int(ROWS_PATIENCE / ROWS_LOOK)):
-            if not (self._means_a_row(key) and self._rows_to_come()):
-                return
-            await asyncio.sleep(ROWS_LOOK)
-
-    def _means_a_row(self, key: events.Key | events.Paste) -> bool:
-        return isinstance(self.screen, ChoosingDialog) and isinstance(key, events.Key) and key.key in ROW_KEYS
-
-    def _rows_to_come(self) -> bool:
-        return isinstance(self.screen, WorkspaceScreen | ChoosingDialog) and self.screen.rows_to_come
-
-    def wait_for_first_rows(self) -> None:
-        """In a thread: wait until the first rows are painted (or a second is over)."""
-        self._first_rows.wait(1.0)
-
-    # Pictures of it
-
-    def _busy(self) -> bool:
-        return self.keys_wait or self._switched is not None or self._reading()
-
-    async def settled(self, seconds: float = 20) -> None:
-        """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if not self._busy():
-                await self.keys_done()  # what was read last is on its way to the screen
-                if not self._busy():
-                    return
-            await asyncio.sleep(0.005)
-        raise TimeoutError("the screen still reads")
-
-    def _reading(self) -> bool:
-        shown = self.main_screen
-        busy = self._looking or any(worker.group in READING and not worker.is_finished for worker in self.workers)
-        return busy or (isinstance(shown, WorkspaceScreen) and shown.reading)
-
-    def screen_text(self) -> str:
-        """What is on the screen, as plain text."""
-        strips = self.screen._compositor.render_strips()
-        return "\n".join(strip.text.rstrip() for strip in strips)
 
     # Endings
 
@@ -634,69 +613,3 @@ class NanomemApp(Switching):
 
 for _name in PLACES:  # the actions go_<name>
     setattr(NanomemApp, f"do_go_{_name}", partialmethod(NanomemApp.go, _name))
-
-
-# Opening the workspace beside the start of the console: a thread imports and reads while the screens are made.
-
-FIRST_PAGE = 100  # rows
-
-
-class Opening:
-    """A workspace that is opened when it is first asked for, or ahead of that in a thread."""
-
-    def __init__(self, paths: Paths, loaded: Loaded, *, made_up: str = "") -> None:
-        """`made_up`: what a demonstration is called, which nobody wants to be remembered."""
-        if loaded.settings.keys:
-            from nanomem_tui.keymap import judged
-
-            loaded = judged(loaded)
-        self.paths = paths
-        self.loaded = loaded
-        self.made_up = made_up
-        self.opened: Workspace | None = None
-        self.own_changes = OwnChanges()
-        self.first_page: list[Item] = []
-        self._lock = threading.Lock()
-        self._read = threading.Event()
-
-    def ahead(self) -> None:
-        """Begin now, in a thread: nobody has to wait, and an error is met again by who asks for the rows."""
-        threading.Thread(target=self.read, name="nanomem-opening", daemon=True).start()
-
-    def read(self) -> None:
-        """Read the first page; who asks for the rows is told what is wrong. Never raises."""
-        try:
-            self.first_page = self.workspace().items.first(FIRST_PAGE)
-        except Exception:  # noqa: BLE001 - the screen reads again and shows what is wrong
-            self.first_page = []
-        self._read.set()
-        if self.loaded.settings.remember_workspaces and not self.made_up:
-            from nanomem_tui.store.files import user
-
-            user.note_workspace(self.paths.workspace)
-
-    def close(self) -> NanomemError | None:
-        """Save what waits and close the workspace; return the error where that failed."""
-        with self._lock:
-            if self.opened is None:
-                return None
-            try:
-                self.opened.close()
-            except NanomemError as error:
-                return error
-            return None
-
-    def wait(self, seconds: float) -> list[Item]:
-        """The first page when it is there within `seconds`, else nothing."""
-        self._read.wait(seconds)
-        return self.first_page
-
-    def workspace(self) -> Workspace:
-        """The workspace; the first use takes some 50 ms, so ask in a thread."""
-        with self._lock:
-            if self.opened is None:
-                from nanomem_tui.workspace import Workspace
-
-                self.opened = Workspace(self.paths, self.loaded)
-                self.opened.own_changes = self.own_changes
-            return self.opened

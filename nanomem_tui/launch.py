@@ -13,14 +13,16 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from nanomem_tui.first_frame import rows_frame, words_frame
+from nanomem_tui.terminal import SIGNALS
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import Opening
+    from nanomem_tui.opening import Opening
+    from nanomem_tui.store.values import Item
+
 
 # Mouse, focus, paste and resize reports off, kitty keys off, wrap on, screen back, cursor shown, colours off.
 LEAVE = (
@@ -33,11 +35,6 @@ FIRST_ROWS_SECONDS = 0.2  # how long the import of Textual waits for the first r
 #: No animation; a lone ESC is the key after this many milliseconds, for a terminal sends a sequence in one piece; no
 #: frame is held back for the next sixtieth of a second, so that rows follow the letter that asks for them at once.
 ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "5", "TEXTUAL_FPS": "240"}
-SIGNALS = (
-    signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGUSR1, signal.SIGUSR2,
-    signal.SIGALRM,
-)  # fmt: skip
-"""What ends a program that does not catch it: the console saves, keeps what is being typed, restores the terminal."""
 
 
 def run_console(workspace: str | None, *, demo: bool, ascii: bool, config: str | None = None) -> int:
@@ -74,8 +71,8 @@ def _flush(stream: TextIO) -> None:
 
 def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> int:
     with terminal("loading") as ending:
-        from nanomem_tui.app import Opening
         from nanomem_tui.core import config, paths
+        from nanomem_tui.opening import Opening
         from nanomem_tui.store import processes
 
         found = paths.locate(workspace, config=config_file)
@@ -85,9 +82,9 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
 
 def _demonstrate(ascii_only: bool) -> int:
     with terminal("making a demonstration") as ending:
-        from nanomem_tui.app import Opening
         from nanomem_tui.core import config, paths
         from nanomem_tui.demo import demo_home
+        from nanomem_tui.opening import Opening
 
         with demo_home() as folder:
             found = paths.locate(folder)
@@ -106,7 +103,7 @@ def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
 
     driver = console_driver(ending.state) if ending.state is not None else None
     app = NanomemApp(opening, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
-    app.tour = tours.begun(tour, app.moved_keys, app.ascii_only)
+    app.tour = tours.first_tour(tour, app.moved_keys, app.ascii_only)
     gc.freeze()
     gc.enable()
     if ending.asked:  # and something let that pass
@@ -215,6 +212,43 @@ def _take(state: list[Any]) -> None:
     termios.tcsetattr(KEYS, termios.TCSANOW, raw)
 
 
+# The frame before the app: a title and words at once, then the first rows, in the terminal's own colours.
+
+ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J"
+TITLE, FIRST_FRAME_KEYS = " 1 Items ", " ? help  q quit"
+GUTTER = 4  # cells: cursor, selection, sign, space
+WIDE = 100  # columns from which the app shows the detail beside the list
+
+
+def words_frame(columns: int, lines: int, words: str) -> str:
+    """Take the other screen and say `words` on it."""
+    return (
+        f"{ENTER}\x1b[H\x1b[1;7m{TITLE[:columns]}\x1b[0m"
+        + _at(3, words[: columns - 3], 3)
+        + _at(lines, FIRST_FRAME_KEYS[:columns])
+    )
+
+
+def rows_frame(columns: int, lines: int, items: Sequence[Item]) -> str:
+    """The rows of the first page, where the list will be; safe text only."""
+    from nanomem_tui.core.text import one_line, pad
+    from nanomem_tui.screens.item_columns import item_columns, sign_of
+    from nanomem_tui.widgets.table import fit
+
+    width = columns if columns < WIDE else columns * 11 // 20
+    fitted = fit(item_columns(), width - GUTTER - 1)
+    titles = " ".join(pad(column.title, size, column.align) for column, size in fitted)
+    parts = ["\x1b[0m", _at(3, " " * (columns - 3), 3), _at(2, f"{' ' * GUTTER}\x1b[1m{titles}\x1b[0m")]
+    for number, item in enumerate(items[: max(lines - 4, 0)]):
+        cells = [pad(one_line(column.render(item), size), size, column.align) for column, size in fitted]
+        parts.append(_at(number + 3, f"  {pad(sign_of(item), 1)} {' '.join(cells)}"))
+    return "".join(parts)
+
+
+def _at(line: int, text: str, column: int = 1) -> str:
+    return f"\x1b[{line};{column}H{text}"
+
+
 # One screen without a terminal
 
 _FONT_URL = re.compile(r',\s*url\("https?://[^"]*"\) format\("[^"]*"\)')
@@ -237,9 +271,9 @@ def snapshot_screen(
     is not understood, NanomemError where the list could not be read, and the errors of opening a workspace.
     """
     from nanomem_tui import actions
-    from nanomem_tui.app import Opening
     from nanomem_tui.core import config, paths
     from nanomem_tui.core.errors import BadInput
+    from nanomem_tui.opening import Opening
 
     if screen not in actions.SCREENS:
         raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
@@ -256,7 +290,7 @@ async def _snapshot(
 ) -> str:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.core.errors import BadInput, NanomemError
-    from nanomem_tui.screens.base.rows import written
+    from nanomem_tui.screens.base.copying import export_text
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.widgets.table import LineTable
 
@@ -279,7 +313,7 @@ async def _snapshot(
         elif form == "text" or not isinstance(shown, WorkspaceScreen):
             picture = app.screen_text()
         else:
-            picture = written(shown, form)
+            picture = export_text(shown, form)
     if opening.opened is not None:
         opening.opened.close()
     if unread is not None:

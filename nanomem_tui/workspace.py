@@ -112,7 +112,7 @@ class CurationParts:
 
     @cached_property
     def habits(self) -> Habits:
-        """Bookmarks, named filters and macros of a person."""
+        """Bookmarks and named filters of a person."""
         from nanomem_tui.store.files.user import Habits
 
         return Habits(self._whole.paths)

@@ -10,15 +10,16 @@ from pathlib import Path
 
 from report import page
 
-from nanomem_tui import keymap
+from nanomem_tui import actions
 from nanomem_tui.cli.commands.config import manual
+from nanomem_tui.cli.main import root
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def made() -> dict[str, str]:
     """Every generated file of docs/ by its name."""
-    return {"keys.md": keymap.keys_markdown(), "nanomem.1": manual(), **page.files()}
+    return {"keys.md": actions.keys_markdown(), "nanomem.1": manual(root), **page.files()}
 
 
 def main(arguments: list[str]) -> int:

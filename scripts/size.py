@@ -150,8 +150,9 @@ def turn_crosses() -> set[str]:
 def key_crosses() -> set[str]:
     """Return the files that `x` on a lesson crosses, from the key to the row as it is shown."""
     from nanomem_tui import open_workspace
-    from nanomem_tui.app import NanomemApp, Opening
+    from nanomem_tui.app import NanomemApp
     from nanomem_tui.core import config, paths
+    from nanomem_tui.opening import Opening
 
     async def press(workspace: Path) -> set[str]:
         place = paths.locate(workspace)

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on
-from nanomem_tui.keymap import conflicts, keys_markdown, remap
+from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on, conflicts, keys_markdown, remap
 
 
 def test_no_key_does_two_things_on_a_screen() -> None:

@@ -25,8 +25,8 @@ def test_moved_keys_are_told_as_they_are() -> None:
 
 def test_the_first_lines_are_shown_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert tour.begun("first", {}) is not None
-    assert tour.begun("first", {}) is None
+    assert tour.first_tour("first", {}) is not None
+    assert tour.first_tour("first", {}) is None
     assert (tmp_path / "state" / "nanomem" / tour.MARK).stat().st_mode & 0o777 == 0o600
 
 
@@ -35,7 +35,7 @@ def test_where_nothing_can_be_kept_they_are_not_shown_each_time(
 ) -> None:
     (tmp_path / "state").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert tour.begun("first", {}) is None
+    assert tour.first_tour("first", {}) is None
 
 
 def done_of(name: str) -> tuple[str, str]:

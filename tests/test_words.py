@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+from nanomem_tui.background import _attention
 from nanomem_tui.core.errors import Problem
-from nanomem_tui.looking import _attention
 from nanomem_tui.memory.doctor import _version
-from nanomem_tui.screens.base.rows import in_pairs
-from nanomem_tui.widgets.look import PlainBars
+from nanomem_tui.screens.base.rows import format_change
+from nanomem_tui.widgets.theme import PlainBars
 
 
 def test_a_note_wants_no_attention() -> None:
@@ -19,9 +19,9 @@ def test_a_note_wants_no_attention() -> None:
 
 
 def test_a_deleted_row_goes_and_comes_back_in_words() -> None:
-    assert in_pairs("is_deleted", True, False) == ("", "deleted", "back")
-    assert in_pairs("is_deleted", False, True) == ("", "there", "deleted")
-    assert in_pairs("enabled", True, False) == ("enabled: ", "yes", "no")
+    assert format_change("is_deleted", True, False) == ("", "deleted", "back")
+    assert format_change("is_deleted", False, True) == ("", "there", "deleted")
+    assert format_change("enabled", True, False) == ("enabled: ", "yes", "no")
 
 
 def test_a_plain_scrollbar_is_of_blanks() -> None:

@@ -1,13 +1,14 @@
-"""The command line as a whole: the root command, its console options, and the way out of every error.
+"""The root command, the options of the console, and the way every error becomes one line and an exit code.
 
-Loads a command's module only when that command is named.
+A command's module is imported when that command is named.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -17,6 +18,7 @@ from nanomem_tui.cli import output
 from nanomem_tui.cli.options import Count, Group, State, Words, completing, pass_state, usage_line
 from nanomem_tui.cli.quick import open_console
 from nanomem_tui.core import errors
+from nanomem_tui.core.errors import BadInput, MissingExtra, extra_command
 
 _COMMANDS = {
     "memory": "nanomem_tui.cli.commands.memory:memory",
@@ -29,28 +31,26 @@ _COMMANDS = {
     "consolidate": "nanomem_tui.cli.commands.sessions:consolidate",
     "dream": "nanomem_tui.cli.commands.dream:dream",
     "crystallize": "nanomem_tui.cli.commands.crystallize:crystallize",
-    "files": "nanomem_tui.cli.commands.files:files",
-    "blame": "nanomem_tui.cli.commands.dream_history:blame",
+    "files": "nanomem_tui.cli.commands.find:files",
+    "blame": "nanomem_tui.cli.commands.dream:blame",
     "journal": "nanomem_tui.cli.commands.journal:journal",
     "reflections": "nanomem_tui.cli.commands.journal:reflections",
-    "usage": "nanomem_tui.cli.commands.usage:usage",
+    "usage": "nanomem_tui.cli.commands.journal:usage",
     "record": "nanomem_tui.cli.commands.records:record",
     "context": "nanomem_tui.cli.commands.work:context",
     "knowledge": "nanomem_tui.cli.commands.knowledge:knowledge",
     "inbox": "nanomem_tui.cli.commands.inbox:inbox",
     "conflicts": "nanomem_tui.cli.commands.duplicates:conflicts",
     "duplicates": "nanomem_tui.cli.commands.duplicates:duplicates",
-    "find": "nanomem_tui.cli.commands.files:find",
+    "find": "nanomem_tui.cli.commands.find:find",
     "workspaces": "nanomem_tui.cli.commands.config:workspaces",
-    "bookmarks": "nanomem_tui.cli.commands.habits:bookmarks",
-    "filters": "nanomem_tui.cli.commands.habits:filters",
-    "macro": "nanomem_tui.cli.commands.habits:macro",
-    "triage": "nanomem_tui.cli.commands.triage:triage",
+    "bookmarks": "nanomem_tui.cli.commands.find:bookmarks",
+    "filters": "nanomem_tui.cli.commands.find:filters",
+    "triage": "nanomem_tui.cli.commands.inbox:triage",
     "scopes": "nanomem_tui.cli.commands.scopes:scopes",
     "moments": "nanomem_tui.cli.commands.log:moments",
     "event": "nanomem_tui.cli.commands.work:event",
     "metric": "nanomem_tui.cli.commands.work:metric",
-    "pictures": "nanomem_tui.cli.commands.usage:pictures",
     "log": "nanomem_tui.cli.commands.log:log",
     "undo": "nanomem_tui.cli.commands.log:undo",
     "redo": "nanomem_tui.cli.commands.log:redo",
@@ -177,7 +177,7 @@ def _snapshot(
         raise errors.BadInput(f"no size {size!r}", "", "give columns x rows, like 80x24")
     from nanomem_tui import actions
     from nanomem_tui.launch import snapshot_screen
-    from nanomem_tui.screens.base import rows as base_rows
+    from nanomem_tui.screens.base import copying
 
     if screen not in actions.SCREENS:  # before a demonstration is made for nothing
         raise errors.BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
@@ -186,7 +186,7 @@ def _snapshot(
         raise click.UsageError(f"--{named[0][0]} and --{named[1][0]} are two answers: give one")
     form, target = named[0] if named else ("text", None)
     if form == "rows":
-        form = base_rows.checked(str(target)).suffix.lstrip(".").lower()
+        form = copying.check_export_path(str(target)).suffix.lstrip(".").lower()
     with contextlib.ExitStack() as stack:
         workspace, config = state.named(), state.agent_config
         if demo:
@@ -201,8 +201,6 @@ def _snapshot(
     if target is None:
         output.lines(picture.splitlines())
     elif form == "png":
-        from nanomem_tui.cli.png import png_of
-
         output.to_file(target, png_of(picture))
     else:
         output.to_file(target, picture.encode("utf-8"))
@@ -215,3 +213,44 @@ def _refuse(ctx: click.Context, names: Sequence[str], why: str) -> None:
         given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
         if param.name in names and given and param.expose_value:
             raise click.UsageError(f"{param.opts[0]} {why}", ctx)
+
+
+# -- A picture of a screen as PNG, drawn from its SVG by a library, with a font of this machine -----------------------
+
+FONTS = {
+    "dejavusansmono.ttf": "DejaVu Sans Mono",
+    "notosansmono-regular.ttf": "Noto Sans Mono",
+    "liberationmono-regular.ttf": "Liberation Mono",
+    "ubuntumono-r.ttf": "Ubuntu Mono",
+    "menlo.ttc": "Menlo",
+    "consola.ttf": "Consolas",
+    "cour.ttf": "Courier New",
+}
+"""Files of fonts in which every character is as wide as the others, the best first, and what they call themselves."""
+_FOLDERS = (
+    "/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts", "/System/Library/Fonts",
+    "/Library/Fonts", "C:/Windows/Fonts", "/mnt/c/Windows/Fonts",
+)  # fmt: skip
+
+
+def png_of(svg: str) -> bytes:
+    """The picture. Raises MissingExtra without the library, and BadInput where no font of that kind is to be found."""
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        fix = f"{extra_command('png')}, or --svg"
+        raise MissingExtra("the library resvg-py is not installed", "--png", fix) from error
+    family = monospaced(map(Path, _FOLDERS))
+    if family is None:
+        raise BadInput("no font of even width on this machine", "--png", "install DejaVu Sans Mono, or use --svg")
+    return bytes(svg_to_bytes(svg_string=svg, monospace_family=family, sans_serif_family=family))
+
+
+def monospaced(folders: Iterable[Path]) -> str | None:
+    """The best font of `FONTS` that lies in one of the folders."""
+    there = {file.name.lower() for folder in folders for file in _files(folder.expanduser())}
+    return next((family for name, family in FONTS.items() if name in there), None)
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return folder.rglob("*.tt[fc]") if folder.is_dir() else ()

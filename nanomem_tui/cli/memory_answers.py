@@ -1,7 +1,4 @@
-"""What `memory status`, `memory list` and `memory search` do and print.
-
-Must not import click: with plain arguments these commands do without it (see `quick`).
-"""
+"""`memory status`, `memory list` and `memory search`: what they do and print, without click (see `quick`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command shares: the global options, the list options, the groups that load late, and the confirmation.
+"""What commands share: global and list options, types, shell completion, late groups, and the confirmation.
 
 Knows click and our own output; must not import the workspace before a command opens it.
 """
@@ -8,17 +8,21 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nanomem_tui.cli import output
 from nanomem_tui.core import errors
-from nanomem_tui.core.text import counted, is_utf8
+from nanomem_tui.core.text import counted, is_utf8, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from click.shell_completion import CompletionItem
 
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.core.paths import Paths
@@ -93,7 +97,7 @@ class State:
         found = self.locate(starting=starting)
         loaded = config.load(found, forgiving=forgiving)
         if loaded.settings.keys:
-            from nanomem_tui.keymap import judged
+            from nanomem_tui.actions import judged
 
             loaded = judged(loaded)
         if dry_run:
@@ -227,15 +231,108 @@ class Words(_TextType):
         return text
 
 
-def completing(what: str) -> Callable[[click.Context, click.Parameter, str], Any]:
-    """What a shell completes there: `items`, `lessons`, `sessions`, `operations`, `settings` or `screens`."""
+# What a shell completes, by the name that an option gives
 
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
-        from nanomem_tui.cli.commands import config
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
-        return getattr(config, what)(ctx, param, incomplete)
+MOST_OFFERED = 200
+"""Things that are offered; more than that nobody reads."""
+_CELLS = 60
+_PLAIN = re.compile(r"[\w:@.,+/=-]+")
+"""What a shell puts on its line as it is: nothing of a key may be an order to the shell."""
+
+
+def _offered(value: str, words: str = "", *, type: str = "plain") -> CompletionItem:
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(value, type=type, help=words or None)
+
+
+def _offering(read: Callable[[Workspace], Iterable[tuple[str, str]]]) -> Completer:
+    """Completes ids of a workspace that begin as typed, each with its words; nothing where there is none."""
+
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        with (
+            contextlib.suppress(Exception),  # a shell that waits for completions is no place for an error
+            ctx.ensure_object(State).open(forgiving=True) as ws,
+        ):
+            named = ((key, words) for key, words in read(ws) if key.startswith(incomplete) and _PLAIN.fullmatch(key))
+            return [_offered(key, one_line(words, _CELLS)) for key, words in islice(named, MOST_OFFERED)]
+        return []
 
     return complete
+
+
+def _items(ws: Workspace) -> Iterable[tuple[str, str]]:
+    return ((row.id, row.text) for row in ws.items.all())
+
+
+def _lessons(ws: Workspace) -> Iterable[tuple[str, str]]:
+    return ((row.id, row.trigger) for row in ws.lessons.all())
+
+
+def _sessions(ws: Workspace) -> Iterable[tuple[str, str]]:
+    return ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())
+
+
+def _operations(ws: Workspace) -> Iterable[tuple[str, str]]:
+    return ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST_OFFERED))
+
+
+def _known(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [_offered(name, words) for name, words in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _settings() -> Sequence[tuple[str, str]]:
+    from nanomem_tui.core.settings import ABOUT
+
+    return [(name, about.help) for name, about in ABOUT.items()]
+
+
+def _screens() -> Sequence[tuple[str, str]]:
+    from nanomem_tui.actions import SCREENS
+
+    return list(SCREENS.items())
+
+
+def _workspaces() -> Sequence[tuple[str, str]]:
+    from nanomem_tui.workspaces import known
+
+    return [(one.name, str(one.place)) for one in known().workspaces if _PLAIN.fullmatch(one.name)]
+
+
+def _workspaces_or_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of workspaces, else folders."""
+    found = [] if "/" in incomplete else _known(_workspaces)(ctx, param, incomplete)
+    return found or [_offered(incomplete, type="dir")]
+
+
+def completing(what: str) -> Completer:
+    """What a shell completes there: items, lessons, sessions, operations, settings, screens or workspaces."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return _COMPLETERS[what](ctx, param, incomplete)
+
+    return complete
+
+
+_COMPLETERS: dict[str, Completer] = {
+    "items": _offering(_items),
+    "lessons": _offering(_lessons),
+    "sessions": _offering(_sessions),
+    "operations": _offering(_operations),
+    "settings": _known(_settings),
+    "screens": _known(_screens),
+    "workspaces": _workspaces_or_folders,
+}
+
+
+ids_argument = click.argument(
+    "ids", metavar="ID...", type=Words(), nargs=-1, required=True, shell_complete=completing("items")
+)
 
 
 MAX_INPUT = 8_000_000
@@ -462,3 +559,28 @@ def agreed(state: State, preview: Any, human: Lines, question: str, *, yes: bool
     if not output.ask(question):
         raise errors.NothingToDo("nothing was changed")
     return True
+
+
+def warn(state: State, warnings: Sequence[str]) -> None:
+    """Say what is odd about a text that is kept all the same; in JSON it stands in the document."""
+    if not state.json and warnings:
+        output.notes([f"Warning: {warning}" for warning in warnings])
+
+
+def warned(state: State, told: object) -> list[str]:
+    """As `warn`, of JSON that is kept as it was given; what was said."""
+    from nanomem_tui.memory import safety
+
+    warnings = safety.of_data(told)
+    warn(state, warnings)
+    return warnings
+
+
+@contextlib.contextmanager
+def words_kept(text: str) -> Iterator[None]:
+    """Print what was written in the editor where somebody changed the same thing meanwhile, or deleted it."""
+    try:
+        yield
+    except (errors.Conflict, errors.NotFound):
+        output.notes(["You wrote:", *text.split("\n")])
+        raise

@@ -1,7 +1,4 @@
-"""Passages that were found near a question, printed with what stands around them.
-
-Shared by the searches of sessions and of the archive and by `recall --in`. Pure but for the notes on stderr.
-"""
+"""Print passages with their surroundings: the searches of sessions and of the archive, and `recall --in`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change prints: that it was done, or with `--dry-run` what it would do, in words and as JSON. Makes none."""
+"""Print a change: that it was made, or with `--dry-run` what it would do, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILED = ("domain", "category", "sub_category")
 """The names of a fact that its text does not tell."""
 
 
-def tell(
+def show_changes(
     state: State, operations: Sequence[Operation], body: Mapping[str, Any], otherwise: str = "", *, dry_run: bool
 ) -> None:
     """Print the operations that were made (`dry_run`: would be made), with the `body` of the JSON object.
@@ -38,7 +38,7 @@ def tell(
     found: dict[str, Any] = {"operation": last}
     if dry_run:
         found |= {"dry_run": True, "planned": [values.operation(op) for op in operations]}
-    lines = planned(operations) if dry_run else [op.label for op in operations]
+    lines = change_lines(operations) if dry_run else [op.label for op in operations]
     state.show({**found, **body}, lines or [otherwise])
 
 
@@ -53,13 +53,13 @@ def added(
 ) -> None:
     """Print that something was added, with its id and what `more` there is to say; `dry_run`: what would be added."""
     if dry_run:
-        tell(state, [operation], body, dry_run=True)
+        show_changes(state, [operation], body, dry_run=True)
     else:
         told = [f"{operation.label}: {row_id}", *more]
         state.show({"operation": values.operation(operation), **body}, told)
 
 
-def planned(operations: Sequence[Operation]) -> list[str]:
+def change_lines(operations: Sequence[Operation]) -> list[str]:
     """What operations would change, in words."""
     lines: list[str] = []
     for operation in operations:

@@ -211,7 +211,7 @@ class Paths(NamedTuple):
 
     @property
     def habits(self) -> Path:
-        """Where bookmarks, named filters and macros of a person lie, once one is kept."""
+        """Where bookmarks and named filters of a person lie, once one is kept."""
         return self.data / f"habits{self._beside}.json"
 
     @property

@@ -396,7 +396,7 @@ def ranked(texts: Sequence[str], found: Found, limit: int = 2000) -> list[int]:
     return sorted(found.indexes, key=rank)
 
 
-# What the filter language may ask of items and lessons: the same on a screen, in a command and in a macro.
+# What the filter language may ask of items and lessons: the same on a screen and in a command.
 
 ITEM_FIELDS: Mapping[str, Kind] = {
     **FIELDS, "foreign": "switch", "conflict": "switch", "superseded": "switch",

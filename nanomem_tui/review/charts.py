@@ -1,5 +1,5 @@
 """What a memory looks like over time and by kind, as numbers to draw: growth, hit rate, never recalled, duplicates,
-checkpoints, tokens and cost, Dream survival.
+checkpoints, tokens and cost.
 
 Owns what is counted and the sentence that says what it comes to. Reads only; must not draw.
 """
@@ -12,7 +12,6 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -45,25 +44,11 @@ class Picture(NamedTuple):
     unit: str = ""
     so_far: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """The picture as the command line prints it."""
-        points = [{"label": label, **dict(zip(self.parts, values, strict=True))} if self.parts != ("",)
-                  else {"label": label, "value": values[0]}
-                  for label, values in zip(self.labels, self.values, strict=True)]  # fmt: skip
-        return {"id": self.name, "title": self.title, "said": self.said, "unit": self.unit, "points": points}
-
 
 def pictures(ws: Workspace) -> Iterable[Picture]:
     """Every picture, the quick ones first."""
-    for name in PICTURES:
-        yield picture(ws, name)
-
-
-def picture(ws: Workspace, name: str) -> Picture:
-    """The picture of that name. Raises BadInput for another, and what reading its numbers does."""
-    if name not in PICTURES:
-        raise BadInput(f"no picture `{name}`", "pictures", f"one of {', '.join(PICTURES)}")
-    return PICTURES[name](ws)
+    for read in PICTURES.values():
+        yield read(ws)
 
 
 # Items
@@ -230,19 +215,6 @@ def _cost(ws: Workspace) -> Picture:
     return _usage(ws, "cost")
 
 
-def _survival(ws: Workspace) -> Picture:
-    """How much of what each Dream wrote still stands, the oldest first."""
-    lasting = [one for one in reversed(ws.dream.versions.survival()) if one.added]
-    lasting.sort(key=lambda one: one.number)
-    if not lasting:
-        return Picture("survival", "Dream survival", "No Dream has written a line yet.", "curve")
-    added, standing = sum(one.added for one in lasting), sum(one.standing for one in lasting)
-    dreams = counted(len(lasting), "Dream")
-    said = f"Of {counted(added, 'line')} by {dreams}, {standing:,} still stand ({standing / added:.0%})."
-    labels = [f"{_day(one.at)} {one.sha[:8]}" for one in lasting]
-    return Picture("survival", "Dream survival", said, "curve", labels, ("",), [(one.share,) for one in lasting])
-
-
 PICTURES: Mapping[str, Callable[[Workspace], Picture]] = {
     "growth": _growth,
     "unused": _unused,
@@ -250,7 +222,6 @@ PICTURES: Mapping[str, Callable[[Workspace], Picture]] = {
     "checkpoints": _checkpoints,
     "tokens": _tokens,
     "cost": _cost,
-    "survival": _survival,
     "duplicates": _duplicates,
 }
 """What can be drawn, by name; what takes longest is the last."""

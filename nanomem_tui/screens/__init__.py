@@ -1,1 +1,1 @@
-"""One module for each screen, its style sheet beside it."""
+"""The main screens of the console; `registry.py` names them."""

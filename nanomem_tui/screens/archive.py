@@ -1,5 +1,5 @@
-"""The Archive screen, behind Sessions: the summaries that the agent made of its conversations, and which a Dream has
-read.
+"""The Archive and Notes screens, behind Sessions: the summaries of conversations, which of them a Dream has read, and
+the daily notes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.sessions.archive_changes import KEEP
-from nanomem_tui.screens.base.parts_screen import FoundScreen
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.rows import format_time
+from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import AskScreen, typed_number
@@ -267,7 +267,7 @@ class NotesScreen(FoundScreen[NoteRow]):
         """The note as it is."""
         blocks: list[Block] = [
             Field("note", row.note.name),
-            Field("changed", f"{when(row.note.updated_at)}, {row.note.size:,} bytes"),
+            Field("changed", f"{format_time(row.note.updated_at)}, {row.note.size:,} bytes"),
             Heading("Text"),
             Body(row.text),
         ]

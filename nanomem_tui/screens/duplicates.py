@@ -1,7 +1,7 @@
-"""The Duplicates screen, behind Inbox: clusters of items that say the same, the members side by side, one key for each
-decision.
+"""The Duplicates and Conflicts screens, behind Inbox: similar or contradicting memories side by side, one key for
+each decision.
 
-Owns what a person sees of a cluster; what may be decided on several at once is for the duplicates themselves.
+What may be decided about several at once is for `review`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from nanomem_tui.memory.inbox import origin
 from nanomem_tui.memory.superseded import text_of
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
 from nanomem_tui.review.duplicates import Cluster, differing
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
+from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Line, Span, Spans, lay_out, side_by_side
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
@@ -95,11 +96,13 @@ class Member:
 
     def _fields(self) -> Iterable[Block]:
         item, said = self.item, origin(self.item)
-        recalled = f", last {when(item.last_accessed_at)}" if item.last_accessed_at else ""
+        recalled = f", last {format_time(item.last_accessed_at)}" if item.last_accessed_at else ""
         named = (
             (
                 "said",
-                ", ".join(filter(None, (when(item.created_at), said, "" if item.source in said else item.source))),
+                ", ".join(
+                    filter(None, (format_time(item.created_at), said, "" if item.source in said else item.source))
+                ),
             ),
             ("recalled", counted(item.hits, "time") + recalled if item.hits else "never"),
             ("is", f"{item.kind}, {scope_of(item)}"),
@@ -338,7 +341,6 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     async def do_source(self) -> None:
         """To the message that the item came from, or to its session."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
 
         row = self.table.cursor_row
@@ -418,9 +420,9 @@ class OneSide:
             head.append(("  pinned", "accent"))
         recalled = row.last_accessed_at if isinstance(row, Item) else row.last_applied_at
         named = (
-            ("said", ", ".join(dict.fromkeys((when(row.updated_at), origin(row), row.source)))),
-            ("first", when(row.created_at) if row.created_at[:16] != row.updated_at[:16] else ""),
-            ("recalled", counted(row.hits, "time") + (f", last {when(recalled)}" if recalled else "")),
+            ("said", ", ".join(dict.fromkeys((format_time(row.updated_at), origin(row), row.source)))),
+            ("first", format_time(row.created_at) if row.created_at[:16] != row.updated_at[:16] else ""),
+            ("recalled", counted(row.hits, "time") + (f", last {format_time(recalled)}" if recalled else "")),
             ("is", f"{row.kind if isinstance(row, Item) else 'lesson'}, {scope_words(row)}"),
             ("given as", given(row)),
             ("when", row.trigger if not isinstance(row, Item) else ""),
@@ -633,7 +635,6 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     async def do_source(self) -> None:
         """To the message that the one at the cursor came from, or to its session."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
 
         row = self.table.cursor_row

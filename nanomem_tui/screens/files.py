@@ -1,4 +1,4 @@
-"""The Files screen, behind Dream: SOUL, USER and MEMORY as they are now, to read and to edit, one commit an edit."""
+"""The Files screen, behind Dream: read and edit SOUL, USER and MEMORY, one commit an edit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.base.console import show_blame
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import EditScreen
@@ -93,8 +94,6 @@ class FilesScreen(WorkspaceScreen[FileRow]):
 
     def do_blame(self) -> None:
         """Who wrote each line of the file."""
-        from nanomem_tui.screens.blame import show_blame
-
         show_blame(self.console, self._row().name)
 
     def do_edit(self) -> None:

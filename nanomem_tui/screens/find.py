@@ -1,7 +1,6 @@
-"""Search in everything that was said: transcripts, summaries, daily notes. Results come as they are found: what holds
-every word, then what is nearest to the question.
+"""Search transcripts, summaries and daily notes: a dialog, and the base of the screens that open it.
 
-Owns the dialog and the thread that searches. It goes nowhere by itself: its result is the chosen place.
+Results come as they are found: what holds every word, then what is nearest to the question.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from textual import events, on, work
 from textual.binding import BindingType
@@ -22,15 +21,17 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import Matcher, Neighbour, Range, matcher
 from nanomem_tui.memory.recall.conversations import Told, nearest_wanted
+from nanomem_tui.screens.base.console import Console, show_message
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.table import Column, LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp
-    from nanomem_tui.screens.sessions import SessionsScreen
     from nanomem_tui.workspace import Workspace
+
+Row = TypeVar("Row")
 
 LIMIT = 500
 PAGE = 25  # results that are shown together, so that many do not cost a repaint each
@@ -134,19 +135,12 @@ def _from_hit(text: str, ranges: Sequence[Range]) -> str:
     return f"…{text[start:].lstrip('…')}" if start else text
 
 
-def show_found(console: NanomemApp, found: Found) -> None:
+def show_found(console: Console, found: Found) -> None:
     """Go to what was found: a message, a summary or a note."""
     if found.kind != "session":
         console.go(found.kind, found.key)
     else:
         show_message(console, found.key, found.index)
-
-
-def show_message(console: NanomemApp, key: str, index: int) -> None:
-    """Go to a message of a session."""
-    console.go("sessions")
-    screen = cast("SessionsScreen", console.get_screen("sessions"))
-    screen.call_later(screen.show_message, key, index)
 
 
 class FindScreen(ChoosingDialog[Found]):
@@ -238,7 +232,7 @@ class FindScreen(ChoosingDialog[Found]):
 
         found: list[Found] = []
         try:
-            ws = cast("NanomemApp", self.app).ws
+            ws = cast("Console", self.app).opening.workspace()
             for one in () if worker.is_cancelled else search_everything(ws, query, lambda: worker.is_cancelled):
                 if worker.is_cancelled:
                     return
@@ -275,3 +269,24 @@ class FindScreen(ChoosingDialog[Found]):
             self.say_keys([(f" {event.error}", "bad")])
         else:
             self.say_keys([*self.keys(), (count if event.done else f"{count}, searching …", "dim")])
+
+
+# What the screens behind Sessions share: the way to the next list, and the search in everything that was said.
+
+
+class FoundScreen(WorkspaceScreen[Row], Generic[Row]):
+    """A list of things that were said, one of three."""
+
+    NEXT: ClassVar[str] = ""
+
+    def do_next_list(self) -> None:
+        """To the next list."""
+        self.console.go(self.NEXT)
+
+    def do_search_all(self) -> None:
+        """Search every transcript, the archive and the notes."""
+        self.ask(FindScreen(), self._found)
+
+    async def _found(self, found: Found | None) -> None:
+        if found is not None:  # None is never handed on
+            show_found(self.console, found)

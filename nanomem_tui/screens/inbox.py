@@ -1,7 +1,7 @@
-"""The Inbox screen: all that wants a person, one after the other, with the evidence beside it and one key for each
-decision.
+"""The Inbox and Rules screens: what needs a person's decision, with its evidence and one key for each decision, and
+the rules made of decisions.
 
-Owns what a person sees of the queue and which decision a key makes; the queue decides whether it can be made.
+The queue in `review` decides whether a decision can be made.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from nanomem_tui.review.findings import (
 )
 from nanomem_tui.review.queue import HELD, TOLD
 from nanomem_tui.review.rules import Rule, can_rule, like
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
+from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import PickScreen
+from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import TitleBar, say
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
@@ -296,7 +297,6 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
         from nanomem_tui.store.values import Item
 
@@ -385,7 +385,7 @@ def document(triage: Triage, waits: Waits, finding: Finding, key_of: KeyOf) -> D
     named = (
         ("is", f"{finding.layer}, {finding.source}".strip(", ")),
         ("scope", finding.scope_key),
-        ("since", when(finding.since) if finding.since else ""),
+        ("since", format_time(finding.since) if finding.since else ""),
         ("sure", f"{finding.weight:.0%}"),
         ("id", finding.ids[0] if finding.ids else finding.id),
     )
@@ -417,7 +417,7 @@ def _beside(finding: Finding, beside: Evidence) -> list[Block]:
         blocks += diff(finding.text, beside.text)
     elif beside.text:
         blocks.append(Body(beside.text))
-    told = (("said", when(beside.at) if beside.at else ""), ("from", beside.origin), ("id", beside.id))
+    told = (("said", format_time(beside.at) if beside.at else ""), ("from", beside.origin), ("id", beside.id))
     return [*blocks, *(Field(name, value) for name, value in told if value)]
 
 
@@ -434,7 +434,7 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
         ("is", f"{getattr(kept, 'kind', '')} {one.layer}".strip()),
         ("scope", getattr(kept, "scope_key", "") or getattr(kept, "scope", "")),
         ("message", getattr(kept, "source_message_id", "")),
-        ("since", when(one.since)),
+        ("since", format_time(one.since)),
         ("said", f"{kept.hits:,} times" if kept.hits > 1 else ""),
         ("id", one.id),
     )
@@ -468,7 +468,7 @@ def _edit(waits: Waits, row: WaitingEdit, key_of: KeyOf) -> Document:
     named = (
         ("is", f"edit of a Dream ({row.hunk.dreamer}): {edit.op}"),
         ("reason", edit.why),
-        ("since", when(row.since)),
+        ("since", format_time(row.since)),
         ("id", row.id),
     )
     blocks += [Heading("Where it is from"), *(Field(name, value) for name, value in named if value)]
@@ -720,7 +720,7 @@ class RulesScreen(WorkspaceScreen[Kept]):
             ("reason", rule.why or "any"),
             ("scope", rule.scope_key or "any"),
             ("source", rule.source or "any"),
-            ("kept", when(rule.at)),
+            ("kept", format_time(rule.at)),
             ("id", rule.id),
         )
         blocks: list[Block] = [Spans(((rule.words(), "heading"),), 2), *(Field(*pair) for pair in named)]

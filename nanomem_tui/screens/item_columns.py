@@ -1,4 +1,6 @@
-"""How an item reads in one line: its columns and its sign. Pure, so that the frame before the app can draw it too."""
+"""How an item reads in one line: its columns and its sign. Pure, so that the first frame can draw it before Textual
+is there.
+"""
 
 from __future__ import annotations
 

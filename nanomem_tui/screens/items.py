@@ -1,4 +1,4 @@
-"""The Items screen: what the agent believes for long, where each belief came from, and every way to correct it."""
+"""The Items screen: long-term memories, where each came from, and every way to correct it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from nanomem_tui.app import FIRST_PAGE
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
@@ -15,8 +14,10 @@ from nanomem_tui.memory import edits, retention, superseded
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
 from nanomem_tui.memory.merging import aliases
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
+from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.review.origin import message_of
-from nanomem_tui.screens.base.rows import RowsScreen, when
+from nanomem_tui.screens.base.console import show_message, show_why_not
+from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.bars import say
@@ -43,7 +44,7 @@ def merged_blocks(row: Item) -> list[Block]:
         told = ", ".join(dict.fromkeys(str(entry[name]) for name in named if entry.get(name)))
         hits = entry.get("hits")
         times = counted(hits, "hit") if isinstance(hits, int) else ""
-        head = f"{when(str(entry.get('created_at') or ''))}  {told}  {times}"
+        head = f"{format_time(str(entry.get('created_at') or ''))}  {told}  {times}"
         words = one_line(str(entry.get("text") or "the words that stand"), LINE)
         blocks.append(Spans(((f"{head}  ", "dim"), (words, "")), 2))
     if len(found) > SHOWN:
@@ -165,16 +166,16 @@ class ItemsScreen(RowsScreen[Item]):
             ("hits", f"{row.hits:,}"),
             ("importance", f"{row.importance:.2f}"),
             ("confidence", f"{row.confidence:.2f}"),
-            ("created", when(row.created_at)),
-            ("updated", when(row.updated_at)),
-            ("recalled", when(row.last_accessed_at) if row.last_accessed_at else None),
-            ("expires", when(until) if (until := retention.expiry(row, self.ws.settings)) else None),
+            ("created", format_time(row.created_at)),
+            ("updated", format_time(row.updated_at)),
+            ("recalled", format_time(row.last_accessed_at) if row.last_accessed_at else None),
+            ("expires", format_time(until) if (until := retention.expiry(row, self.ws.settings)) else None),
             ("id", row.id),
         )
         blocks += [Field(name, str(value)) for name, value in named if value]
         turns = [] if self.foreign(row) else self.ws.traces.injections.of_item(row.id)
         if turns:
-            from nanomem_tui.screens.recall import injected_field
+            from nanomem_tui.screens.recall.recall import injected_field
 
             blocks.append(injected_field(turns))
         shown = FIELDS | {"conflict"}
@@ -320,16 +321,12 @@ class ItemsScreen(RowsScreen[Item]):
 
     def do_why_not(self) -> None:
         """Ask on the Recall screen why the item at the cursor is not recalled."""
-        from nanomem_tui.screens.recall import why_not
-
         row = self.table.cursor_row
         if row is not None:
-            why_not(self.console, row.id)
+            show_why_not(self.console, row.id)
 
     async def do_source(self) -> None:
         """Jump to the message that the item came from, or to its session when that is not known."""
-        from nanomem_tui.screens.find import show_message
-
         row = self.table.cursor_row
         if row is None or not row.session_key:
             return

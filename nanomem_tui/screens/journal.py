@@ -1,4 +1,6 @@
-"""The Journal screen, behind Knowledge: what was noted of each day, to read, write and correct."""
+"""The Journal and Reflections screens, behind Knowledge: daily entries and what was learned from sessions; read,
+write and correct them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import edits
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.forms import TextForm
-from nanomem_tui.screens.base.rows import RowsScreen, when
+from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.store.values import Record
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column, aged
@@ -151,11 +153,11 @@ class JournalScreen(RecordsScreen):
             lines = [((f"{_time(one)}  ", "dim"), (one_line(one.text, 400), "")) for one in same[:DAY_NAMED]]
             blocks += [Spans(line, 7) for line in lines]
         named = (
-            ("at", when(row.at)),
+            ("at", format_time(row.at)),
             ("source", row.source),
             ("session", row.session_key),
-            ("written", when(row.created_at)),
-            ("updated", when(row.updated_at)),
+            ("written", format_time(row.created_at)),
+            ("updated", format_time(row.updated_at)),
             ("id", row.id),
         )
         blocks += [Heading("Fields"), *(Field(name, value) for name, value in named if value)]
@@ -285,10 +287,10 @@ class ReflectionsScreen(RecordsScreen):
         elif _meta(row, "lesson"):
             blocks.append(Body("The lesson that it became was deleted since; L makes it again.", "warn"))
         named = (
-            ("at", when(row.at)),
+            ("at", format_time(row.at)),
             ("source", row.source),
             ("session", row.session_key),
-            ("updated", when(row.updated_at)),
+            ("updated", format_time(row.updated_at)),
             ("id", row.id),
         )
         blocks += [Heading("Fields"), *(Field(name, value) for name, value in named if value)]

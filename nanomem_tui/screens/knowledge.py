@@ -1,6 +1,4 @@
-"""The Knowledge screen: facts as a tree by domain and category, what each value was, what is near it, and every way to
-correct it. Behind its key: the journal, reflections, the use of tokens.
-"""
+"""The Knowledge screen: facts as a tree by domain and category, or by semantic distance; edit, move and merge them."""
 
 from __future__ import annotations
 
@@ -18,14 +16,15 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
 from nanomem_tui.memory.scopes import scope_of
+from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
 from nanomem_tui.screens.base.rows import MANY
 from nanomem_tui.screens.knowledge_list import (
     Entry,
     FactList,
+    FactShown,
     Near,
     Neighbour,
-    Shown,
     Valued,
     fact_in,
     heading_parts,
@@ -35,9 +34,8 @@ from nanomem_tui.screens.knowledge_list import (
     where_of,
 )
 from nanomem_tui.store.values import Fact, checked_name
-from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
 from nanomem_tui.widgets.dialogs import FormField
-from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
 from nanomem_tui.widgets.paged_table import Node
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Spans
@@ -50,8 +48,75 @@ REST = 0.15  # seconds without a key before a search begins
 MEANING = "~"
 
 
-class NearFacts(FactList):
-    """Facts, or those that are nearest to some words."""
+# -- A fact as a person writes it: its fields in a form of lines, or all of them in one text. Pure --------------------
+
+FORM = TextForm(
+    {"DOMAIN": "domain", "CATEGORY": "category", "SUB-CATEGORY": "sub_category", "KEY": "key", "VALUE": "value"},
+    "the edited fact",
+)
+"""The parts of a fact as a text; the value last, so that a line of it is never taken for a name."""
+HINTS = {
+    "domain": "what it belongs to at large: work, home; may be empty",
+    "category": "what kind of fact: person, project, preference",
+    "sub_category": "a finer kind; may be empty",
+    "key": "what it is about; one fact for each domain, category and key",
+    "value": "what is so",
+}
+OPTIONAL = frozenset({"domain", "sub_category"})
+
+
+def fields_of(fact: Fact) -> list[FormField]:
+    """The fields of a form for a fact."""
+    return [FormField(name, getattr(fact, name) or "", hint, name in OPTIONAL) for name, hint in HINTS.items()]
+
+
+def fields_for(near: Fact | None, *, with_category: bool) -> list[FormField]:
+    """The fields of a form for a new fact, with the domain of one that stands `near`, and its category."""
+    given = {
+        "domain": (near.domain or "") if near is not None else "",
+        "category": near.category if near is not None and with_category else "",
+    }
+    return [FormField(name, given.get(name, ""), hint, name in OPTIONAL) for name, hint in HINTS.items()]
+
+
+def check(typed: Mapping[str, str]) -> None:
+    """Raises BadInput for a name that can't be one."""
+    for name, text in typed.items():
+        if name != "value":
+            checked_name(text, name, needed=name not in OPTIONAL)
+
+
+def check_all(typed: Mapping[str, str]) -> None:
+    """Raises BadInput too where something is missing that a fact needs."""
+    missing = [name for name in HINTS if name not in OPTIONAL and not typed.get(name)]
+    if missing:
+        raise BadInput(f"{' and '.join(missing)} missing", "the new fact", "fill it in")
+    check(typed)
+
+
+NEIGHBOURS = 6  # facts that are shown as near to one
+
+
+class KnowledgeScreen(FactList):
+    """Facts."""
+
+    SCREEN = "knowledge"
+    EMPTY = (
+        "No facts yet. a writes one; `nanomem crystallize` finds them in what was said, `nanomem memory import` takes "
+        "over those of another system."
+    )
+    HELP = (
+        "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
+        "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
+        "is further than recall takes for near (recall_max_distance) is dimmed. On a heading x and d are for all "
+        "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
+        "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
+        "row: - disabled, ! in conflict, ^ pinned."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "domain": "text", "category": "text", "sub": "text", "key": "text",
+        **{name: kind for name, kind in FIELDS.items() if name != "kind"}, "conflict": "switch",
+    }  # fmt: skip
 
     class Nearest(Message):
         """From the searching thread: what is nearest in meaning to what was asked."""
@@ -67,6 +132,7 @@ class NearFacts(FactList):
         self._looks = False
         self._near: Near | None = None  # what is shown; until more is found, what was found before
         self._far: Mapping[str, float] = {}
+        self._told = ""  # the id of the row that the detail shows
 
     @property
     def _is_flat(self) -> bool:
@@ -191,98 +257,23 @@ class NearFacts(FactList):
         else:
             super()._go_to_wanted()
 
-
-# -- A fact as a person writes it: its fields in a form of lines, or all of them in one text. Pure --------------------
-
-FORM = TextForm(
-    {"DOMAIN": "domain", "CATEGORY": "category", "SUB-CATEGORY": "sub_category", "KEY": "key", "VALUE": "value"},
-    "the edited fact",
-)
-"""The parts of a fact as a text; the value last, so that a line of it is never taken for a name."""
-HINTS = {
-    "domain": "what it belongs to at large: work, home; may be empty",
-    "category": "what kind of fact: person, project, preference",
-    "sub_category": "a finer kind; may be empty",
-    "key": "what it is about; one fact for each domain, category and key",
-    "value": "what is so",
-}
-OPTIONAL = frozenset({"domain", "sub_category"})
-
-
-def fields_of(fact: Fact) -> list[FormField]:
-    """The fields of a form for a fact."""
-    return [FormField(name, getattr(fact, name) or "", hint, name in OPTIONAL) for name, hint in HINTS.items()]
-
-
-def fields_for(near: Fact | None, *, with_category: bool) -> list[FormField]:
-    """The fields of a form for a new fact, with the domain of one that stands `near`, and its category."""
-    given = {
-        "domain": (near.domain or "") if near is not None else "",
-        "category": near.category if near is not None and with_category else "",
-    }
-    return [FormField(name, given.get(name, ""), hint, name in OPTIONAL) for name, hint in HINTS.items()]
-
-
-def check(typed: Mapping[str, str]) -> None:
-    """Raises BadInput for a name that can't be one."""
-    for name, text in typed.items():
-        if name != "value":
-            checked_name(text, name, needed=name not in OPTIONAL)
-
-
-def check_all(typed: Mapping[str, str]) -> None:
-    """Raises BadInput too where something is missing that a fact needs."""
-    missing = [name for name in HINTS if name not in OPTIONAL and not typed.get(name)]
-    if missing:
-        raise BadInput(f"{' and '.join(missing)} missing", "the new fact", "fill it in")
-    check(typed)
-
-
-NEIGHBOURS = 6  # facts that are shown as near to one
-
-
-class KnowledgeScreen(NearFacts):
-    """Facts."""
-
-    SCREEN = "knowledge"
-    EMPTY = (
-        "No facts yet. a writes one; `nanomem crystallize` finds them in what was said, `nanomem memory import` takes "
-        "over those of another system."
-    )
-    HELP = (
-        "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
-        "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
-        "is further than recall takes for near (recall_max_distance) is dimmed. On a heading x and d are for all "
-        "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
-        "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
-        "row: - disabled, ! in conflict, ^ pinned."
-    )
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        "domain": "text", "category": "text", "sub": "text", "key": "text",
-        **{name: kind for name, kind in FIELDS.items() if name != "kind"}, "conflict": "switch",
-    }  # fmt: skip
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._told = ""  # the id of the row that the detail shows
-
     # The detail
 
-    def detail(self, row: Entry) -> Shown:
+    def detail(self, row: Entry) -> FactShown:
         """A heading in numbers; a fact with its values, at first without what is near it."""
         if isinstance(row, Node):
             below = set(row.ids)
             facts = [fact for fact in self.listing.rows if isinstance(fact, Fact) and fact.id in below]
             names = Counter(fact.category for fact in facts).most_common() if not row.depth else []
-            return Shown(row.id, heading_parts(row, facts, names))
+            return FactShown(row.id, heading_parts(row, facts, names))
         history = self.history_blocks(row)
-        self.post_message(self.DetailReady(row.id, Shown(row.id, parts_of(self.ws, row, None, history))))
+        self.post_message(self.DetailReady(row.id, FactShown(row.id, parts_of(self.ws, row, None, history))))
         near = neighbours(self.ws, row, self.ws.facts.all(), NEIGHBOURS)
-        return Shown(row.id, parts_of(self.ws, row, near, history))
+        return FactShown(row.id, parts_of(self.ws, row, near, history))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same fact."""
-        if isinstance(detail, Shown):
+        if isinstance(detail, FactShown):
             same = bool(self.view.parts) and self._told == detail.row_id
             self._told = detail.row_id
             self.view.show(detail.parts, keep_place=same)
@@ -305,7 +296,6 @@ class KnowledgeScreen(NearFacts):
 
     async def do_source(self) -> None:
         """To the message that the fact, or the value at the cursor, came from."""
-        from nanomem_tui.screens.find import show_message
         from nanomem_tui.screens.items import message_of
 
         row, part = self.table.cursor_row, self.view.current if self._pane == "detail" else None

@@ -1,7 +1,4 @@
-"""The list of the Knowledge screen: facts as a tree that folds, or sorted in one list.
-
-Owns which headings are folded and what a heading stands for. What a fact tells, and how it is changed, is elsewhere.
-"""
+"""Facts as a tree that folds or as one sorted list, what a fact shows in the detail, and which facts are near."""
 
 from __future__ import annotations
 
@@ -21,16 +18,15 @@ from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
 from nanomem_tui.memory.filters import fold
 from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import RowsScreen, when
+from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.screens.item_columns import sign_of
-from nanomem_tui.screens.sessions import Preface
 from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.look import Glyphs, glyphs
 from nanomem_tui.widgets.paged_table import Node, TreeTable, Turned
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, LineTable, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.theme import Glyphs, glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -44,7 +40,7 @@ Order = tuple[bool, str, str, str]
 """Where a fact stands: those without a domain last, then by domain, category and key."""
 
 
-class Place(NamedTuple):
+class TreePlace(NamedTuple):
     """Where a fact stands: its order, and the ids of the headings above it."""
 
     order: Order
@@ -73,16 +69,16 @@ class Places:
     """Where facts stand; remembers it, so that a filter need not reckon it again. Safe to use in threads."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str | None, str, str], Place] = {}
+        self._known: dict[tuple[str | None, str, str], TreePlace] = {}
 
-    def of(self, fact: Fact) -> Place:
+    def of(self, fact: Fact) -> TreePlace:
         """The place of a fact."""
         names = (fact.domain, fact.category, fact.key)
         place = self._known.get(names)
         if place is None:
             domain, category = normalised(fact.domain or ""), normalised(fact.category)
             order = (fact.domain is None, domain, category, normalised(fact.key))
-            place = self._known[names] = Place(order, f"domain {domain}", f"category {domain}\t{category}")
+            place = self._known[names] = TreePlace(order, f"domain {domain}", f"category {domain}\t{category}")
         return place
 
     def in_order(self, facts: Sequence[Fact]) -> list[Fact]:
@@ -219,7 +215,7 @@ def _in_words(words: str, facts: Sequence[Fact], limit: int) -> tuple[tuple[Fact
 NAMED = 20  # categories that the detail of a domain names
 
 
-class Shown(NamedTuple):
+class FactShown(NamedTuple):
     """What the right pane shows: a row, and the parts of it."""
 
     row_id: str
@@ -331,7 +327,7 @@ def heading_parts(node: Node, facts: Sequence[Fact], names: Sequence[tuple[str, 
         blocks.append(Field("disabled", f"{off:,}"))
     if facts:
         newest = max(facts, key=lambda fact: fact.item.updated_at)
-        blocks += [Field("newest", when(newest.item.updated_at)), Body(newest.item.text, indent=13)]
+        blocks += [Field("newest", format_time(newest.item.updated_at)), Body(newest.item.text, indent=13)]
     if names:
         blocks.append(Heading(counted(len(names), "category", "categories")))
         blocks += [Spans(((f"{count:>6,}  ", "dim"), (name, ""))) for name, count in names[:NAMED]]
@@ -363,10 +359,10 @@ def _fields(ws: Workspace, fact: Fact) -> list[Block]:
         ("hits", f"{row.hits:,}"),
         ("importance", f"{row.importance:.2f}"),
         ("confidence", f"{row.confidence:.2f}"),
-        ("created", when(row.created_at)),
-        ("updated", when(row.updated_at)),
-        ("recalled", when(row.last_accessed_at) if row.last_accessed_at else None),
-        ("expires", when(expires) if expires else None),
+        ("created", format_time(row.created_at)),
+        ("updated", format_time(row.updated_at)),
+        ("recalled", format_time(row.last_accessed_at) if row.last_accessed_at else None),
+        ("expires", format_time(expires) if expires else None),
         ("id", row.id),
     )
     blocks: list[Block] = [Heading("Fields"), *(Field(name, str(value)) for name, value in named if value)]

@@ -1,4 +1,4 @@
-"""The Ledger screen: every change by anyone, newest first, what each touched, and the way back from any of them."""
+"""The History screen: every change by anyone, newest first, what each touched, and how to undo it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nanomem_tui.core.errors import Refused
 from nanomem_tui.core.operations import SIGNED, Change, Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.base.rows import SAID, in_pairs, when
+from nanomem_tui.screens.base.rows import SAID, format_change, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.database.operation_log import BOOKKEEPING, LogEntry
 from nanomem_tui.widgets.bars import say
@@ -99,7 +99,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
             blocks.append(Body("Taken back.", "warn"))
         named = (
             ("who", operation.who),
-            ("when", when(operation.at)),
+            ("when", format_time(operation.at)),
             ("kind", operation.kind),
             ("takes back", operation.undoes or ""),
             ("does again", operation.redoes or ""),
@@ -183,7 +183,7 @@ def _one(change: Change) -> list[Block]:
     blocks: list[Block] = [Spans((("", ""), (f"{change.layer} ", "dim"), (change.key, "accent")), 2)]
     before, after = (_fields(change, value) for value in (change.before, change.after))
     for name in dict.fromkeys((*before, *after)):
-        label, old, new = in_pairs(name, before.get(name), after.get(name))
+        label, old, new = format_change(name, before.get(name), after.get(name))
         if name in {"updated_at", "key"} or old == new:
             continue
         if change.before is not None:

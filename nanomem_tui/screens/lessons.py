@@ -1,4 +1,6 @@
-"""The Lessons screen: what the agent learned to do otherwise, how sure it still is, and what to keep of it."""
+"""The Lessons screen: what the agent learned from failures and corrections, how confident it is, and whether it still
+applies.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from nanomem_tui.memory import edits, lessons, superseded
 from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
 from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.screens.base.forms import TextForm
-from nanomem_tui.screens.base.rows import RowsScreen, when
+from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column, aged
@@ -136,11 +138,11 @@ class LessonsScreen(RowsScreen[Lesson]):
             ("session", row.session_key),
             ("actor", row.actor_key),
             ("source", row.source),
-            ("learned", when(row.created_at)),
-            ("updated", when(row.updated_at)),
-            ("applied", when(row.last_applied_at) if row.last_applied_at else "never"),
+            ("learned", format_time(row.created_at)),
+            ("updated", format_time(row.updated_at)),
+            ("applied", format_time(row.last_applied_at) if row.last_applied_at else "never"),
             ("helps", lessons.words(row)),
-            ("last shown", when(record.last_shown_at) if record.last_shown_at else ""),
+            ("last shown", format_time(record.last_shown_at) if record.last_shown_at else ""),
             ("promoted", row.promoted_global_key),
             ("id", row.id),
         )

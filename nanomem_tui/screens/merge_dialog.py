@@ -1,7 +1,6 @@
-"""The merge of an edit with what somebody else wrote into the same lines meanwhile: one decision for each place.
+"""Merge an edit with what somebody else wrote into the same lines meanwhile: one decision for each conflict.
 
-It changes nothing: its result is the merged text, or one to go on writing at. Nothing that was typed is lost by leaving
-it: what it would come to with both sides kept is given to who asked.
+Changes nothing: its result is the merged text, or a text to continue with. Nothing typed is lost by leaving it.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from nanomem_tui.core import merge
 from nanomem_tui.core.text import counted
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, DiffView, Hunk, diff_texts, spans_of
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Body, Line, Spans, lay_out, side_by_side
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.core.merge import ConflictHunk, Taken

@@ -1,7 +1,6 @@
-"""The Moments screen: operations, checkpoints and Dreams in time, what differs between any two of these, and the way
-back.
+"""Time travel: operations, checkpoints and Dreams in time, the difference between any two, and how to restore.
 
-Owns the two ends that a person compares. What the past was, and restoring, is for the moments of the workspace.
+Owns the two ends that a person compares; the past is read by `review.moments`.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.scopes import of_item
 from nanomem_tui.review.moments import Difference, value_of, words_of
-from nanomem_tui.screens.base.diffs import Part, take_back
-from nanomem_tui.screens.base.rows import SAID, in_pairs
+from nanomem_tui.screens.base.diffs import RevertPart, revert
+from nanomem_tui.screens.base.rows import SAID, format_change
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import PickScreen
+from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, Sign, spans_of
@@ -54,7 +53,7 @@ def difference_blocks(found: Sequence[Difference], *, back: bool = False) -> lis
         if old is None or new is None:
             continue
         for name in one.fields:
-            label, before, after = in_pairs(name, value_of(old, name), value_of(new, name))
+            label, before, after = format_change(name, value_of(old, name), value_of(new, name))
             if name not in SILENT and before != after:
                 lines = (DiffLine("-", one_line(before, 300)), DiffLine("+", one_line(after, 300)))
                 for line, spans in spans_of(Hunk(lines)):
@@ -282,8 +281,8 @@ def ask_what(screen: WorkspaceScreen[Any], mark: Mark) -> None:
             return
         if way.file:
             title = f"Bring back {way.file} as it was {mark.at[:16].replace('T', ' ')}"
-            parts = [(way.file, Part(file=way.file, as_of=True))]
-            take_back(screen, way.commit, title, parts, "Bring back")
+            parts = [(way.file, RevertPart(file=way.file, as_of=True))]
+            revert(screen, way.commit, title, parts, "Bring back")
             return
         await _confirm(screen, mark, way)
 

@@ -1,6 +1,5 @@
-"""The Scopes screen, behind Items: what leaks, what each scope holds, and what each chat and person sees.
-
-Owns the three kinds of rows and where each leads. Who sees what, and what leaks, the scopes of the workspace say.
+"""The Scopes screen, behind Items: leaks, what each scope holds, what each chat and person sees; and the dialog that
+moves items to a scope.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.items import Plan, Verb
 from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Sees, named, of_item
 from nanomem_tui.review.scopes import LEAKS, Leak
-from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
+from nanomem_tui.screens.base.console import ask_recall, show_filtered
+from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall_rows import PickScreen
+from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.screens.recall import RecallScreen
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -34,7 +33,7 @@ SHORT = {"preference": "Pref", "fact": "Fact", "decision": "Dec", "episodic": "E
 Is = Literal["leak", "scope", "asks"]
 
 
-class Place(NamedTuple):
+class ScopeRowPlace(NamedTuple):
     """A row: something that leaks, a scope, or somebody who asks; the other two are None. `leaks`: how many there are
     in a scope."""
 
@@ -84,7 +83,7 @@ class Place(NamedTuple):
         return ", ".join(said + ([f"{self.scope.unseen:,} unseen"] if self.scope.unseen else []))
 
 
-class ScopesScreen(WorkspaceScreen[Place]):
+class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
     """Who sees what."""
 
     SCREEN = "scopes"
@@ -104,7 +103,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
 
     # The list
 
-    def columns(self) -> Sequence[Column[Place]]:
+    def columns(self) -> Sequence[Column[ScopeRowPlace]]:
         """What it is, the counts by kind, and the reason."""
         kinds = [_of_kind(kind, title, at) for at, (kind, title) in enumerate(SHORT.items(), 3)]
         return (
@@ -117,11 +116,11 @@ class ScopesScreen(WorkspaceScreen[Place]):
                    sort=lambda row: row.note),
         )  # fmt: skip
 
-    def row_id(self, row: Place) -> str:
+    def row_id(self, row: ScopeRowPlace) -> str:
         """The id."""
         return row.id
 
-    def load(self) -> Iterable[Sequence[Place]]:
+    def load(self) -> Iterable[Sequence[ScopeRowPlace]]:
         """The scopes and askers at once, then what leaks before them."""
         scopes = self.ws.scopes
         matrix, sees = scopes.matrix(), scopes.sees(scopes.askers())
@@ -131,16 +130,16 @@ class ScopesScreen(WorkspaceScreen[Place]):
             name = of_item(leak.item).name
             within[name] = within.get(name, 0) + 1
         yield [
-            *(Place(leak=leak) for leak in found),
-            *(Place(scope=row, leaks=within.get(row.scope.name, 0)) for row in matrix),
-            *(Place(sees=one) for one in sees),
+            *(ScopeRowPlace(leak=leak) for leak in found),
+            *(ScopeRowPlace(scope=row, leaks=within.get(row.scope.name, 0)) for row in matrix),
+            *(ScopeRowPlace(sees=one) for one in sees),
         ]
 
-    def search_text(self, row: Place) -> str:
+    def search_text(self, row: ScopeRowPlace) -> str:
         """Words are searched in what it is called and in the reason."""
         return f"{row.name}\n{row.note}"
 
-    def field(self, row: Place, name: str) -> Any:
+    def field(self, row: ScopeRowPlace, name: str) -> Any:
         """The fields of the filter language."""
         leak = row.leak
         if name == "is":
@@ -155,7 +154,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
             return leak.belongs if leak is not None else None
         return {"why": row.note, "id": {row.id, leak.item.id if leak is not None else ""}}[name]
 
-    def sign(self, row: Place) -> str:
+    def sign(self, row: ScopeRowPlace) -> str:
         """What leaks, and who asks."""
         return {"leak": "!", "scope": "", "asks": "@"}[row.kind]
 
@@ -165,7 +164,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
 
     # The detail
 
-    def detail(self, row: Place) -> Document:
+    def detail(self, row: ScopeRowPlace) -> Document:
         """A leak with its reason, a scope with who sees it, somebody with what is seen."""
         blocks = self._of_leak(row.leak) if row.leak is not None else None
         blocks = blocks or (self._of_scope(row) if row.scope is not None else self._of_asker(row.sees))
@@ -180,7 +179,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
             ("session", item.session_key),
             ("sender", item.sender_id),
             ("source", item.source),
-            ("updated", when(item.updated_at)),
+            ("updated", format_time(item.updated_at)),
             ("id", item.id),
         )
         key, edit = self.key_of("split"), "enter shows it on Items, where e edits it and x switches it off"
@@ -192,7 +191,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
             *(Field(name, str(value)) for name, value in named if value),
         ]
 
-    def _of_scope(self, row: Place) -> list[Block]:
+    def _of_scope(self, row: ScopeRowPlace) -> list[Block]:
         found = row.scope
         assert found is not None
         scope = found.scope
@@ -228,14 +227,12 @@ class ScopesScreen(WorkspaceScreen[Place]):
 
     # Elsewhere
 
-    def open_row(self, row: Place) -> None:
+    def open_row(self, row: ScopeRowPlace) -> None:
         """Enter: to the item, to the items of the scope, or to Recall as who asks."""
         if row.leak is not None:
             self.console.go("items", row.leak.item.id)
         elif row.scope is not None:
-            self.console.go("items")
-            items = cast("WorkspaceScreen[Item]", self.console.get_screen("items"))
-            items.call_later(items.filter_by, f'scope:"{row.name}"')
+            show_filtered(self.console, "items", f'scope:"{row.name}"')
         else:
             self.do_asker()
 
@@ -254,9 +251,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         if audience is None:
             say(self, "Every chat sees that: choose who asks, with the cursor on a chat or a person", "warning")
             return
-        self.console.go("recall")
-        recall = cast("RecallScreen", self.console.get_screen("recall"))
-        recall.call_later(recall.ask_about, audience=audience)
+        ask_recall(self.console, audience)
 
     def do_split(self) -> None:
         """Move or copy what leaks, or all that a scope holds, to another scope."""
@@ -268,7 +263,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         whose = one_line(rows[0].name, 40) if len(ids) == 1 else counted(len(ids), "item")
         ask_where(self, ids, whose, belongs.pop() if len(belongs) == 1 else "")
 
-    def _ids(self, row: Place) -> list[str]:
+    def _ids(self, row: ScopeRowPlace) -> list[str]:
         if row.leak is not None:
             return [row.leak.item.id]
         if row.scope is None:
@@ -288,16 +283,16 @@ def asker_name(audience: Audience) -> str:
     return f"{chat} {audience.sender_id}" if audience.sender_id else chat
 
 
-def _of_kind(kind: str, title: str, priority: int) -> Column[Place]:
+def _of_kind(kind: str, title: str, priority: int) -> Column[ScopeRowPlace]:
     return Column(kind, title, lambda row: _count(row, kind), width=5, priority=priority, align="right", tone="dim")
 
 
-def _count(row: Place, kind: str) -> str:
+def _count(row: ScopeRowPlace, kind: str) -> str:
     number = row.scope.kinds.get(kind, 0) if row.scope is not None else 0
     return f"{number:,}" if number else ""
 
 
-def _scope_of(row: Place) -> Scope:
+def _scope_of(row: ScopeRowPlace) -> Scope:
     assert row.leak is not None or row.scope is not None
     return of_item(row.leak.item) if row.leak is not None else cast("ScopeRow", row.scope).scope
 

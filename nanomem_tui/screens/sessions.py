@@ -1,4 +1,4 @@
-"""The Sessions screen: the agent's conversations, what is not archived yet, and what memory came from each."""
+"""The Sessions screen: the agent's conversations, what is not archived yet, and which memories came from each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 
@@ -18,12 +18,14 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions import sessions as sessions_sessions
-from nanomem_tui.screens.base.dreaming import Dreaming, Running
-from nanomem_tui.screens.base.parts_screen import FoundScreen, PartsScreen
-from nanomem_tui.screens.base.rows import when
+from nanomem_tui.screens.base.console import Running, show_filtered, show_led_to
+from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.rows import format_time
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
+from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import AskScreen, ConfirmScreen, typed_number
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.consolidate import Consolidation
     from nanomem_tui.memory.sessions.sessions import SessionCompaction, SessionInfo
-    from nanomem_tui.screens.items import ItemsScreen
     from nanomem_tui.workspace import Workspace
 
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # things left out
 
 
-class Consolidating(Dreaming["SessionInfo"]):
+class Consolidating(WorkspaceScreen["SessionInfo"]):
     """A list of sessions that can be consolidated."""
 
     def do_consolidate(self) -> None:
@@ -127,23 +128,6 @@ TONES = {"user": "accent", "assistant": "good", "system": "warn"}
 _THOUGHT = re.compile(r"<(think|thinking|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _THINKING_KEYS = ("reasoning_content", "thinking_blocks")
-
-
-@dataclass(frozen=True, slots=True)
-class Preface:
-    """What there is to say about a text before it begins."""
-
-    blocks: tuple[Block, ...]
-    key: str = "preface"
-    stops: bool = True
-
-    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
-        """The blocks."""
-        return lay_out(self.blocks, width, wrapped)
-
-    def plain(self) -> str:
-        """The blocks as text."""
-        return Document(self.blocks).plain()
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,14 +456,10 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
         """The items that came from this session."""
         row = self.table.cursor_row
         if row is not None:
-            self.console.go("items")
-            items = cast("ItemsScreen", self.console.get_screen("items"))
-            items.call_later(items.filter_by, f'session:"{row.key}"')
+            show_filtered(self.console, "items", f'session:"{row.key}"')
 
     async def do_blame(self) -> None:
         """The lines of the memory files that the message at the cursor of the transcript led to."""
-        from nanomem_tui.screens.blame import show_led_to
-
         row, part = self.table.cursor_row, self.view.current
         if row is None or not self.view.has_focus or not isinstance(part, Said):
             say(self, "Go to a message of the transcript first (enter)", "warning")
@@ -558,7 +538,7 @@ def _facts(ws: Workspace, row: SessionInfo) -> tuple[list[Block], int]:
     blocks += [Body(words, "warn") for _, words in states(row)]
     archived = f"{row.last_archived:,} of {row.messages:,} messages are in summaries"
     archived += f", {row.unarchived:,} are not yet" if row.unarchived else ""
-    times = [Field("first", when(row.created_at)), Field("last", when(row.updated_at))]
+    times = [Field("first", format_time(row.created_at)), Field("last", format_time(row.updated_at))]
     place = f"{ws.paths.relative(Path(row.path))} ({row.size:,} bytes)"
     blocks += times if row.imported else [Field("archived", archived), *times, Field("file", place)]
     memories = 0

@@ -1,4 +1,6 @@
-"""The Status screen: the health of every part, what waits to be saved, growth, and what the doctor finds."""
+"""The Status screen: the health of every part, unsaved changes, findings of the doctor; and the Pictures screen with
+charts.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +13,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.widget import Widget
 
+from nanomem_tui.background import waiting_words
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, Problem, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.review.charts import Picture, pictures
-from nanomem_tui.screens.base.rows import age_of, when
+from nanomem_tui.screens.base.rows import format_age, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.look import ASCII, UNICODE, Glyphs, glyphs
-from nanomem_tui.widgets.plots import bars, drawn, in_one_line, sparkline
+from nanomem_tui.widgets.plots import bars, chart_line, draw_chart, sparkline
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Preview, Spans
+from nanomem_tui.widgets.theme import ASCII, UNICODE, Glyphs, glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
@@ -345,10 +347,10 @@ def _backfill(state: Mapping[str, Any] | None) -> Iterable[Part]:
         yield Part("Backfill", "cannot be read")
     elif state["done"]:
         brought = counted(state["items"], "item") if state["items"] else "nothing to take in"
-        ago = f", {age_of(state['at'])} ago" if state["at"] else ""
+        ago = f", {format_age(state['at'])} ago" if state["at"] else ""
         how = Body("What was written into memory/*.md before; the file and line of each item stand on Items.", "dim")
         yield Part("Backfill", f"done{ago}: {brought}{', taken back' * state['undone']}",
-                   blocks=(how, Field("done", when(state["at"]))))  # fmt: skip
+                   blocks=(how, Field("done", format_time(state["at"]))))  # fmt: skip
     elif state["files"]:
         how = Body("The agent's first turn takes in what they say, once. “: take in notes” on Items does now.", "dim")
         yield Part("Backfill", f"not yet: {counted(state['files'], 'Markdown file')}", blocks=(how,))
@@ -418,7 +420,7 @@ def _saving(status: Mapping[str, Any], degraded: str, waiting: str) -> Part:
     """`waiting` in the words of the status bar."""
     saved = status["checkpoint"]
     cost = f"{saved['last_ms']:,.1f} ms" if saved["last_ms"] is not None else "-"
-    last = (Field("last", when(saved["last_at"])), Field("took", cost))
+    last = (Field("last", format_time(saved["last_at"])), Field("took", cost))
     if degraded:
         stays = "What is shown stays readable; what you type is kept until it can be saved."
         return Part("Saving", degraded, "bad", (Body(stays),))
@@ -426,7 +428,7 @@ def _saving(status: Mapping[str, Any], degraded: str, waiting: str) -> Part:
         return Part("Saving", waiting, "", (Body(SAFE), *last))
     if not saved["last_at"]:
         return Part("Saving", "nothing was ever changed here", "good", last)
-    return Part("Saving", f"all saved, last {age_of(saved['last_at'])} ago", "good", last)
+    return Part("Saving", f"all saved, last {format_age(saved['last_at'])} ago", "good", last)
 
 
 def _database(status: Mapping[str, Any]) -> Iterable[Part]:
@@ -555,7 +557,7 @@ class PicturePane(Preview):
         if self.picture is None:
             return []
         height = min(max(self.size.height, 1), HEIGHT)
-        return drawn(self.picture, min(width, MOST_WIDE), height, glyphs(self))
+        return draw_chart(self.picture, min(width, MOST_WIDE), height, glyphs(self))
 
 
 class PicturesScreen(WorkspaceScreen[Picture]):
@@ -571,7 +573,7 @@ class PicturesScreen(WorkspaceScreen[Picture]):
         """What it shows, small, and what it comes to."""
         return (
             Column("title", "Picture", lambda row: row.title, width=18),
-            Column("small", "", lambda row: in_one_line(row, SMALL, glyphs(self)), width=SMALL, priority=1,
+            Column("small", "", lambda row: chart_line(row, SMALL, glyphs(self)), width=SMALL, priority=1,
                    tone="accent", written=lambda row: ""),
             Column("said", "What it comes to", lambda row: row.said, min_width=30),
         )  # fmt: skip

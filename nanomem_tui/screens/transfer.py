@@ -1,6 +1,6 @@
-"""Memories in and out of the console: import from a file, export, and the notes taken in, each after a look at it.
+"""Import, export and backfill of memories in the console, each with a preview.
 
-Asks, shows the plan and does it in a worker, so that no key waits; the engine reads, judges and writes.
+Work runs in a worker, so that no key waits; `memory.transfer` reads, judges and writes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def start(screen: WorkspaceScreen[Any], work: Callable[[], Awaitable[None]]) -> 
         except Exception as error:  # noqa: BLE001 - as for any action: said in words
             say_error(screen, error)
 
-    screen.console.run_worker(run(), group="transfer", exit_on_error=False)
+    screen.app.run_worker(run(), group="transfer", exit_on_error=False)
 
 
 class Stopped(NanomemError):

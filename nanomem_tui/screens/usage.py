@@ -1,4 +1,4 @@
-"""The Usage screen, behind Knowledge: tokens and what they cost, by day, model, source or whose they are."""
+"""The Usage screen, behind Knowledge: tokens and their cost, by day, model, source or origin."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nanomem_tui.memory.facts.usage import BY, By, Sum, Used, total
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
-from nanomem_tui.widgets.look import Glyphs, glyphs
-from nanomem_tui.widgets.plots import MOST, bars, fitting, legend, meter, stacked
+from nanomem_tui.widgets.plots import MOST, bars, fitting_bars, legend, meter, stacked
 from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Preview, Spans, lay_out
+from nanomem_tui.widgets.theme import Glyphs, glyphs
 
 # What the right pane of the Usage screen draws: tokens or cost by day, stacked, and one row in numbers. Pure but for
 # the pane itself.
@@ -66,7 +66,7 @@ def plot(drawn: Drawn, width: int, signs: Glyphs) -> list[Line]:
     names = parts_of(drawn.rows, drawn.part, drawn.measure)
     days = _days(drawn.rows)
     money = drawn.measure == "cost"
-    room = fitting(len(days), width)
+    room = fitting_bars(len(days), width)
     bins = [days[number * len(days) // room : (number + 1) * len(days) // room] for number in range(room)]
     place = {day: number for number, some in enumerate(bins) for day in some}
     columns = [[0.0] * len(names) for _ in bins]

@@ -1,4 +1,4 @@
-"""The WAL screen: turns as they were written, before and after the model, and those that never ended."""
+"""The WAL screen: turns as they were logged, before and after the model, and those that have no reply recorded."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.sessions import Preface, size_text
+from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import (
     Block,
@@ -29,6 +28,7 @@ from nanomem_tui.widgets.text_view import (
     lay_out,
     side_by_side,
 )
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
@@ -53,7 +53,7 @@ class Planned(NamedTuple):
     held: tuple[Item, ...] = ()
 
 
-def taken(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
+def recover_turns(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
     """Recover the unfinished turns of these sessions by `perform`. Raises NothingToDo, and the store's errors."""
     from nanomem_tui.memory.turns import keeping
 
@@ -61,11 +61,11 @@ def taken(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
     return keeping.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
 
 
-def plan(ws: Workspace, keys: Collection[str]) -> Planned:
+def plan_recovery(ws: Workspace, keys: Collection[str]) -> Planned:
     """What `taken` would do; nothing is changed."""
     turns = tuple(turn for turn in ws.wal.check() if turn.session_key in keys)
     try:
-        found = taken(ws, keys, lambda operation: operation)
+        found = recover_turns(ws, keys, lambda operation: operation)
     except NothingToDo:
         return Planned()
     return Planned(turns, found.captured, found.held)
@@ -255,11 +255,11 @@ class WalScreen(PartsScreen["WalInfo"]):
         """Show what recovering the unfinished turns of these logs takes, then do it."""
         rows = self.targets()
         keys = frozenset(row.session_key for row in rows)
-        planned = await self.console.in_thread(lambda ws: plan(ws, keys))
+        planned = await self.console.in_thread(lambda ws: plan_recovery(ws, keys))
         running = self.context().agent_alive
 
         async def recover(_yes: bool) -> None:
-            for operation in await self.change(lambda ws: taken(ws, keys, ws.perform).operation):
+            for operation in await self.change(lambda ws: recover_turns(ws, keys, ws.perform).operation):
                 say(self, f"{operation.label} (u undoes it)")
 
         title = f"Recover {rows[0].session_key}" if len(rows) == 1 else f"Recover {counted(len(rows), 'session')}"

@@ -1,6 +1,5 @@
-"""The cells of a screen: what stands in each, and the guard that no cell holds anything that a terminal obeys.
-
-Owns the way from what Textual's compositor gives (strips of styled text) to cells. It must not write to a terminal.
+"""Frames: the cells of a screen, the smallest output that turns one frame into the next, and the guard that no cell
+holds a control sequence.
 """
 
 from __future__ import annotations
@@ -297,7 +296,7 @@ class Writing:
                 return
 
 
-def whole(pieces: Iterable[Piece], width: int, cursor: tuple[int, int]) -> str:
+def full_frame(pieces: Iterable[Piece], width: int, cursor: tuple[int, int]) -> str:
     """`pieces` written whole, whatever the terminal shows; the cursor goes to line and column `cursor`."""
     writing = Writing(width)
     for y, x, cells in pieces:
@@ -583,7 +582,7 @@ class Display(App[int]):
         place = (cursor.y, cursor.x)
         pieces = pieces_of(update, self.console._color_system or ColorSystem.TRUECOLOR)
         if self._shadow is None:
-            return whole(pieces, size.width, place)
+            return full_frame(pieces, size.width, place)
         return self._shadow.draw(pieces, (size.width, size.height), place)
 
     def _write_frame(self, driver: Driver, data: str) -> None:

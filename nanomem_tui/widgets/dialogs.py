@@ -1,4 +1,4 @@
-"""The frame of every dialog: a box over the screen that fits 60x20, a title, and keys at its lower edge."""
+"""Dialogs: the frame, and the usual ones: confirm, ask for a line, fill in a form, edit a text, choose from a list."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from textual.widgets import Input, Static, TextArea
 
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import editable, one_line, safe_text, typed_over
-from nanomem_tui.widgets.bars import LineBar
-from nanomem_tui.widgets.cells import content
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.bars import LineBar, LineInput
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
+from nanomem_tui.widgets.theme import content
 
 Result = TypeVar("Result")
 

@@ -13,8 +13,8 @@ from textual.message import Message
 
 from nanomem_tui.core.text import one_line, safe_text
 from nanomem_tui.widgets.keys import widget_bindings
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Line, Span, TextView, lay_out, wrap_spans
+from nanomem_tui.widgets.theme import glyphs
 
 # A diff as values: files, hunks, lines and the words that changed. Pure text; knows no git and no screen.
 

@@ -1,4 +1,4 @@
-"""The help of a screen and the palette of commands, both made from the registry of actions."""
+"""The help of a screen and the command palette, both made from the registry of actions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from nanomem_tui.actions import (
     Action,
     Context,
     Group,
+    Moved,
     actions_on,
+    key_text,
+    keys_of,
+    keys_text,
+    way_to,
 )
-from nanomem_tui.keymap import Moved, key_text, keys_of, keys_text, way_to
 from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ChoosingDialog, Dialog
-from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.keys import moved_keys
 from nanomem_tui.widgets.table import Column, LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Preview, Spans

@@ -20,7 +20,7 @@ from nanomem_tui.actions import ACTIONS, Action, actions_on
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from nanomem_tui.keymap import Moved
+    from nanomem_tui.actions import Moved
 
 
 PAINT_SECONDS = 0.03  # by then what a key did is on the screen

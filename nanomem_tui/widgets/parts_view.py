@@ -7,6 +7,7 @@ part says is for the `Part`; nothing here knows a session or a file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from rich.style import Style
@@ -17,10 +18,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from nanomem_tui.core.text import one_line
-from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.keys import widget_bindings
-from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.text_view import Line, Span, TextView
+from nanomem_tui.widgets.text_view import Block, Document, Line, Span, TextView, lay_out
+from nanomem_tui.widgets.theme import glyphs, joined
 
 Place = tuple[int, int]  # part, line of it
 
@@ -44,6 +44,23 @@ class Part(Protocol):
 
     def plain(self) -> str:
         """The whole text, as the copy key takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preface:
+    """What there is to say about a text before it begins."""
+
+    blocks: tuple[Block, ...]
+    key: str = "preface"
+    stops: bool = True
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """The blocks."""
+        return lay_out(self.blocks, width, wrapped)
+
+    def plain(self) -> str:
+        """The blocks as text."""
+        return Document(self.blocks).plain()
 
 
 class PartsView(TextView):

@@ -1,4 +1,6 @@
-"""Small plots as text: a line of steps and bars with labels. Pure functions; colour is never needed to read them."""
+"""Plots as text: sparklines, bars, meters, curves, stacked columns, and the charts of `review.charts`. Pure
+functions.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nanomem_tui.core.text import cell_width, one_line, pad
-from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.text_view import Body, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.review.charts import Picture
@@ -126,7 +128,7 @@ LABEL = 8  # cells: a number and the line
 WIDEST = 4  # cells of a column
 
 
-def fitting(count: int, width: int) -> int:
+def fitting_bars(count: int, width: int) -> int:
     """How many of `count` columns there are room for in `width` cells."""
     return min(count, max(width - LABEL, 1))
 
@@ -214,7 +216,7 @@ def _add(spans: list[Span], text: str, tone: str) -> None:
 LEAST = 4  # lines of a plot
 
 
-def drawn(picture: Picture, width: int, height: int, signs: Glyphs = UNICODE) -> list[Line]:
+def draw_chart(picture: Picture, width: int, height: int, signs: Glyphs = UNICODE) -> list[Line]:
     """The title, what it comes to, the plot in what is left of `height` lines, and its legend."""
     lines: list[Line] = [((one_line(picture.title, width), "heading"),)]
     lines += lay_out([Body(picture.said)], width)
@@ -236,7 +238,7 @@ def drawn(picture: Picture, width: int, height: int, signs: Glyphs = UNICODE) ->
     return lines
 
 
-def in_one_line(picture: Picture, width: int, signs: Glyphs = UNICODE) -> str:
+def chart_line(picture: Picture, width: int, signs: Glyphs = UNICODE) -> str:
     """The picture as one line of at most `width` signs; of bars the last part's share of each."""
     if picture.form == "stacked":
         return sparkline([sum(row) for row in picture.values], width, signs)
@@ -248,7 +250,7 @@ def in_one_line(picture: Picture, width: int, signs: Glyphs = UNICODE) -> str:
 def _columns(picture: Picture, width: int, height: int, signs: Glyphs) -> list[Line]:
     """Stacked columns; where several labels share one, an amount so far is that of the last, another is added up."""
     labels, values = picture.labels, picture.values
-    room = fitting(len(labels), width)
+    room = fitting_bars(len(labels), width)
     edges = [number * len(labels) // room for number in range(room + 1)]
     bins = [values[edges[number] : edges[number + 1]] for number in range(room)]
     if picture.so_far:

@@ -1,4 +1,4 @@
-"""Where the terminal's own cursor stands: on the line that the keys act on, for who reads the screen by ear or finger.
+"""Place the terminal's own cursor on the line that the keys act on, for screen readers and magnifiers.
 
 Owns that place and whether the cursor is shown. Costs nothing of its own: each frame ends with the place anyway.
 """

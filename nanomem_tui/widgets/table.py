@@ -22,9 +22,8 @@ from textual.strip import Strip
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import one_line, pad, safe_text, wrap
-from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.keys import Moves, widget_bindings
-from nanomem_tui.widgets.look import Glyphs, glyphs
+from nanomem_tui.widgets.theme import Glyphs, glyphs, joined
 
 Row = TypeVar("Row")
 

@@ -1,4 +1,6 @@
-"""The lines of a tour, above the status bar, and the app that goes on with it as its person does what it says."""
+"""The tours: their steps, the lines above the status bar, and the app's part that goes on as a person does what they
+say.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,11 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.actions import BY_NAME
+from nanomem_tui.actions import BY_NAME, Moved, key_text, keys_of
 from nanomem_tui.core import paths
 from nanomem_tui.core.text import wrap
-from nanomem_tui.keymap import Moved, key_text, keys_of
 from nanomem_tui.widgets.bars import Notices
-from nanomem_tui.widgets.cells import joined
+from nanomem_tui.widgets.theme import joined
 
 # -- The tours: five lines for who is here for the first time, and a walk through the demonstration -------------------
 
@@ -150,7 +151,7 @@ def _is_there(name: str) -> bool:
     return action in BY_NAME and (not screen or BY_NAME[action].on(screen))
 
 
-def begun(which: str, moved: Moved, ascii_only: bool = False) -> Tour | None:
+def first_tour(which: str, moved: Moved, ascii_only: bool = False) -> Tour | None:
     """The tour of a start: the `walk` of the demonstration, or the `first` lines where they were never shown."""
     if which == "walk":
         return Tour(WALK, moved, ascii_only)

@@ -19,8 +19,7 @@ import pytest
 
 from nanomem_tui import __version__, actions, demo
 from nanomem_tui.cli import output
-from nanomem_tui.cli.main import root
-from nanomem_tui.cli.png import monospaced
+from nanomem_tui.cli.main import monospaced, root
 from nanomem_tui.core import errors
 from nanomem_tui.core.paths import locate
 from nanomem_tui.core.text import cell_width

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.cli.commands.config import manual
+from nanomem_tui.cli.main import root
 from nanomem_tui.workspace import open_workspace
 from tests.cli.conftest import Run
 
@@ -78,7 +79,7 @@ def test_the_script_of_each_shell_is_one_that_it_reads(shell: str, run: Run) -> 
 
 
 def test_the_manual_tells_every_command_and_holds_no_request_of_a_text() -> None:
-    page = manual()
+    page = manual(root)
     for command in ("memory add", "session compact", "dream restore", "undo", "serve web", "completion"):
         assert f'\n.SS "{command.replace("-", chr(92) + "-")}' in page
     requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
@@ -90,7 +91,7 @@ def test_the_manual_is_read_by_man_without_a_warning() -> None:
         return
     done = subprocess.run(
         ["groff", "-K", "utf8", "-man", "-Tutf8", "-ww"],
-        input=manual(),
+        input=manual(root),
         capture_output=True,
         text=True,
         timeout=60,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.background import BEFORE_DREAMING, consolidate_if_due
 from nanomem_tui.core import clock
-from nanomem_tui.looking import BEFORE_DREAMING, consolidate_if_due
 from tests.cli.conftest import Run
 from tests.dream.test_consolidator import KEY, Home, session, talk
 from tests.store.homes import agent_runs

@@ -57,7 +57,6 @@ def test_a_page_with_nothing_on_it_does_not_say_that_no_dream_ran(page: tuple[st
     assert run("dream", "log", *page).out == f"None of {changes} changes {said}"
     assert run("dream", "log", "--dreams", *page).out == f"None of {dreams} Dreams {said}"
     assert run("dream", "restore", *page).out == f"None of {dreams} Dreams {said}"
-    assert run("dream", "survival", *page).out == f"None of {dreams} Dreams {said}"
     assert run("dream", "versions", "USER.md", *page).out.endswith(said)
 
 
@@ -81,7 +80,7 @@ def test_versions_that_cannot_be_read_are_never_called_none(gone: str, nb035: Pa
     assert (found["runs"], found["commits"], found["last"], found["git"]) == (None, None, None, False)
     assert found["problem"]["where"] == ".git"
     assert todo in found["problem"]["fix"]
-    for line in (("dream", "log"), ("dream", "versions", "USER.md"), ("dream", "survival"), ("blame", "USER.md")):
+    for line in (("dream", "log"), ("dream", "versions", "USER.md"), ("blame", "USER.md")):
         asked = run(*line)
         assert (asked.code, asked.out) == (2, "")
         assert todo in asked.err

@@ -1,4 +1,4 @@
-"""`nanomem dream versions`, `dream survival` and `dream restore --as-of` on a real agent's history."""
+"""`nanomem dream versions` and `dream restore --as-of` on a real agent's history."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from nanomem_tui.core.text import cell_width
 
 MEMORY = "memory/MEMORY.md"
 
@@ -71,31 +69,5 @@ def test_a_version_goes_with_one_file_and_nothing_else(nb035: Path, run) -> None
         assert (result.code, result.err.count("\n")) == (2, 1)
 
 
-def test_survival_tells_of_each_dream_what_still_stands(nb035: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = run("dream", "survival", "--json").json
-    assert [row["sha"] for row in rows] == [row["sha"] for row in run("dream", "log", "--dreams", "--json").json]
-    assert all("lines" not in row and row["steps"][-1][1] == row["standing"] for row in rows)
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = run("dream", "survival").out.splitlines()
-    assert len(lines) == 21
-    assert all(cell_width(line) <= 80 for line in lines)
-    torn = next(row for row in rows if 0 < row["standing"] < row["added"])
-    one = run("dream", "survival", torn["sha"][:8], "--json").json
-    stand = [line["text"] for line in one.pop("lines") if line["gone"] is None]
-    assert one == torn
-    told = run("dream", "survival", torn["sha"]).out
-    assert f"Stand ({len(stand)}):" in told
-    assert "Gone (" in told
-    assert "100 %" in told
-
-
-def test_survival_is_of_dreams(nb035: Path, run, ramfirst: Path) -> None:
-    assert run("dream", "survival", "--json").json == []
+def test_where_no_dream_ran_there_is_no_version(nb035: Path, run, ramfirst: Path) -> None:
     assert run("dream", "versions", "USER.md", "--json").json == []
-
-
-def test_a_change_that_is_no_dream_has_no_survival(nb035: Path, run) -> None:
-    first = run("dream", "log", "--json").json[-1]["sha"]
-    result = run("dream", "survival", first)
-    assert result.code == 2
-    assert "no Dream made that change" in result.err

@@ -1,4 +1,4 @@
-"""`nanomem find`, `bookmarks`, `filters` and `macro`: what the console's keys J ; ' | # @ do, without a console."""
+"""`nanomem find`, `bookmarks` and `filters`: what the console's keys J ; ' | do, without a console."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.store.files.user import Macro, Step
 from tests.cli.conftest import Run
 
 
@@ -16,8 +15,6 @@ def boats(workspace: Path) -> Path:
     with open_workspace(workspace) as ws:
         for text in ("the boat is green", "the boat is red"):
             ws.items.add(text)
-        ws.habits.save_macro(Macro("off", (Step("toggle", "items", "shown", "boat", {"enabled": False}),)))
-        ws.habits.save_macro(Macro("this", (Step("pin", "items", "cursor", "", {"pinned": True}),)))
     return workspace
 
 
@@ -63,37 +60,10 @@ def test_a_bookmark_is_set_listed_and_forgotten(boats: Path, run: Run) -> None:
     assert run("bookmarks", "delete", "sessions", "cli:1", "--yes").code == 2
 
 
-def test_a_macro_is_shown_before_it_is_done_and_one_undo_takes_it_back(boats: Path, run: Run) -> None:
-    def enabled() -> int:
-        return sum(row["enabled"] for row in run("memory", "list", "--filter", "boat", "--json").json)
-
-    assert "disable: all that “boat” lets through of items" in run("macro", "show", "off").out
-    shown = run("macro", "run", "off", "--dry-run")
-    assert "1. disable: all that “boat” lets through of items: 2 rows" in shown.out
-    asked = run("macro", "run", "off")  # nobody there to ask
-    assert (asked.code, enabled()) == (2, 2)
-    done = run("macro", "run", "off", "--yes", "--json").json
-    assert done["operation"]["label"] == "macro off: 2 rows"
-    assert enabled() == 0
-    assert run("undo").code == 0
-    assert enabled() == 2
-
-
-def test_a_macro_for_the_cursor_wants_a_row(boats: Path, run: Run) -> None:
-    row = run("memory", "list", "--filter", "green", "--json").json[0]["id"]
-    assert "name the rows: --row ID" in run("macro", "run", "this", "--yes").err
-    assert run("macro", "run", "this", "--row", row, "--yes").code == 0
-    assert run("memory", "show", row, "--json").json["pinned"]
-    assert "changes nothing" in run("macro", "run", "this", "--row", row, "--yes").out
-    assert "there are: off, this" in run("macro", "run", "that").err
-    assert run("macro", "delete", "this", "--yes").code == 0
-    assert [one["name"] for one in run("macro", "list", "--json").json] == ["off"]
-
-
 def test_what_cannot_be_read_is_no_empty_list(boats: Path, run: Run) -> None:
     with open_workspace(boats) as ws:
         ws.paths.habits.write_text("junk")
-    for command in (("bookmarks", "list"), ("filters", "list"), ("macro", "list")):
+    for command in (("bookmarks", "list"), ("filters", "list")):
         told = run(*command)
         assert told.code != 0
         assert "cannot be read" in told.err

@@ -75,7 +75,7 @@ def test_a_blob_that_is_no_memory_file_costs_the_log_only_its_own_lines(
     ]
     assert first[:8] in log.err
     assert BACKUP in log.err
-    for words in (("dream", "status"), ("blame", "USER.md"), ("dream", "versions", "USER.md"), ("dream", "survival"),
+    for words in (("dream", "status"), ("blame", "USER.md"), ("dream", "versions", "USER.md"),
                   ("dream", "diff", first, "HEAD~1"), ("--snapshot", "dream")):  # fmt: skip
         assert run(*(named(workspace, word) if word.startswith("HEAD") else word for word in words)).code == 0, words
     shown = run("dream", "show", first)

@@ -150,7 +150,7 @@ def test_a_repository_that_does_not_track_the_files_is_not_taken_for_their_histo
     assert run("dream", "log", "--json").json == []
     status = run("dream", "status", "--json").json
     assert (status["runs"], status["commits"], status["git"]) == (1, 0, False)
-    for words in (("dream", "log"), ("dream", "status"), ("dream", "restore"), ("dream", "survival"),
+    for words in (("dream", "log"), ("dream", "status"), ("dream", "restore"),
                   ("dream", "versions", "USER.md"), ("blame", "USER.md"), ("blame", "USER.md:1")):  # fmt: skip
         said = " ".join(run(*words).out.split())
         none = (

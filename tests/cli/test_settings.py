@@ -12,7 +12,7 @@ from textual.theme import BUILTIN_THEMES
 
 from nanomem_tui.core import config, settings
 from nanomem_tui.core.settings import LOOKS
-from nanomem_tui.widgets.look import THEME_NAMES
+from nanomem_tui.widgets.theme import THEME_NAMES
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 

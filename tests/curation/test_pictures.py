@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.counters import KEPT, MAX_BYTES, Checkpointed, CheckpointLog
 from nanomem_tui.memory.turns.injections import Injected
-from nanomem_tui.review.charts import PICTURES, Picture, picture, pictures
+from nanomem_tui.review.charts import PICTURES, Picture, pictures
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.widgets.look import ASCII, UNICODE
-from nanomem_tui.widgets.plots import drawn, in_one_line
+from nanomem_tui.widgets.plots import chart_line, draw_chart
+from nanomem_tui.widgets.theme import ASCII, UNICODE
 from nanomem_tui.workspace import Workspace, open_workspace
 
 
@@ -25,6 +23,10 @@ from nanomem_tui.workspace import Workspace, open_workspace
 def ws(tmp_path: Path) -> Workspace:
     (tmp_path / "workspace").mkdir()
     return open_workspace(tmp_path / "workspace")
+
+
+def picture(ws: Workspace, name: str) -> Picture:
+    return PICTURES[name](ws)
 
 
 def written(ws: Workspace, text: str, days: int, **fields: object) -> str:
@@ -93,13 +95,6 @@ def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path: Path) ->
     assert len(log.last()) == KEPT
 
 
-def test_a_picture_of_another_name_is_refused_in_one_line(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BadInput, match="no picture"):
-        picture(ws, "moon")
-    assert run_line(["pictures", "moon", "--workspace", str(ws.paths.workspace)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
 def test_every_picture_is_drawn_within_its_place(ws: Workspace) -> None:
     for number in range(60):
         written(ws, f"項目 {number}", number * 7 % 400, kind=("fact", "preference", "decision", "episodic")[number % 4])
@@ -109,10 +104,10 @@ def test_every_picture_is_drawn_within_its_place(ws: Workspace) -> None:
     for one in shown:
         for signs in (UNICODE, ASCII):
             for width, height in ((24, 8), (38, 20), (120, 20)):
-                for line in drawn(one, width, height, signs):
+                for line in draw_chart(one, width, height, signs):
                     text = "".join(part for part, _ in line)
                     assert cell_width(text) <= width, (one.name, width, text)
-            assert cell_width(in_one_line(one, 20, signs)) <= 20
+            assert cell_width(chart_line(one, 20, signs)) <= 20
 
 
 def test_ascii_draws_with_ascii_alone(ws: Workspace) -> None:
@@ -120,14 +115,5 @@ def test_ascii_draws_with_ascii_alone(ws: Workspace) -> None:
         written(ws, f"item {number}", number * 9)
     ws.flush()
     for one in pictures(ws):
-        text = "".join(part for line in drawn(one, 60, 16, ASCII) for part, _ in line) + in_one_line(one, 20, ASCII)
+        text = "".join(part for line in draw_chart(one, 60, 16, ASCII) for part, _ in line) + chart_line(one, 20, ASCII)
         assert text.isascii(), (one.name, text)
-
-
-def test_what_scripts_get_names_its_parts(ws: Workspace) -> None:
-    written(ws, "a fact", 0)
-    body = picture(ws, "growth").to_json()
-    assert body["points"][-1] == {"label": body["points"][-1]["label"], "fact": 1.0}
-    assert Picture("x", "X", "said", "curve", ["a"], ("",), [(0.5,)]).to_json()["points"] == [
-        {"label": "a", "value": 0.5}
-    ]

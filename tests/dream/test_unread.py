@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.cli.planned import planned
+from nanomem_tui.cli.planned import change_lines
 from nanomem_tui.core.errors import ModelError, NothingToDo
 from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.dreams.schedule import told
@@ -107,5 +107,5 @@ def test_what_is_no_longer_in_the_archive_waits_no_more_and_a_broken_note_is_non
 
 def test_an_undo_says_what_waits_no_longer() -> None:
     change = Change("hunk", "unread_1_1", {"entries": [1, 2]}, None)
-    lines = planned([new_operation("undo", "undo", [change])])
+    lines = change_lines([new_operation("undo", "undo", [change])])
     assert lines[1] == "  2 entries no longer wait for a model"

@@ -1,4 +1,4 @@
-"""Every version of the memory files, and what survives of Dreams, on real repositories."""
+"""Every version of the memory files, on real repositories."""
 
 from __future__ import annotations
 
@@ -25,47 +25,23 @@ def git(workspace: Path, *words: str) -> str:
 
 
 def test_each_version_holds_what_git_says(workspace: Path) -> None:
-    shas = git(workspace, "rev-list", "--first-parent", "--reverse", "HEAD").split()
+    shas = git(workspace, "rev-list", "--first-parent", "HEAD").split()
     with open_workspace(workspace) as ws:
-        found = list(ws.dream.versions.all())
+        found = list(ws.dream.versions.newest_first())
         assert [version.sha for version in found if version.sha] == shas
-        texts: dict[str, str | None] = dict.fromkeys(TRACKED_FILES)
-        for version in found:
-            texts |= version.files
-            for path in TRACKED_FILES if version.sha else ():
-                held = git(workspace, "ls-tree", version.sha, path)
-                assert texts[path] == (git(workspace, "show", f"{version.sha}:{path}") if held else None)
-                assert ws.dream.versions.text(version.sha[:10], path) == texts[path]
+        for sha in shas:
+            for path in TRACKED_FILES:
+                held = git(workspace, "ls-tree", sha, path)
+                text = git(workspace, "show", f"{sha}:{path}") if held else None
+                assert ws.dream.versions.text(sha[:10], path) == text
         for path in TRACKED_FILES:
-            assert texts[path] == ws.dream.versions.text(NOW, path) == (workspace / path).read_text()
-
-
-def test_an_edit_that_no_commit_holds_is_the_last_version(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        before = ws.dream.versions.survival()
-        assert ws.dream.versions.survival() is before, "counted once"
-        newest = next(one for one in before if one.standing)
-        line = next(fate.text for fate in newest.lines if fate.gone is None)
-        for path in TRACKED_FILES:
-            file = workspace / path
-            file.write_text("\n".join(kept for kept in file.read_text().split("\n") if kept.strip() != line))
-        after = {one.sha: one for one in ws.dream.versions.survival()}[newest.sha]
-        assert (after.standing, after.versions) == (newest.standing - 1, newest.versions + 1)
-        assert next(fate for fate in after.lines if fate.text == line).gone == NOW
-
-
-def test_every_dream_has_its_survival_the_newest_first(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        found = ws.dream.versions.survival()
-        assert [one.sha for one in found] == [commit.sha for commit in ws.dream.commits() if commit.is_dream]
-        assert all(len(one.curve()) == one.versions - one.number for one in found)
+            assert ws.dream.versions.text(NOW, path) == (workspace / path).read_text()
 
 
 def test_where_no_versions_are_kept_there_is_only_now(tmp_path: Path) -> None:
     on = fresh(tmp_path)
     (on.paths.workspace / "USER.md").write_text("- tea\n")
-    assert [version.sha for version in on.dreams.versions.all()] == [NOW]
-    assert on.dreams.versions.survival() == []
+    assert list(on.dreams.versions.newest_first()) == []
     assert on.dreams.versions.text(NOW, "USER.md") == "- tea\n"
     with pytest.raises(NotFound):
         on.dreams.versions.text("abcdef12", "USER.md")

@@ -13,8 +13,9 @@ import pytest
 from textual.pilot import Pilot
 
 from nanomem_tui import app as app_module
-from nanomem_tui.app import NanomemApp, Opening
+from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
+from nanomem_tui.opening import Opening
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets import bars
 

@@ -13,8 +13,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import turn_log
+from nanomem_tui.background import agent_words
 from nanomem_tui.core import clock
-from nanomem_tui.looking import agent_words
 
 SLEEPS = "import sys; print('up', flush=True); sys.stdin.read()"
 

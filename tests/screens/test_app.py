@@ -10,13 +10,13 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.actions import SCREENS
-from nanomem_tui.app import NanomemApp, Opening
+from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import CorruptDatabase, DiskFull
+from nanomem_tui.opening import Opening
 from nanomem_tui.screens.files import FileRow, FilesScreen
 from nanomem_tui.screens.registry import PLACES
-from nanomem_tui.widgets.bars import StatusBar
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import FilterBar, StatusBar
 from nanomem_tui.widgets.text_view import Preview, TextView
 from tests.screens.console import Console, console
 

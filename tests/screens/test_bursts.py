@@ -12,7 +12,7 @@ import pytest
 from textual import events
 
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.screens.base.jumping import JumpScreen, Shown
+from nanomem_tui.screens.base.jump_dialog import JumpScreen, ResultsShown
 from nanomem_tui.widgets.dialogs import FormScreen
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.screens.console import NAMES, Console, console
@@ -142,7 +142,7 @@ async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(
 ) -> None:
     find = JumpScreen.find
 
-    def slowly(screen: JumpScreen, query: str, stop: Callable[[], bool]) -> Iterator[Shown]:
+    def slowly(screen: JumpScreen, query: str, stop: Callable[[], bool]) -> Iterator[ResultsShown]:
         for found in find(screen, query, stop):
             time.sleep(0.05)
             yield found

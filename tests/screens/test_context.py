@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.screens.context import BUDGETS, BudgetBar, TiersBar, other_budget
+from nanomem_tui.screens.work.context import BUDGETS, BudgetBar, TiersBar, other_budget
 from nanomem_tui.tiers.context import ContextAssembly
 from tests.screens.console import Console, console
 from tests.tiers.happened import small_home

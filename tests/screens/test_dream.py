@@ -13,8 +13,8 @@ import pytest
 from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.dreams.restore import RestoreEdit
 from nanomem_tui.dreams.rules import RulesDreamer
-from nanomem_tui.screens.base.diffs import Part, evidence_among, file_diff, message_beside
-from nanomem_tui.screens.dream import DreamScreen, edit_parts, hunk_parts
+from nanomem_tui.screens.base.diffs import RevertPart, evidence_among, file_diff, message_beside
+from nanomem_tui.screens.dreams.dream import DreamScreen, edit_parts, hunk_parts
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.workspace import Workspace, open_workspace
@@ -357,8 +357,11 @@ def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone() -> None:
     after = before.replace("- 2\n", "- two\n").replace("- 4\n", "- 4\n- new\n").replace("- 25\n", "")
     file = file_diff(StoredDiff("USER.md", before, after))
     assert [hunk_parts(file, shown) for shown in range(len(file.hunks))] == [
-        [("Hunk 1 of USER.md: + - two", Part("USER.md", 0)), ("Hunk 2 of USER.md: + - new", Part("USER.md", 1))],
-        [("Hunk 3 of USER.md", Part("USER.md", 2))],
+        [
+            ("Hunk 1 of USER.md: + - two", RevertPart("USER.md", 0)),
+            ("Hunk 2 of USER.md: + - new", RevertPart("USER.md", 1)),
+        ],
+        [("Hunk 3 of USER.md", RevertPart("USER.md", 2))],
     ]
 
 
@@ -368,8 +371,8 @@ def test_each_edit_that_a_hunk_shows_is_offered_alone_where_there_are_several() 
     edits = [RestoreEdit(4, "USER.md", (), ("- one",)), RestoreEdit(5, "USER.md", (), ("- two",)),
              RestoreEdit(6, "SOUL.md", (), ("- one",))]  # fmt: skip
     assert edit_parts(edits, "USER.md", hunk) == [
-        ("Only one edit: + - one", Part(edit=4)),
-        ("Only one edit: + - two", Part(edit=5)),
+        ("Only one edit: + - one", RevertPart(edit=4)),
+        ("Only one edit: + - two", RevertPart(edit=5)),
     ]
     assert edit_parts(edits[:1], "USER.md", hunk) == []
 

@@ -17,7 +17,7 @@ from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.model.client import Usage
-from nanomem_tui.screens.dream_review import (
+from nanomem_tui.screens.dreams.dream_review import (
     Proposed,
     ReviewScreen,
     applied_shown,
@@ -194,7 +194,7 @@ def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         said.extend([text] if severity == "warning" else [])
         say(at, text, severity, title)
 
-    monkeypatch.setattr("nanomem_tui.screens.dream_review.say", noting)
+    monkeypatch.setattr("nanomem_tui.screens.dreams.dream_review.say", noting)
     return said
 
 

@@ -14,7 +14,7 @@ from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.base.diffs import no_evidence
-from nanomem_tui.screens.dream import evidence_recorded, run_columns, told_above, told_below, usage_of
+from nanomem_tui.screens.dreams.dream import evidence_recorded, run_columns, told_above, told_below, usage_of
 from nanomem_tui.widgets.text_view import Body, Field, Heading, Spans
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.background import BEFORE_DREAMING, Scheduler
 from nanomem_tui.core import clock
 from nanomem_tui.dreams.entries import Skipped
 from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.dreams.service import Dreams
-from nanomem_tui.looking import BEFORE_DREAMING, Dreaming
-from nanomem_tui.screens.base.dreaming import result_words
+from nanomem_tui.screens.base.diffs import result_words
 from tests.screens.console import Console, console
 
 
@@ -40,9 +40,9 @@ def waiting(workspace: Path) -> int:
         return len(ws.dream.queue().waiting)
 
 
-def schedule(on: Console, minutes: float = 10) -> Dreaming:
+def schedule(on: Console, minutes: float = 10) -> Scheduler:
     """That of a console which was opened so long ago."""
-    return Dreaming(on.app, clock.now() - timedelta(minutes=minutes))
+    return Scheduler(on.app, on.app.opening, clock.now() - timedelta(minutes=minutes))
 
 
 def idle(on: Console) -> bool:

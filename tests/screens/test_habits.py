@@ -1,4 +1,4 @@
-"""Jump to anything, bookmarks, named filters and macros, by keys."""
+"""Jump to anything, bookmarks and named filters, by keys."""
 
 from __future__ import annotations
 
@@ -93,49 +93,3 @@ async def test_a_filter_gets_a_name_and_is_chosen_by_it(boats: Path) -> None:
         assert len(on.ids) == 2
         await on.press("2", "|")
         await on.shows("No filter of this screen")
-
-
-@pytest.mark.slow
-async def test_what_was_recorded_is_shown_done_again_and_taken_back_at_once(boats: Path) -> None:
-    async with console(boats, "items") as on:
-        await on.press("#", "/")
-        await on.type("boat")
-        await on.press("enter", "*", "x", "p")
-        await on.shows("recording 2")
-        await on.press("u", "#")
-        await on.shows("A name for 1 recorded step")
-        await on.type("off")
-        await on.press("enter")
-        await on.shows("Kept as off: 1 step")
-        await on.press("u")
-        assert all(row.enabled for row in on.screen.listing.rows)
-        await on.press("escape", "escape", "@", "enter")
-        await on.shows("off: 2 rows would change", "the boat is red", "enabled: yes → no")
-        await on.press("enter")  # never confirms
-        assert all(row.enabled for row in on.screen.listing.rows)
-        await on.press("y")
-        await on.shows("macro off: 2 rows")
-        assert sum(not row.enabled for row in on.screen.listing.rows) == 2
-        await on.press("u")
-        assert all(row.enabled for row in on.screen.listing.rows)
-
-
-async def test_a_macro_of_the_cursor_is_for_the_row_where_it_is_replayed(boats: Path) -> None:
-    async with console(boats, "items") as on:
-        await on.press("#", "p", "#")
-        await on.press("enter")  # without a name it is the last one
-        await on.shows("Kept as last")
-        await on.press("j", "@", "enter")
-        await on.shows("pin: the row at the cursor", "tea, never coffee")
-        await on.press("y")
-        await on.until(lambda: sum(row.pinned for row in on.screen.listing.rows) == 2)
-
-
-async def test_what_a_macro_cannot_hold_is_said(boats: Path) -> None:
-    async with console(boats, "items") as on:
-        await on.press("#", "a")
-        await on.type("new words")
-        await on.press("ctrl+s")
-        await on.shows("Done, but not recorded")
-        await on.press("#")
-        await on.shows("it held nothing")

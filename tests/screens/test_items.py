@@ -16,9 +16,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import Message, key_to_name
+from nanomem_tui.background import look_at_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
-from nanomem_tui.looking import looked_at
 from nanomem_tui.review.origin import origin
 from nanomem_tui.screens.base.forms import read_fields
 from nanomem_tui.screens.base.rows import RowsScreen
@@ -86,7 +86,7 @@ async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_onc
     seen, go_on = threading.Event(), threading.Event()
 
     def slow_look(*args: Any) -> Any:
-        state = looked_at(*args)
+        state = look_at_workspace(*args)
         seen.set()
         assert go_on.wait(60)
         return state

@@ -19,8 +19,8 @@ from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.facts.facts import Facts, FactValue
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen, FormScreen
-from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.paged_table import Node
 from nanomem_tui.widgets.parts_view import PartsView
 from tests.screens.console import Console, console
@@ -454,7 +454,9 @@ async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path, monk
 
 
 async def test_a_fact_is_edited_in_an_editor_of_ones_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanomem_tui.cli.editor.edit_text", lambda text: text.replace("FastAPI", "Litestar\nand more"))
+    monkeypatch.setattr(
+        "nanomem_tui.terminal.editor.edit_text", lambda text: text.replace("FastAPI", "Litestar\nand more")
+    )
     monkeypatch.setenv("VISUAL", "true")
     monkeypatch.setattr(NanomemApp, "suspend", lambda app: contextlib.nullcontext())
     async with console(home, "knowledge", SMALL) as on:

@@ -12,8 +12,7 @@ import pytest
 from benchmarks._pty import Terminal
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.first_frame import rows_frame, words_frame
-from nanomem_tui.launch import snapshot_screen
+from nanomem_tui.launch import rows_frame, snapshot_screen, words_frame
 from nanomem_tui.store.values import Item
 from tests.hygiene.repository import ROOT
 
@@ -194,7 +193,7 @@ def test_an_error_in_a_thread_of_the_app_ends_it_with_the_terminal_as_it_was(dem
 @pytest.mark.parametrize("what_becomes_of_it", ["raise RuntimeError('in an import') from end", "return None"])
 def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo: Path, what_becomes_of_it: str) -> None:
     taken = (
-        "import os, signal, nanomem_tui.launch as launch; from nanomem_tui.app import Opening\n"
+        "import os, signal, nanomem_tui.launch as launch; from nanomem_tui.opening import Opening\n"
         "def wait(self, seconds):\n"
         "    try: os.kill(os.getpid(), signal.SIGTERM)\n"
         f"    except SystemExit as end: {what_becomes_of_it}\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.background import dream_if_due
 from nanomem_tui.core import clock
-from nanomem_tui.looking import dream_if_due
 from tests.screens.console import Console, console
 
 NO_MORE = "No more of your changes; U opens history"

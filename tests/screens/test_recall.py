@@ -20,11 +20,11 @@ from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns.values import TurnEnd, TurnInput
-from nanomem_tui.screens.recall import marked
-from nanomem_tui.screens.recall_rows import Answer, Asked, RecallRow, audience_named, audience_words
+from nanomem_tui.screens.recall.answer import Answer, Asked, RecallRow, audience_named, audience_words
+from nanomem_tui.screens.recall.recall import marked
 from nanomem_tui.screens.status import GROUPS
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Preview

@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.memory.sessions import files, sessions
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import FilterBar
 from nanomem_tui.widgets.parts_view import PartsView
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import open_workspace

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.screens.tiers_detail import LOGGED
-from nanomem_tui.screens.tiers_trail import TrailScreen
+from nanomem_tui.screens.work.record_detail import LOGGED
+from nanomem_tui.screens.work.record_list import TrailScreen
 from tests.screens.console import Console, console
 from tests.tiers.happened import small_home
 

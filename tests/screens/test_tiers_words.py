@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.screens.tiers_trail import TrailScreen
-from nanomem_tui.widgets.bars import ActionFooter
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.screens.work.record_list import TrailScreen
+from nanomem_tui.widgets.bars import ActionFooter, FilterBar
 from tests.screens.console import Console, console
 from tests.tiers.happened import small_home
 

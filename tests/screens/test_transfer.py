@@ -18,7 +18,7 @@ from nanomem_tui.memory.transfer.service import Tell, Transfer
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.screens.base.rows import LISTED, RowsScreen
 from nanomem_tui.screens.transfer import plan_blocks
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.text_view import Body, Spans
 from tests.screens.console import Console, console
 

@@ -13,10 +13,9 @@ from nanomem_tui.core.operations import new_key, new_operation
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.cells import RowLine
+from nanomem_tui.widgets.bars import LineInput, TitleBar
 from nanomem_tui.widgets.dialogs import SafeTextArea
-from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.theme import RowLine
 from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold

@@ -106,7 +106,6 @@ SHOWS = {
     "go_moments": ("moments", "moments list --limit 1000"),
     "ledger": ("ledger", "log"),
     "only_dreams": ("dream", "dream log --dreams"),
-    "survival": ("survival", "dream survival"),
 }
 """Actions that show a list, the screen, and the command that lists the same ids."""
 
@@ -130,7 +129,6 @@ TOLD_ELSEWHERE = {
     "bookmark": "kept beside the memory: tests/screens/test_habits.py",
     "bookmarks": "tests/screens/test_habits.py",
     "filters": "tests/screens/test_habits.py",
-    "replay_macro": "tests/screens/test_habits.py",
 }
 LOOKS = frozenset(
     "source search_all blame follow dream_review versions asker reply_to context toggle_tier more_weight less_weight "

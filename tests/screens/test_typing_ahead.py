@@ -14,8 +14,8 @@ from textual import events
 from nanomem_tui.screens.base import list_screen
 from nanomem_tui.screens.base.list_screen import Listing, View
 from nanomem_tui.screens.files import FileRow, FilesScreen
+from nanomem_tui.widgets.bars import FilterBar
 from nanomem_tui.widgets.dialogs import SafeTextArea
-from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import NAMES, Console, console
 

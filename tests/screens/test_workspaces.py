@@ -17,8 +17,7 @@ from nanomem_tui.memory.turns.values import TurnInput
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.files.user import Bookmark, Drafts, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.widgets.bars import StatusBar, TitleBar
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import FilterBar, StatusBar, TitleBar
 from nanomem_tui.widgets.tour import WALK, Tour
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
@@ -124,13 +123,6 @@ async def test_a_thread_of_the_screen_before_reads_the_workspace_before(two: tup
         with pytest.raises(Exception, match="another workspace"):
             await screen.change(lambda ws: ws.items.add("lost"))
         assert on.app.ws.items.count()["total"] == 3
-
-
-async def test_while_something_runs_the_console_stays(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    async with console(two[0], "items") as on:
-        await on.press("number_sign", "ctrl+o", "ctrl+o")
-        await on.shows("a macro is recorded here")
-        assert on.app.ws.paths.workspace == two[0]
 
 
 async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two: tuple[Path, Path]) -> None:

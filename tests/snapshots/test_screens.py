@@ -13,9 +13,10 @@ import pytest
 from textual.pilot import Pilot
 
 from nanomem_tui import app, open_workspace
-from nanomem_tui.app import NanomemApp, Opening
+from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import clock, config, paths
 from nanomem_tui.memory.turns.injections import Injected
+from nanomem_tui.opening import Opening
 from nanomem_tui.widgets.bars import Status
 from tests.snapshots.conftest import MOMENT
 from tests.snapshots.waiting import steady
@@ -126,7 +127,6 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "diff": ("dream", ("enter",)),
     "take-back": ("dream", ("t",)),
     "versions": ("dream", ("j", "V", "tab")),
-    "survival": ("dream", ("%", "G", "enter")),
     "files": ("files", ("j", "enter")),
     "help": ("dream", ("question_mark",)),
     "fields": ("items", ("i",)),
@@ -198,12 +198,9 @@ def test_what_stands_behind_knowledge(
     assert compare(snap_compare, pictured, screen, LARGE)
 
 
-@pytest.mark.parametrize("screen", ["versions", "survival"])
-def test_versions_and_what_survives(
-    snap_compare: Compare, pictured: Path, look: Callable[[str], None], screen: str
-) -> None:
+def test_versions(snap_compare: Compare, pictured: Path, look: Callable[[str], None]) -> None:
     look("dark")
-    assert compare(snap_compare, pictured, screen, LARGE, ("j",))
+    assert compare(snap_compare, pictured, "versions", LARGE, ("j",))
 
 
 ASKED: Keys = ("slash", *"which", "space", *"database", "enter", "right_square_bracket", "greater_than_sign")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from nanomem_tui.app import Opening
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import Paths
+from nanomem_tui.opening import Opening
 from nanomem_tui.review.find import Place
-from nanomem_tui.screens.base import jumping
+from nanomem_tui.screens.base import jump_dialog
 from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Summary, Together
 from tests.snapshots.test_looks import InText, in_text, look
 from tests.snapshots.test_screens import Pictured
@@ -53,9 +53,9 @@ BROKEN = Known("stick", "/mnt/stick/.nanobot", "settings", None, GONE)
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workspaces that are the same on every machine."""
     listed = Listed((*(row.known for row in ROWS.values()), BROKEN))
-    monkeypatch.setattr(jumping, "known", lambda _opened: listed)
+    monkeypatch.setattr(jump_dialog, "known", lambda _opened: listed)
     monkeypatch.setattr(
-        jumping, "summary", lambda known, _opened: ROWS.get(known.name) or Summary(known, error=known.error)
+        jump_dialog, "summary", lambda known, _opened: ROWS.get(known.name) or Summary(known, error=known.error)
     )
     hits = [
         Hit(row.known, Place("item", "items", f"ltm_{at}", text, "2026-03-01T08:00:00"))

@@ -1,4 +1,4 @@
-"""Bookmarks, named filters and macros: one private file, made when something is kept, that nothing can break."""
+"""Bookmarks and named filters: one private file, made when something is kept, that nothing can break."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound
 from nanomem_tui.store.files import user
-from nanomem_tui.store.files.user import Bookmark, Habits, Macro, NamedFilter, Step
+from nanomem_tui.store.files.user import Bookmark, Habits, NamedFilter
 from nanomem_tui.workspace import open_workspace
 from tests.store.homes import make_home
 
@@ -38,18 +38,24 @@ def test_there_is_no_file_before_something_is_kept(habits: Habits) -> None:
 
 
 def test_what_is_kept_is_there_again(habits: Habits) -> None:
-    step = Step("fields", "items", "shown", "kind:fact", {"kind": "preference", "importance": 0.9})
     habits.set_bookmark(MARK)
     habits.save_filter(NamedFilter("old", "items", "age:>30d"))
-    habits.save_macro(Macro("记住 🐢", (step,)))
     kept = habits.read()
     assert kept.bookmarks == (MARK,)
     assert kept.filters == (NamedFilter("old", "items", "age:>30d"),)
-    assert kept.macros == (Macro("记住 🐢", (step,)),)
     habits.remove_bookmark(MARK)
     habits.delete_filter("old", "items")
-    habits.delete_macro("记住 🐢")
     assert not any(habits.read())
+
+
+def test_the_macros_of_an_older_version_are_left_as_they_are(habits: Habits) -> None:
+    macros = [{"name": "tidy", "steps": [{"action": "toggle", "screen": "items"}]}, "not one"]
+    _file(habits).parent.mkdir(parents=True, exist_ok=True)
+    _file(habits).write_text(json.dumps({"version": 1, "bookmarks": [MARK._asdict()], "macros": macros}))
+    assert habits.problems() == []
+    assert habits.read().bookmarks == (MARK,)
+    habits.save_filter(NamedFilter("old", "items", "age:>30d"))
+    assert json.loads(_file(habits).read_text("utf-8"))["macros"] == macros
 
 
 def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits: Habits) -> None:
@@ -64,9 +70,9 @@ def test_what_cannot_be_kept_is_refused_in_words(habits: Habits) -> None:
     with pytest.raises(BadInput, match="the name is empty"):
         habits.save_filter(NamedFilter(" \n", "items", "x"))
     with pytest.raises(BadInput, match="at most 60 fit"):
-        habits.save_macro(Macro("x" * 61, (Step("toggle", "items"),)))
-    with pytest.raises(BadInput, match="nothing was recorded"):
-        habits.save_macro(Macro("empty", ()))
+        habits.save_filter(NamedFilter("x" * 61, "items", "x"))
+    with pytest.raises(BadInput, match="there is no filter to keep"):
+        habits.save_filter(NamedFilter("empty", "items", " "))
     with pytest.raises(NotFound):
         habits.remove_bookmark(MARK)
     assert not _file(habits).exists()
@@ -74,7 +80,7 @@ def test_what_cannot_be_kept_is_refused_in_words(habits: Habits) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"junk", b"[]", b"{}", b"\xff\xfe", b'{"version": 2}', b"[" * 100_000, b'{"version": 1, "macros": [{"name": 3}]}',
+    [b"junk", b"[]", b"{}", b"\xff\xfe", b'{"version": 2}', b"[" * 100_000, b'{"version": 1, "filters": [{"name": 3}]}',
      b'{"version": 1, "bookmarks": [{"screen": "items", "row": "x", "evil": "y"}]}', b""],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(habits: Habits, data: bytes) -> None:

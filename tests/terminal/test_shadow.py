@@ -20,10 +20,10 @@ from nanomem_tui.terminal.frames import (
     agreed,
     cells_of,
     changed,
+    full_frame,
     pen_of,
     pieces_of,
     wants_thin,
-    whole,
     without_controls,
 )
 from tests.snapshots.hostile import ATTACKS, everything
@@ -71,7 +71,7 @@ def test_what_is_drawn_in_pieces_is_what_the_terminal_shows(frames: list, forgot
             shadow.forget()
             thin.grid, thin.look = Emulator(COLUMNS, LINES, "?").grid, thin.look._replace(ink="31")
         thin.feed(shadow.draw(drawn, (COLUMNS, LINES), (0, 0)))
-        reference.feed(whole(drawn, COLUMNS, (0, 0)))
+        reference.feed(full_frame(drawn, COLUMNS, (0, 0)))
         assert thin.grid == reference.grid
 
 
@@ -89,7 +89,7 @@ def test_lines_that_moved_are_scrolled(lines: int) -> None:
     assert "\x1b[2;19r" in data
     assert len(data) < 80 + abs(lines) * 60
     expected = Emulator(60, 20)
-    expected.feed(whole(screen(100 + lines), 60, (0, 0)))
+    expected.feed(full_frame(screen(100 + lines), 60, (0, 0)))
     assert terminal.grid == expected.grid
 
 
@@ -112,7 +112,7 @@ def test_another_size_is_another_screen() -> None:
 def test_no_cell_holds_what_a_terminal_obeys(text: str) -> None:
     strip = Strip([Segment(text, Style(bold=True))])
     drawn = [Piece(0, 0, cells_of(strip, TRUE))]
-    for data in (whole(drawn, 400, (0, 0)), Shadow().draw(drawn, (400, 1), (0, 0))):
+    for data in (full_frame(drawn, 400, (0, 0)), Shadow().draw(drawn, (400, 1), (0, 0))):
         Emulator(400, 1).feed(data)  # anything but its own few sequences is a mistake there
         assert not set(data) & set("\x07\x08\x0b\x0e\x0f\x7f\x9b\x9c\x9d\u202e\u202d\u2066\r\n")
         assert all(sequence[0] == "[" for sequence in data.split("\x1b")[1:])
@@ -122,7 +122,7 @@ def test_no_cell_holds_what_a_terminal_obeys(text: str) -> None:
 
 def test_links_are_left_out() -> None:
     linked = Strip([Segment("words", Style(link="http://hostile.example"))])
-    assert "hostile" not in whole([Piece(0, 0, cells_of(linked, TRUE))], 80, (0, 0))
+    assert "hostile" not in full_frame([Piece(0, 0, cells_of(linked, TRUE))], 80, (0, 0))
 
 
 def test_a_refused_character_leaves_the_rest_where_it_was() -> None:
@@ -149,7 +149,7 @@ def test_after_emoji_the_cursor_is_put_where_it_belongs() -> None:
     assert agreed("记")
     assert not agreed("👩‍🚀")
     drawn = [Piece(0, 0, cells_of(Strip([Segment("👩‍🚀 flies")]), TRUE))]
-    assert "\x1b[1;3H flies" in whole(drawn, 80, (0, 0))
+    assert "\x1b[1;3H flies" in full_frame(drawn, 80, (0, 0))
 
 
 def test_an_update_of_many_strips_is_pieces_side_by_side() -> None:

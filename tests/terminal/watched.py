@@ -12,7 +12,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.screen import Screen
 
 from nanomem_tui.app import NanomemApp
-from nanomem_tui.terminal.frames import Shadow, pieces_of, whole
+from nanomem_tui.terminal.frames import Shadow, full_frame, pieces_of
 from tests.terminal.emulator import Emulator
 
 TRUE = ColorSystem.TRUECOLOR
@@ -70,7 +70,7 @@ class WatchedApp(NanomemApp):
         theirs = self._by_textual(update)
         self.sent += len(thin)
         self.sent_by_textual += len(theirs)
-        written = (theirs, whole(pieces_of(update, TRUE), size.width, (0, 0)), thin)
+        written = (theirs, full_frame(pieces_of(update, TRUE), size.width, (0, 0)), thin)
         for terminals in (self.terminals, self.others):
             for terminal, data in zip(terminals, written, strict=False):
                 terminal.feed(data)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.background import move_if_due
 from nanomem_tui.core import clock
 from nanomem_tui.core.atomic import locked, make_folder
 from nanomem_tui.core.errors import Refused
-from nanomem_tui.looking import move_if_due
 from nanomem_tui.store.work import records
 from nanomem_tui.tiers import lifecycle, lifecycle_runs
 from nanomem_tui.tiers.records import Stored

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.widgets import clipboard
+from nanomem_tui.screens.base import copying
 
 SSH = {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}
 
 
 def names(environ: dict[str, str], *programs: str) -> list[str]:
-    found = clipboard.ways(environ, lambda name: f"/bin/{name}" if name in programs else None)
+    found = copying.clipboard_ways(environ, lambda name: f"/bin/{name}" if name in programs else None)
     return [way.command[0] if way.command else "terminal" for way in found]
 
 
@@ -36,19 +36,19 @@ def test_the_surest_way_goes_first(environ: dict[str, str], programs: tuple[str,
 def test_a_program_that_fails_hangs_or_is_not_there_took_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clipboard, "PATIENCE", 0.2)
-    assert clipboard.take(clipboard.Way("", ("sh", "-c", "cat >/dev/null")), "text")
-    assert not clipboard.take(clipboard.Way("", ("sh", "-c", "exit 3")), "text")
-    assert not clipboard.take(clipboard.Way("", ("sh", "-c", "sleep 20")), "text")
-    assert not clipboard.take(clipboard.Way("", (str(tmp_path / "none"),)), "text")
+    monkeypatch.setattr(copying, "PATIENCE", 0.2)
+    assert copying.copy_by(copying.Way("", ("sh", "-c", "cat >/dev/null")), "text")
+    assert not copying.copy_by(copying.Way("", ("sh", "-c", "exit 3")), "text")
+    assert not copying.copy_by(copying.Way("", ("sh", "-c", "sleep 20")), "text")
+    assert not copying.copy_by(copying.Way("", (str(tmp_path / "none"),)), "text")
 
 
 def test_a_program_gets_the_text_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "got"
-    assert clipboard.take(clipboard.Way("", ("sh", "-c", f"cat >{file}")), "$(touch x) 長崎\n`id`")
+    assert copying.copy_by(copying.Way("", ("sh", "-c", f"cat >{file}")), "$(touch x) 長崎\n`id`")
     assert file.read_text("utf-8") == "$(touch x) 長崎\n`id`"
 
 
 def test_what_no_terminal_takes_is_known() -> None:
-    assert clipboard.fits_terminal("é" * 28_000)
-    assert not clipboard.fits_terminal("é" * 29_000)
+    assert copying.fits_terminal("é" * 28_000)
+    assert not copying.fits_terminal("é" * 29_000)

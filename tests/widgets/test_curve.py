@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.widgets.look import ASCII, UNICODE, Glyphs
 from nanomem_tui.widgets.plots import AXIS, curve, small_curve
+from nanomem_tui.widgets.theme import ASCII, UNICODE, Glyphs
 
 shares = st.lists(st.floats(0, 1), max_size=300)
 EMPTY = " \u2800"

@@ -11,11 +11,10 @@ from textual.app import App, ComposeResult
 from textual.screen import ModalScreen
 
 from nanomem_tui.actions import ACTIONS, SCREENS, Context, actions_on
+from nanomem_tui.background import waiting_words
 from nanomem_tui.core.errors import BadInput, Conflict
-from nanomem_tui.looking import waiting_words
-from nanomem_tui.widgets.bars import LineBar, say, say_error
+from nanomem_tui.widgets.bars import FilterBar, LineBar, LineInput, say, say_error
 from nanomem_tui.widgets.dialogs import AskScreen, ConfirmScreen, EditScreen, FormField, FormScreen, SafeTextArea
-from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
 from nanomem_tui.widgets.help import HelpScreen, PaletteScreen, help_document
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Body, Preview

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.core.text import safe_text
-from nanomem_tui.widgets.list_export import exported
+from nanomem_tui.screens.base.copying import format_rows
 from nanomem_tui.widgets.table import Column
 
 COLUMNS = [
@@ -20,7 +20,7 @@ COLUMNS = [
 
 
 def of(suffix: str, *rows: str) -> str:
-    return exported(COLUMNS, rows, lambda row: f"id_{len(row)}", suffix)
+    return format_rows(COLUMNS, rows, lambda row: f"id_{len(row)}", suffix)
 
 
 def test_json_keeps_every_text_as_it_is() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from nanomem_tui.widgets.look import ASCII, THEME_NAMES, THEMES, UNICODE, choose_theme
 from nanomem_tui.widgets.plots import bars, meter, sparkline
+from nanomem_tui.widgets.theme import ASCII, THEME_NAMES, THEMES, UNICODE, choose_theme
 
 FULL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.widgets.look import ASCII
-from nanomem_tui.widgets.plots import MOST, brief, fitting, legend, stacked
+from nanomem_tui.widgets.plots import MOST, brief, fitting_bars, legend, stacked
 from nanomem_tui.widgets.text_view import Line
+from nanomem_tui.widgets.theme import ASCII
 
 
 def plain(lines: list[Line]) -> list[str]:
@@ -31,7 +31,7 @@ def test_without_unicode_and_without_anything() -> None:
 @pytest.mark.parametrize("count", [1, 7, 31, 400])
 @pytest.mark.parametrize("width", [12, 40, 100])
 def test_it_fits(count: int, width: int) -> None:
-    room = fitting(count, width)
+    room = fitting_bars(count, width)
     columns = [[float(number % 5), 1.0, 0.0, 2.0][:MOST] for number in range(room)]
     lines = plain(stacked(columns, ["2026-01-01", "2026-12-31"], width, 6))
     assert len(lines) == 7

@@ -1,1 +1,1 @@
-"""Commands."""
+"""The commands, one file a group or a few related groups."""

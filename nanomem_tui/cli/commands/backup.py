@@ -1,4 +1,6 @@
-"""`nanomem backup`: the whole memory in one file, checked, and brought back."""
+"""`nanomem backup`, `migrate-store` and `members`: the whole memory in one file, moved to another store, and who may
+see it.
+"""
 
 from __future__ import annotations
 

@@ -1,24 +1,22 @@
-"""`nanomem config`: the settings in force, where each came from, and the file to set them in."""
+"""`nanomem config`, `workspaces`, `doctor` and `completion`: settings, known workspaces, checks and repairs; and the
+manual page.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
 import json
-import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import get_completion_class
 
 from nanomem_tui import __version__
-from nanomem_tui.__main__ import COMPLETING
-from nanomem_tui.cli import output, values
-from nanomem_tui.cli.main import root
+from nanomem_tui.cli import COMPLETING, output, values
 from nanomem_tui.cli.options import (
     Command,
     Group,
@@ -36,13 +34,11 @@ from nanomem_tui.cli.output import Column, table
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
 from nanomem_tui.core.settings import without_password
-from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.core.config import Loaded
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.workspace import Workspace
     from nanomem_tui.workspaces import Known, Summary
 
 
@@ -91,7 +87,7 @@ def show(state: State) -> None:
 
     loaded = configuration.load(_located(state), forgiving=True)
     if loaded.settings.keys:
-        from nanomem_tui.keymap import judged
+        from nanomem_tui.actions import judged
 
         loaded = judged(loaded)
     problems = loaded.problems
@@ -164,9 +160,8 @@ def _note_left_behind(found: Paths | None, key: str, value: object) -> None:
 
 def _check_keys(text: str) -> None:
     """Raise BadInput for keys that the console would leave out: of no action, or of two."""
-    from nanomem_tui.actions import BY_NAME
+    from nanomem_tui.actions import BY_NAME, remap
     from nanomem_tui.core import settings
-    from nanomem_tui.keymap import remap
 
     wanted = settings.from_text("keys", text, "")
     unknown = next((name for name in wanted if name not in BY_NAME), None)
@@ -473,13 +468,6 @@ _HOW = {
     "zsh": 'eval "$(nanomem completion zsh)"    in ~/.zshrc, after compinit',
     "fish": "nanomem completion fish | source    in ~/.config/fish/config.fish",
 }
-MOST = 200
-"""Things that are offered; more than that nobody reads."""
-CELLS = 60
-_PLAIN = re.compile(r"[\w:@.,+/=-]+")
-"""What a shell puts on its line as it is: nothing of a key may be an order to the shell."""
-
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 @click.command("completion", cls=Command)
@@ -494,88 +482,8 @@ def completion(shell: str) -> None:
     """
     made = get_completion_class(shell)
     assert made is not None  # the choices are those that click knows
+    root = click.get_current_context().find_root().command
     output.lines([f"# {_HOW[shell]}", *made(root, {}, "nanomem", COMPLETING).source().splitlines()])
-
-
-def _offering(read: Callable[[Workspace], Iterable[tuple[str, str]]]) -> Completer:
-    """Completes ids of a workspace that begin as typed, each with its words; nothing where there is none."""
-
-    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        with (
-            contextlib.suppress(Exception),  # a shell that waits for completions is no place for an error
-            ctx.ensure_object(State).open(forgiving=True) as ws,
-        ):
-            named = ((key, words) for key, words in read(ws) if key.startswith(incomplete) and _PLAIN.fullmatch(key))
-            return [CompletionItem(key, help=one_line(words, CELLS)) for key, words in islice(named, MOST)]
-        return []
-
-    return complete
-
-
-def _items(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((row.id, row.text) for row in ws.items.all())
-
-
-def _lessons(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((row.id, row.trigger) for row in ws.lessons.all())
-
-
-def _sessions(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())
-
-
-def _operations(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST))
-
-
-items = _offering(_items)
-lessons = _offering(_lessons)
-sessions = _offering(_sessions)
-operations = _offering(_operations)
-
-
-def _known(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
-    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name, help=words) for name, words in names() if name.startswith(incomplete)]
-
-    return complete
-
-
-def _settings() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.core.settings import ABOUT
-
-    return [(name, about.help) for name, about in ABOUT.items()]
-
-
-def _screens() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.actions import SCREENS
-
-    return list(SCREENS.items())
-
-
-settings = _known(_settings)
-screens = _known(_screens)
-
-
-def _pictures() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.review.charts import PICTURES
-
-    return [(name, "") for name in PICTURES]
-
-
-pictures = _known(_pictures)
-
-
-def _workspaces() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.workspaces import known
-
-    return [(one.name, str(one.place)) for one in known().workspaces if _PLAIN.fullmatch(one.name)]
-
-
-def completion_workspaces(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of workspaces, else folders."""
-    found = [] if "/" in incomplete else _known(_workspaces)(ctx, param, incomplete)
-    return found or [CompletionItem(incomplete, type="dir")]
 
 
 # The manual page, nanomem(1), made from the commands themselves. Knows click and roff, and no workspace.
@@ -599,8 +507,8 @@ _FILES = (
 )
 
 
-def manual() -> str:
-    """The page as roff."""
+def manual(root: click.Group) -> str:
+    """Return the page as roff."""
     context = click.Context(root, info_name="nanomem")
     lines = [
         f'.TH NANOMEM 1 "" "nanomem {__version__}" "User Commands"',
@@ -650,7 +558,7 @@ def _body(command: click.Command) -> Iterator[str]:
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     for param in command.get_params(context):
-        if "--help" in param.opts or (command is not root and _is_global(param)):
+        if "--help" in param.opts or (context.parent is not None and _is_global(param)):
             continue
         record = param.get_help_record(context)
         # Some releases of click give a record without words for an argument, which the usage line has told of.

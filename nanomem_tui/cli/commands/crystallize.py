@@ -1,7 +1,4 @@
-"""`nanomem crystallize`: facts out of what people said, proposed with the words that say them; a person decides.
-
-Owns the options, and what is printed. What a proposal is, and what becomes of it, is decided in `facts`.
-"""
+"""`nanomem crystallize`: propose facts from what people said, with the words that say them; a person decides."""
 
 from __future__ import annotations
 

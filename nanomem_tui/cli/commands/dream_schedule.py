@@ -1,8 +1,7 @@
-"""`nanomem dream schedule`: Dreams by themselves, in the foreground, and the units that start it. Decides nothing.
+"""`nanomem dream schedule`: run Dreams by schedule in the foreground, or print the units that start it.
 
-Facts are looked for in the same looks, where `crystallize_schedule` says when.
-
-Each look opens the workspace anew, so that settings count as they are then, and nothing is held between two looks.
+Facts are looked for in the same loop, where `crystallize_schedule` is set. Each round opens the workspace anew, so
+that settings count as they are then, and nothing is held between two rounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`nanomem duplicates`: items that say what another one says, how they differ, and one made of them.
-
-Prints texts as they are stored, through the printers of this package.
-"""
+"""`nanomem duplicates` and `conflicts`: items that say the same or contradict each other, and what to do with them."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import click
 from nanomem_tui.cli import output, values
 from nanomem_tui.cli.options import Group, State, Words, agreed, decided, page, paged, pass_state, rehearsable
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
@@ -103,7 +100,7 @@ def merge(state: State, names: Sequence[str], sure: bool, into: str, yes: bool, 
     with state.open() as ws:
         found = _named(ws, names, sure=sure)
         if not found:
-            tell(state, [], {"merged": []}, NOTHING, dry_run=dry_run)
+            show_changes(state, [], {"merged": []}, NOTHING, dry_run=dry_run)
             return
         into = ws.items.get(into).id if into else ""
         body = {"merged": [_json(one) for one in found], "kept": [into or one.kept.id for one in found]}
@@ -112,7 +109,7 @@ def merge(state: State, names: Sequence[str], sure: bool, into: str, yes: bool, 
         if (careful or dry_run) and not agreed(state, body, lines, "Merge them?", yes=yes, dry_run=dry_run):
             return
         op = ws.duplicates.merge(found, into)
-    tell(state, [op], body, dry_run=False)
+    show_changes(state, [op], body, dry_run=False)
 
 
 @duplicates.command()
@@ -130,7 +127,7 @@ def keep(state: State, names: Sequence[str], dry_run: bool) -> None:
         found = [ws.duplicates.get(name) for name in names]
         body = {"kept": [_json(one) for one in found]}
         op = ws.duplicates.keep(found)
-    tell(state, [op], body, dry_run=dry_run)
+    show_changes(state, [op], body, dry_run=dry_run)
 
 
 @duplicates.command()
@@ -150,7 +147,7 @@ def disable(state: State, name: str, stays: str, dry_run: bool) -> None:
         stays = ws.items.get(stays).id if stays else ""
         body = {"disabled": one.others(stays), "kept": stays or one.kept.id}
         op = ws.duplicates.disable_others([one], stays)
-    tell(state, [op], body, dry_run=dry_run)
+    show_changes(state, [op], body, dry_run=dry_run)
 
 
 @duplicates.command()
@@ -172,7 +169,7 @@ def delete(state: State, name: str, stays: str, yes: bool, dry_run: bool) -> Non
         if not agreed(state, body, _preview([one], stays), "Delete the others?", yes=yes, dry_run=dry_run):
             return
         op = ws.duplicates.delete_others([one], stays)
-    tell(state, [op], body, dry_run=False)
+    show_changes(state, [op], body, dry_run=False)
 
 
 def _clusters(ws: Workspace, *, sure: bool) -> list[Cluster]:
@@ -353,7 +350,7 @@ def keep_both(state: State, names: Sequence[str], dry_run: bool) -> None:
     with state.open(dry_run=dry_run) as ws:
         found = _conflicts_named(ws, names)
         op = ws.conflicts.keep_both(found)
-    tell(state, [op], {"kept": [one.id for one in found]}, dry_run=dry_run)
+    show_changes(state, [op], {"kept": [one.id for one in found]}, dry_run=dry_run)
 
 
 @conflicts.command()
@@ -374,7 +371,7 @@ def split(state: State, name: str, scope: str, move: str, dry_run: bool) -> None
     with state.open(dry_run=dry_run) as ws:
         one = ws.conflicts.get(name)
         op = ws.conflicts.split(one, scope, side := side_of(one, move))
-    tell(state, [op], {"moved": one.row(side).id, "scope": scope}, dry_run=dry_run)
+    show_changes(state, [op], {"moved": one.row(side).id, "scope": scope}, dry_run=dry_run)
 
 
 def _decide(state: State, names: Sequence[str], way: str, *, yes: bool, dry_run: bool) -> None:
@@ -393,7 +390,7 @@ def _decide(state: State, names: Sequence[str], way: str, *, yes: bool, dry_run:
         if (len(found) > 1 or dry_run) and not agreed(state, body, lines, "Do it?", yes=yes, dry_run=dry_run):
             return
         op: Operation = getattr(ws.conflicts, way)(found)
-    tell(state, [op], body, dry_run=False)
+    show_changes(state, [op], body, dry_run=False)
 
 
 def _conflicts_named(ws: Workspace, names: Sequence[str]) -> list[Contradiction]:

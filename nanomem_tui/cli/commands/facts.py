@@ -1,7 +1,4 @@
-"""`nanomem facts`: what is known by domain, category and key: listed, shown, searched, and what each value was.
-
-The commands that change facts are in `facts_changes`.
-"""
+"""`nanomem facts`: list, show, search and change facts by domain, category and key."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import memory_answers, output, values
-from nanomem_tui.cli.commands.memory import ids_argument, warn
 from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.options import (
     Command,
@@ -27,14 +23,17 @@ from nanomem_tui.cli.options import (
     asked_query,
     cannot_read,
     decided,
+    ids_argument,
     page,
     paged,
     pass_state,
     query_options,
     rehearsable,
+    warn,
+    words_kept,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import added, tell
+from nanomem_tui.cli.planned import added, show_changes
 from nanomem_tui.cli.values import FOREIGN
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.text import one_line
@@ -487,7 +486,7 @@ def set_(
     if done:
         added(state, done[0], fact.id, body, dry_run=dry_run)
     else:
-        tell(state, [], body, "It is so already.", dry_run=dry_run)
+        show_changes(state, [], body, "It is so already.", dry_run=dry_run)
 
 
 def _value(value: str | None, file: str | None) -> str | None:
@@ -549,10 +548,10 @@ def edit(
         shown = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = fact.item, {"value": editor.edit_text(fact.value, "--value")}
-            kept = editor.words_kept(fields["value"])
+            kept = words_kept(fields["value"])
         with kept:
             try:
                 done = [ws.facts.edit(fact.id, expected=shown, **fields)]
@@ -561,7 +560,7 @@ def edit(
         fact = ws.facts.get(fact.id)
         warnings = ws.items.warnings(fact.item) if done and "value" in fields else []
     warn(state, warnings)
-    tell(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -607,7 +606,7 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
             agreed(state, preview, lines, "Merge them?", yes=yes, dry_run=False)
         operation = ws.facts.merge([fact.id for fact in rows], into=kept.id)
         body = {"fact": ws.facts.get(kept.id).to_json(), **preview}
-    tell(state, [operation], body, dry_run=dry_run)
+    show_changes(state, [operation], body, dry_run=dry_run)
 
 
 def _facts(ws: Workspace, ids: Sequence[str]) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""`nanomem history`: the agent's archive of summaries, the Dream's input."""
+"""`nanomem history` and `wal`: the agent's archive of summaries, and the turn logs of its sessions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nanomem_tui.cli.options import (
     rehearsable,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.text import one_line
@@ -466,4 +466,4 @@ def recover(state: State, key: str | None, dry_run: bool) -> None:
         "quarantined": [values.item(item) for item in (done.held if done else ())],
     }
     otherwise = "Nothing to recover: every turn was finished, or is recovered already."
-    tell(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
+    show_changes(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)

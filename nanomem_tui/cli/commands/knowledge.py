@@ -1,4 +1,4 @@
-"""`nanomem knowledge`: documents that can be looked things up in, added, brought up to date, searched, taken away."""
+"""`nanomem knowledge`: index reference documents, refresh, search and remove them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warned
 from nanomem_tui.cli.options import (
     Count,
     Group,
@@ -25,9 +24,10 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core.errors import WorkspaceMissing
 from nanomem_tui.core.text import counted, one_line
 
@@ -401,4 +401,4 @@ def remove(state: State, ids: Sequence[str], *, yes: bool, dry_run: bool) -> Non
         if not agreed(state, preview, lambda: _table(found), question, yes=yes, dry_run=dry_run):
             return
         operation = ws.knowledge.remove([one.id for one in found])
-    tell(state, [operation], preview, dry_run=dry_run)
+    show_changes(state, [operation], preview, dry_run=dry_run)

@@ -1,4 +1,4 @@
-"""`nanomem memory lessons`: what the agent learned from its mistakes."""
+"""`nanomem memory lessons`: what the agent learned from failures and corrections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warn
 from nanomem_tui.cli.memory_answers import conflicts
 from nanomem_tui.cli.options import (
     Count,
@@ -23,9 +22,11 @@ from nanomem_tui.cli.options import (
     paged,
     pass_state,
     rehearsable,
+    warn,
+    words_kept,
 )
 from nanomem_tui.cli.output import Column, table
-from nanomem_tui.cli.planned import added, tell
+from nanomem_tui.cli.planned import added, show_changes
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Lesson
@@ -240,10 +241,10 @@ def edit(
         shown = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = row, {"better_action": editor.edit_text(row.better_action, "--action")}
-            kept = editor.words_kept(fields["better_action"])
+            kept = words_kept(fields["better_action"])
         # A confidence that it has already is a confirmation: the lesson does not fade before its time once more.
         changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
         with kept:
@@ -252,7 +253,7 @@ def edit(
         after = _json(ws, [lesson])[0]
     warnings = _warnings(lesson) if changed.keys() - {"confidence"} else []
     warn(state, warnings)
-    tell(state, done, {"lesson": after, "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"lesson": after, "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 def _warnings(lesson: Lesson) -> list[str]:
@@ -296,7 +297,7 @@ def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -
         wrong = [row.id for row in rows if bool(row.enabled) != enabled]
         done = [ws.lessons.set_enabled(wrong, enabled)] if wrong else []
         body = {"lessons": _json(ws, [ws.lessons.get(row.id) for row in rows])}
-    tell(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
+    show_changes(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
 
 
 @lessons.command()

@@ -1,4 +1,4 @@
-"""`nanomem log`, `undo` and `redo`: every recorded change, and the way back and forth."""
+"""`nanomem log`, `undo`, `redo` and `moments`: every recorded change, how to undo it, and the memory at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nanomem_tui.cli.options import (
     rehearsable,
 )
 from nanomem_tui.cli.output import Column, table
-from nanomem_tui.cli.planned import FLAGS, SHOWN, SILENT, planned, shown_value, tell
+from nanomem_tui.cli.planned import FLAGS, SHOWN, SILENT, change_lines, show_changes, shown_value
 from nanomem_tui.core.errors import NanomemError, NotFound, NothingToDo
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import quoted
@@ -173,7 +173,7 @@ def _tell(
     ]
     lines: list[str] = []
     for op, target in zip(done, targets, strict=True):
-        lines += planned([op]) if dry_run else [op.label]
+        lines += change_lines([op]) if dry_run else [op.label]
         lines.append(f"  made by {target.who}, {output.when(target.at)}, {target.id}")
     if any(change.key == DREAM_CURSOR for op in done for change in op.changes):
         from nanomem_tui.dreams import restore
@@ -410,7 +410,7 @@ def restore(
         if not agreed(state, body, lines, question, yes=yes, dry_run=dry_run):
             return
         done = ws.moments.restore(plan)
-    tell(state, [done], body, dry_run=False)
+    show_changes(state, [done], body, dry_run=False)
 
 
 def _texts(ws: Workspace, moment: Moment) -> tuple[dict[str, str], NanomemError | None]:

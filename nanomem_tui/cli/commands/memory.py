@@ -1,4 +1,4 @@
-"""`nanomem memory`: what is remembered, counted, listed, shown and searched. Changes live in `memory_changes`."""
+"""`nanomem memory`: list, show, search, add, edit and merge long-term items."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ from nanomem_tui.cli.options import (
     completing,
     dated,
     decided,
+    ids_argument,
     only_looking,
     page,
     paged,
     pass_state,
     query_options,
     rehearsable,
+    warn,
     with_undo,
+    words_kept,
 )
 from nanomem_tui.cli.output import paragraph
-from nanomem_tui.cli.planned import SHOWN, added, tell
+from nanomem_tui.cli.planned import SHOWN, added, show_changes
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import quoted
 
@@ -268,9 +271,6 @@ def search(
 # The commands of `nanomem memory` that change items. Each is one recorded operation that `nanomem undo` takes back.
 
 KIND = click.Choice(["preference", "fact", "decision", "episodic"])
-ids_argument = click.argument(
-    "ids", metavar="ID...", type=Words(), nargs=-1, required=True, shell_complete=completing("items")
-)
 
 
 @click.command(cls=Command)
@@ -319,21 +319,6 @@ def add(
     added(state, op, row.id, body, dry_run=dry_run)
 
 
-def warn(state: State, warnings: Sequence[str]) -> None:
-    """Say what is odd about a text that is kept all the same; in JSON it stands in the document."""
-    if not state.json and warnings:
-        output.notes([f"Warning: {warning}" for warning in warnings])
-
-
-def warned(state: State, told: object) -> list[str]:
-    """As `warn`, of JSON that is kept as it was given; what was said."""
-    from nanomem_tui.memory import safety
-
-    warnings = safety.of_data(told)
-    warn(state, warnings)
-    return warnings
-
-
 def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
     """The items of these ids. Raises AccessDenied, not NotFound, where they lie in a file that cannot be read."""
     ws.store.load("item")
@@ -380,17 +365,17 @@ def edit(
         shown = None
         kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            from nanomem_tui.cli import editor
+            from nanomem_tui.terminal import editor
 
             shown, fields = row, {"text": editor.edit_text(row.text, "--text")}
-            kept = editor.words_kept(fields["text"])
+            kept = words_kept(fields["text"])
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
         with kept:
             done = [ws.items.edit(row.id, expected=shown, **changed)] if changed else []
         row = ws.items.get(row.id)
         warnings = ws.items.warnings(row) if "text" in changed else []
     warn(state, warnings)
-    tell(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 def _scope_fields(
@@ -444,7 +429,7 @@ def switch(
         done = [change(wrong, wanted)] if wrong else []
         body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
     word = field if wanted else {"enabled": "disabled", "pinned": "unpinned"}[field]
-    tell(state, done, body, f"Already {word}.", dry_run=dry_run)
+    show_changes(state, done, body, f"Already {word}.", dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -595,7 +580,7 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
         body = {"item": values.item(ws.items.get(kept.id)), **preview}
     if told and not state.json:
         output.lines(told)
-    tell(state, [op], body, dry_run=dry_run)
+    show_changes(state, [op], body, dry_run=dry_run)
 
 
 def _scopes(rows: Sequence[Item], kept: Item) -> list[str]:

@@ -1,4 +1,4 @@
-"""`nanomem scrub` and `nanomem forget`: what is stored looked through, and texts taken out of all of it for good."""
+"""`nanomem scrub` and `nanomem forget`: find secrets in everything stored, and erase texts for good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`nanomem recall`: what an agent would be given for a message, why, and what was cut. Reads only, but for `--save`."""
+"""`nanomem recall`: what an agent would be given for a message, why, and what was cut. Reads only, except with
+`--save`.
+"""
 
 from __future__ import annotations
 

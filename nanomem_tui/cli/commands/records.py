@@ -1,8 +1,4 @@
-"""`nanomem record KIND`: what an agent recorded of its work, kind by kind.
-
-Owns the form of the lines, and how a value on a command line becomes one of a record. What a record may hold is not its
-matter.
-"""
+"""`nanomem record KIND`: work records, kind by kind: list, show, add, edit, delete, export."""
 
 from __future__ import annotations
 
@@ -18,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.commands.memory import warned
 from nanomem_tui.cli.options import (
     MAX_INPUT,
     Command,
@@ -35,9 +30,10 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
-from nanomem_tui.cli.planned import added, shown_value, tell
+from nanomem_tui.cli.planned import added, show_changes, shown_value
 from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language.tokens import tokens
@@ -451,7 +447,7 @@ def edit(ctx: click.Context, state: State, record_id: str, data: str, dry_run: b
             changed = next(change for change in done[0].changes if change.key == row.key)
             row = layer.record_of(changed.key, changed.after or {})
     warnings = warned(state, fields) if done else []
-    tell(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(state, done, {"record": row.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=_OfKind)

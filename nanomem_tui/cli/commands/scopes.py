@@ -1,7 +1,4 @@
-"""`nanomem scopes`: what each chat and person sees, what leaks, and items that move from one scope to another.
-
-Prints texts as they are stored, through the printers of this package.
-"""
+"""`nanomem scopes`: what each chat and person sees, what leaks, and move items to another scope."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import click
 from nanomem_tui.cli import output, values
 from nanomem_tui.cli.options import Group, State, Words, agreed, completing, decided, page, paged, pass_state
 from nanomem_tui.cli.output import Column, table
-from nanomem_tui.cli.planned import SHOWN, tell
+from nanomem_tui.cli.planned import SHOWN, show_changes
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
@@ -174,7 +171,7 @@ def _go(
         wanted = _of_scope(ws, whence) if whence is not None else [ws.items.get(one).id for one in ids]
         scope = ws.scopes.named(to)
         if whence is not None and not wanted:
-            tell(state, [], {"moved": [], "notes": []}, f"No items in {whence}.", dry_run=dry_run)
+            show_changes(state, [], {"moved": [], "notes": []}, f"No items in {whence}.", dry_run=dry_run)
             return
         plan = ws.scopes.plan(wanted, scope, verb)
         body = _plan_json(plan, merge=merge)
@@ -185,7 +182,7 @@ def _go(
         op, plan = ws.scopes.move(wanted, scope, merge=merge) if verb == "move" else ws.scopes.copy(wanted, scope)
     if plan.notes and not state.json:
         output.notes([f"Note: {note}." for note in plan.notes if not (merge and note.endswith("one item"))])
-    tell(state, [op], _plan_json(plan, merge=merge), dry_run=False)
+    show_changes(state, [op], _plan_json(plan, merge=merge), dry_run=False)
 
 
 def _of_scope(ws: Workspace, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`nanomem serve`: this memory for programs that speak a protocol. Started by them, ends with them."""
+"""`nanomem serve`: this memory over MCP, gRPC or a web page."""
 
 from __future__ import annotations
 

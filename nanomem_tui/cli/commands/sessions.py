@@ -1,4 +1,4 @@
-"""`nanomem session`: the agent's conversations."""
+"""`nanomem session` and `consolidate`: the agent's conversations, and archiving the oldest part of long ones."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from nanomem_tui.cli.options import (
     with_undo,
 )
 from nanomem_tui.cli.output import Column, table
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core import errors
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
         if gone:
             operation, restored = retention.restore(ws.store, ws.settings, gone, ws.perform)
             done = [operation]
-    tell(state, done, {"items": [values.item(row) for row in restored]}, "Not deleted.", dry_run=dry_run)
+    show_changes(state, done, {"items": [values.item(row) for row in restored]}, "Not deleted.", dry_run=dry_run)
 
 
 def _is_here(ws: Workspace, item_id: str) -> bool:

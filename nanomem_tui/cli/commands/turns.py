@@ -1,6 +1,6 @@
-"""`nanomem turn`: what an agent calls around its answer. JSON in, JSON out; `serve` keeps the engine in RAM for it.
+"""`nanomem turn` and `attach`: what an agent calls around its answer, and how it is set up to do so.
 
-Owns the reading of stdin and the lines of the protocol. Must not decide anything about a turn.
+JSON in, JSON out; `turn serve` keeps the engine in RAM. Nothing about a turn is decided here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`nanomem event` and `nanomem metric`: what happens now."""
+"""`nanomem event`, `metric`, `context` and `lifecycle`: what happens now, the context for a task, and aging records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, passages, values
-from nanomem_tui.cli.commands.memory import warned
 from nanomem_tui.cli.commands.records import found_in
 from nanomem_tui.cli.options import (
     Command,
@@ -26,6 +25,7 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    warned,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.core import errors
@@ -297,8 +297,8 @@ def _parts(chunk: ContextChunk) -> str:
 
 
 def _budget(found: Context, ascii_only: bool) -> str:
-    from nanomem_tui.widgets.look import ASCII, UNICODE
     from nanomem_tui.widgets.plots import meter
+    from nanomem_tui.widgets.theme import ASCII, UNICODE
 
     bar = meter(found.total_tokens / found.max_tokens, _BAR, ASCII if ascii_only else UNICODE)
     return f"{bar} {found.total_tokens:,} of {counted(found.max_tokens, 'token')}"

@@ -1,6 +1,7 @@
-"""What Dreams did as values for a diff view: the hunks that a restore counts, with their evidence.
+"""Diffs on the screens of Dreams: values for the diff view, the dialog that takes a change back, the screen that
+shows one, and what a Dream did in words.
 
-Turns the values of the workspace into those of the widget; pure, and quick enough for a thread.
+The values are made from those of the workspace; pure, and quick enough for a thread.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from textual.message import Message
 from textual.widget import Widget
 
 from nanomem_tui.agents.git import FileDiff as StoredDiff
-from nanomem_tui.core.errors import NanomemError, shown_error
-from nanomem_tui.core.text import one_line
+from nanomem_tui.core.errors import NanomemError, in_words
+from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dreams import restore as dreams_restore
-from nanomem_tui.screens.base.dreaming import Dreaming
+from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, DiffView, FileDiff, Hunk, Sign, spans_of
-from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Line, Spans, lay_out, side_by_side
+from nanomem_tui.widgets.theme import glyphs
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.run import DreamResult
+    from nanomem_tui.model.client import Usage
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 
 
@@ -132,7 +135,7 @@ def entries_read(entries: Sequence[HistoryEntry], known: bool) -> list[Block]:
 Choice = TypeVar("Choice")
 
 
-class Shown(NamedTuple):
+class ProposalShown(NamedTuple):
     """What a diff dialog shows. `refused` says why there is nothing to confirm; "" when there is something."""
 
     files: Sequence[FileDiff] = ()
@@ -150,7 +153,7 @@ class ProposalView(DiffView):
         self.below: tuple[Block, ...] = ()
         self.conflicts: tuple[RestoreConflict, ...] = ()
 
-    def show_all(self, shown: Shown, keep_place: bool = False) -> None:
+    def show_all(self, shown: ProposalShown, keep_place: bool = False) -> None:
         """Show all of it."""
         self.below, self.conflicts = tuple(shown.below), tuple(shown.conflicts)
         self.files, self.blocks = (), ()
@@ -198,7 +201,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
     class Read(Message):
         """From the reading thread: what a choice would do."""
 
-        def __init__(self, number: int, shown: Shown) -> None:
+        def __init__(self, number: int, shown: ProposalShown) -> None:
             super().__init__()
             self.number = number
             self.shown = shown
@@ -207,7 +210,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         self,
         title: str,
         choices: Sequence[tuple[str, Choice]],
-        read: Callable[[Choice], Shown],
+        read: Callable[[Choice], ProposalShown],
         verb: str,
         first: Sequence[Block] = (),
     ) -> None:
@@ -217,7 +220,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         self._verb = verb
         self._first = tuple(first)
         self._number = 0
-        self._known: dict[int, Shown] = {}
+        self._known: dict[int, ProposalShown] = {}
 
     def inside(self) -> list[Widget]:
         """The diff."""
@@ -242,7 +245,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         shown = self._known.get(self._number)
         what = self._choices[self._number][0]
         if shown is None:
-            self.view.show_all(Shown(above=[Spans(((what, "heading"),)), Body("Reading …", "dim")]))
+            self.view.show_all(ProposalShown(above=[Spans(((what, "heading"),)), Body("Reading …", "dim")]))
             self.say_keys([(" esc", "key"), (" back", "")])
             self._read_in_thread(self._number)
             return
@@ -269,9 +272,9 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         try:
             shown = self._read(self._choices[number][1])
         except NanomemError as error:
-            shown = Shown(refused=error.line())
+            shown = ProposalShown(refused=error.line())
         except Exception as error:  # noqa: BLE001 - the dialog says what went wrong
-            shown = Shown(refused=shown_error(error).line())
+            shown = ProposalShown(refused=in_words(error).line())
         self.post_message(self.Read(number, shown))
 
     def on_diff_dialog_read(self, event: Read) -> None:
@@ -308,10 +311,10 @@ class ShownDiff(NamedTuple):
     """What the right pane shows for a row."""
 
     row_id: str
-    shown: Shown
+    shown: ProposalShown
 
 
-class DiffScreen(Dreaming[Row], Generic[Row]):
+class DiffScreen(WorkspaceScreen[Row], Generic[Row]):
     """A list of changes, each with its diff; `detail` gives a `ShownDiff`."""
 
     def __init__(self) -> None:
@@ -336,9 +339,9 @@ class DiffScreen(Dreaming[Row], Generic[Row]):
             self._shown = ""
             self.view.show_all(self.shown_for_none())
 
-    def shown_for_none(self) -> Shown:
+    def shown_for_none(self) -> ProposalShown:
         """What the pane shows without a row."""
-        return Shown()
+        return ProposalShown()
 
     def do_next_hunk(self) -> None:
         """To the next hunk, also from the list."""
@@ -354,7 +357,7 @@ class DiffScreen(Dreaming[Row], Generic[Row]):
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 
 
-class Part(NamedTuple):
+class RevertPart(NamedTuple):
     """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later. `settle`:
     which side is taken of lines that later edits changed as well. `as_of`: the file as it was after it, instead.
     `edit`: one of its edits, counted from 1.
@@ -368,20 +371,20 @@ class Part(NamedTuple):
     edit: int | None = None
 
 
-def take_back(
+def revert(
     screen: WorkspaceScreen[Any],
     sha: str,
     title: str,
-    parts: Sequence[tuple[str, Part]],
+    parts: Sequence[tuple[str, RevertPart]],
     verb: str,
     first: Sequence[Block] = (),
 ) -> None:
     """Show what each of `parts` (its words, itself) of a commit would do, and do the one that a person says yes to."""
 
-    def read(part: Part) -> Shown:
+    def read(part: RevertPart) -> ProposalShown:
         return _shown(screen.ws.dream.restore_preview(sha, **part._asdict()))
 
-    async def restore(part: Part | None) -> None:
+    async def restore(part: RevertPart | None) -> None:
         if part is None:
             return
         for operation in await screen.change(lambda ws: ws.dream.restore(sha, **part._asdict())):
@@ -390,7 +393,7 @@ def take_back(
     screen.ask(DiffDialog(title, parts, read, verb, first), restore)
 
 
-def say_undone(at: Screen[Any], operation: Operation) -> None:
+def announce_undo(at: Screen[Any], operation: Operation) -> None:
     """Say what was undone; of a Dream that its entries will be read again, for as long as it takes to see that."""
     label = one_line(operation.label, SAID)
     if note := dreams_restore.said([operation]):
@@ -399,7 +402,7 @@ def say_undone(at: Screen[Any], operation: Operation) -> None:
         say(at, f"{label} (^r does it again)")
 
 
-def _shown(preview: RestorePreview) -> Shown:
+def _shown(preview: RestorePreview) -> ProposalShown:
     """What a restore would do, in words and as a diff."""
     files = [file_diff(StoredDiff(file.path, file.before, file.after)) for file in preview.files]
     above: list[Block] = []
@@ -416,4 +419,33 @@ def _shown(preview: RestorePreview) -> Shown:
         for commit in preview.later_commits:
             named = (f"{commit.short} {commit.at[:16].replace('T', ' ')} ", "dim")
             below.append(Spans((named, (commit.subject, "bad" if preview.loses(commit) else "dim")), 2))
-    return Shown(files, above, below, preview.conflicts, preview.problem)
+    return ProposalShown(files, above, below, preview.conflicts, preview.problem)
+
+
+# What a Dream did, in words
+
+
+def result_words(result: DreamResult, waiting: int = 0) -> str:
+    """What a Dream did, in a sentence; `waiting` of its edits are in the inbox."""
+    total = counted(result.read + result.remaining, "entry", "entries")
+    read = f"{result.read:,} of {total}" if result.remaining else total  # short: the status bar may cut the end
+    held = f", {counted(waiting, 'edit')} in the inbox" if waiting else ""
+    if not result.files:
+        return f"Dream: read {read}; {result.unchanged}{held}"
+    files = result.files.items()
+    counts = ", ".join(f"{name.rpartition('/')[2]} +{added} -{removed}" for name, (added, removed) in files)
+    return f"Dream: {counts} from {read}{held} (u undoes it)"
+
+
+def usage_words(usage: Usage) -> str:
+    """What a model took: `qwen3, 2 questions, 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
+    about = "about " if usage.estimated else ""
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    tokens = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    return f"{usage.model}, {counted(usage.calls, 'question')}, {tokens}, {usage.seconds:.1f} s{cost}"
+
+
+def error_sentence(error: NanomemError, fix: str = "") -> str:
+    """What went wrong, as a sentence, and what to do."""
+    told = f"{error.what}: {fix}" if fix else error.what
+    return f"{told[:1].upper()}{told[1:]}."

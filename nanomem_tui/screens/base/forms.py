@@ -1,4 +1,4 @@
-"""Asking for a few fields at once, and again when they could not be saved, as they were typed."""
+"""Forms: ask for a few fields at once, and again, as they were typed, when they could not be saved."""
 
 from __future__ import annotations
 

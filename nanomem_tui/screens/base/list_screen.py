@@ -1,6 +1,6 @@
-"""The screen that every list-and-detail screen is made from: list left, detail right, filter, status and keys.
+"""The list-and-detail screen: list left, detail right, filter, status and keys.
 
-Owns the panes, the detail and doing actions of the registry; the list itself is in `list_screen.py`. It knows no
+Owns loading, filtering and sorting in threads, the panes, the detail, and doing actions of the registry. It knows no
 workspace: a subclass says what the rows are and what one row has to tell.
 
 A screen is a subclass with `SCREEN` set to its name in the registry of actions and these methods:
@@ -36,18 +36,15 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from nanomem_tui.actions import BY_NAME, Context
-from nanomem_tui.core.errors import shown_error
+from nanomem_tui.actions import BY_NAME, Context, first_key
 from nanomem_tui.core.text import one_line, wrap
-from nanomem_tui.keymap import first_key
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
-from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar, say, say_error
-from nanomem_tui.widgets.cells import RowLine, content
-from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.keys import moved_keys, screen_bindings
 from nanomem_tui.widgets.table import Column, LineTable
 from nanomem_tui.widgets.text_view import Document, Preview, TextView
+from nanomem_tui.widgets.theme import RowLine, content
 from nanomem_tui.widgets.tour import TourBar
 
 Row = TypeVar("Row")
@@ -217,8 +214,28 @@ NAMES = 44  # cells for the fields that a hint names
 DOCTOR = "D on the Status screen (0) runs the doctor"
 
 
-class ListScreen(Screen[None], Generic[Row]):
-    """A screen with a list of rows: `LineTable` with the id "list", a `TitleBar` and a `FilterBar`."""
+WIDE = 100  # columns from which both panes are shown
+WIDEST = 140  # columns from which a list may have more than the detail needs
+SMALLEST = (60, 20)
+BARS = 3  # lines at the edges: title, status, keys
+DETAIL_DELAY = 0.03  # seconds the cursor rests before the detail is read, so that holding a key reads nothing
+
+
+def _too_small(width: int, height: int, key: str) -> str:
+    """Why nothing is shown, in as many words as there is room for."""
+    room = max(height - BARS, 1)
+    needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
+    long = f"nanomem needs {needed} characters; this is {width}x{height}. {key} leaves."
+    return next(
+        (text for text in (long, f"{needed} needed, {key} leaves") if len(wrap(text, width)) <= room), "too small"
+    )
+
+
+class ListDetailScreen(Screen[None], Generic[Row]):
+    """A list, the detail of its row, a filter, and the keys of the registry. See the module for how to subclass.
+
+    The list is a `LineTable` with the id "list".
+    """
 
     SCREEN: ClassVar[str] = ""
     EMPTY: ClassVar[str] = "Nothing here yet."
@@ -226,6 +243,23 @@ class ListScreen(Screen[None], Generic[Row]):
     FLASHES: ClassVar[bool] = True  # whether rows that others changed stand out for a moment
     TELLS_GONE: ClassVar[bool] = True  # whether it is said, too, that the row at the cursor went away
     EACH_PAGE: ClassVar[bool] = False  # whether the first load shows each of its pages, not the first alone
+    HELP: ClassVar[str] = ""
+    TELLS_BENEATH: ClassVar[bool] = False  # whether a line beneath the list belongs to it: `beneath`
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")  # inherited, whatever CSS_PATH a subclass has
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give the subclass the bindings of its screen."""
+        if cls.__dict__.get("SCREEN"):
+            cls.BINDINGS = list(screen_bindings(cls.SCREEN))
+        super().__init_subclass__(**options)
+
+    class DetailReady(Message):
+        """From the detail thread: what a row has to tell."""
+
+        def __init__(self, row_id: str, detail: Any) -> None:
+            super().__init__()
+            self.row_id = row_id
+            self.detail = detail
 
     class RowsLoaded(Message):
         """From the loading thread: rows so far, and whether that is all."""
@@ -262,6 +296,10 @@ class ListScreen(Screen[None], Generic[Row]):
         self._loading = False
         self._changed: frozenset[str] = frozenset()
         self._from_top = False
+        self._pane = "list"
+        self._zoomed = False
+        self._detail_of: str | None = None
+        self._detail_timer: Timer | None = None
 
     # What a subclass says
 
@@ -317,13 +355,6 @@ class ListScreen(Screen[None], Generic[Row]):
     def is_gone(self, row_id: str) -> bool:
         """Whether a row that is not shown any more is not there either."""
         return all(self.row_id(row) != row_id for row in self.listing.rows)
-
-    def refresh_context(self) -> None:
-        """What can be done may have changed: look again which keys to offer."""
-        raise NotImplementedError
-
-    def forget_detail(self) -> None:
-        """Rows changed: what is shown of the one at the cursor may be old."""
 
     # What a subclass uses
 
@@ -525,53 +556,7 @@ class ListScreen(Screen[None], Generic[Row]):
         self.table.set_sorted(self.listing.sorted_by, descending)
         self._make_view()
 
-
-WIDE = 100  # columns from which both panes are shown
-WIDEST = 140  # columns from which a list may have more than the detail needs
-SMALLEST = (60, 20)
-BARS = 3  # lines at the edges: title, status, keys
-DETAIL_DELAY = 0.03  # seconds the cursor rests before the detail is read, so that holding a key reads nothing
-
-
-def _too_small(width: int, height: int, key: str) -> str:
-    """Why nothing is shown, in as many words as there is room for."""
-    room = max(height - BARS, 1)
-    needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
-    long = f"nanomem needs {needed} characters; this is {width}x{height}. {key} leaves."
-    return next(
-        (text for text in (long, f"{needed} needed, {key} leaves") if len(wrap(text, width)) <= room), "too small"
-    )
-
-
-class ListDetailScreen(ListScreen[Row], Generic[Row]):
-    """A list, the detail of its row, a filter, and the keys of the registry. See the module for how to subclass."""
-
-    HELP: ClassVar[str] = ""
-    TELLS_BENEATH: ClassVar[bool] = False  # whether a line beneath the list belongs to it: `beneath`
-    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")  # inherited, whatever CSS_PATH a subclass has
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Give the subclass the bindings of its screen."""
-        if cls.__dict__.get("SCREEN"):
-            cls.BINDINGS = list(screen_bindings(cls.SCREEN))
-        super().__init_subclass__(**options)
-
-    class DetailReady(Message):
-        """From the detail thread: what a row has to tell."""
-
-        def __init__(self, row_id: str, detail: Any) -> None:
-            super().__init__()
-            self.row_id = row_id
-            self.detail = detail
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._pane = "list"
-        self._zoomed = False
-        self._detail_of: str | None = None
-        self._detail_timer: Timer | None = None
-
-    # What a subclass says
+    # The detail: what a subclass says of it
 
     def detail(self, row: Row) -> Any:
         """What the right pane shows for a row: a `Document`; called in a thread."""
@@ -611,7 +596,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         if isinstance(pane, Preview) and isinstance(detail, Document):
             pane.show(detail)
 
-    # What a subclass uses
+    # The detail, the status and the keys
 
     @property
     def detail_pane(self) -> Widget:
@@ -772,7 +757,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             sentence = why[:1].isupper()
             say(self, why if sentence else f"{action.label_on(self.SCREEN)}: {why}", "warning")
             return
-        handler = getattr(self, f"do_{name}", None) or getattr(self.app, f"do_{name}", None)
+        handler = self.handler_of(name)
         if handler is None:
             say(self, f"{action.label_on(self.SCREEN)}: not on this screen", "warning")
             return
@@ -782,6 +767,11 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
                 await result
         except Exception as error:  # noqa: BLE001 - one action did not work: that is said, and the rest goes on
             say_error(self, error)
+
+    def handler_of(self, name: str) -> Callable[[], Any] | None:
+        """What does an action: a method of this screen, or of the app."""
+        found: Callable[[], Any] | None = getattr(self, f"do_{name}", None) or getattr(self.app, f"do_{name}", None)
+        return found
 
     def do_filter(self) -> None:
         """Type a filter."""

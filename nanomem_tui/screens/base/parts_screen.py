@@ -1,24 +1,16 @@
-"""What the screens share whose right pane is a view of parts with a cursor: conversations, logs, turns, blame.
-
-Owns the pane and what the copy key takes from it. Which parts there are, and where each leads, is for the screen.
-"""
+"""A list screen whose right pane is a `PartsView` with a cursor: conversations, logs, turns, blame."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.widget import Widget
 
 from nanomem_tui.actions import Context
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.find import FindScreen, show_found
 from nanomem_tui.widgets.parts_view import PartsView
-
-if TYPE_CHECKING:
-    from nanomem_tui.screens.find import Found
-
 
 Row = TypeVar("Row")
 
@@ -67,24 +59,3 @@ class PartsScreen(WorkspaceScreen[Row], Generic[Row]):
     def copy_rows(self) -> str:
         """What is copied while the list is in focus."""
         return super().copy_text()
-
-
-# What the screens behind Sessions share: the way to the next list, and the search in everything that was said.
-
-
-class FoundScreen(WorkspaceScreen[Row], Generic[Row]):
-    """A list of things that were said, one of three."""
-
-    NEXT: ClassVar[str] = ""
-
-    def do_next_list(self) -> None:
-        """To the next list."""
-        self.console.go(self.NEXT)
-
-    def do_search_all(self) -> None:
-        """Search every transcript, the archive and the notes."""
-        self.ask(FindScreen(), self._found)
-
-    async def _found(self, found: Found | None) -> None:
-        if found is not None:  # None is never handed on
-            show_found(self.console, found)

@@ -1,27 +1,23 @@
-"""What the Items and the Lessons screen share: changing rows, with preview where it is large, and showing what changed.
+"""Change rows on Items, Lessons, Facts and records: preview large changes, and update the changed rows in place.
 
-Knows rows, not what is in them: a subclass names its part of the workspace and how a row reads in one line.
+A subclass names its part of the workspace and how a row reads in one line.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import on
 
-from nanomem_tui.core import atomic, clock, files
-from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Refused
+from nanomem_tui.core import clock, files
+from nanomem_tui.core.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation
-from nanomem_tui.core.text import counted, one_line, safe_text
-from nanomem_tui.screens.base.list_screen import ListScreen
+from nanomem_tui.core.text import counted, one_line
+from nanomem_tui.screens.base.console import show_turns_of
+from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets import clipboard
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.list_export import FORMATS, exported
 from nanomem_tui.widgets.text_view import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
@@ -112,13 +108,13 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     # Reading
 
-    @on(ListScreen.LoadFailed)
-    def _cannot_be_changed(self, event: ListScreen.LoadFailed) -> None:
+    @on(ListDetailScreen.LoadFailed)
+    def _cannot_be_changed(self, event: ListDetailScreen.LoadFailed) -> None:
         """What cannot be read is not written to: say why before a person types something for it."""
         self.console.state = self.console.state._replace(read_only=str(getattr(event.error, "what", event.error)))
         self.refresh_context()
 
-    @on(ListScreen.RowsLoaded)
+    @on(ListDetailScreen.RowsLoaded)
     def _can_be_changed(self) -> None:
         if self.console.state.read_only:
             self.console.state = self.console.state._replace(read_only="")
@@ -276,8 +272,6 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     def do_injected(self) -> None:
         """The real turns that were given the row at the cursor, or that saved it."""
-        from nanomem_tui.screens.recall_log import show_turns_of
-
         row = self.table.cursor_row
         if row is not None:
             show_turns_of(self.console, self.NOUN, row.id)
@@ -376,7 +370,7 @@ def _before_and_after(change: Change) -> list[Block]:
     before, after = {**change.before, **_names(change.before)}, {**change.after, **_names(change.after)}
     for name, value in after.items():
         if name not in {"updated_at", "meta_json", "key"} and before.get(name) != value:
-            label, *both = in_pairs(name, before.get(name), value)
+            label, *both = format_change(name, before.get(name), value)
             old, new = (one_line(one, 160) for one in both)
             blocks.append(Spans((("    ", ""), (label, "dim"), (old, "removed"), (" → ", "dim"), (new, "added")), 6))
     return blocks
@@ -391,14 +385,14 @@ def _names(patch: Mapping[str, object]) -> dict[str, object]:
     return {name: fact.get(name) for name in FACT_NAMES} if isinstance(fact, dict) else {}
 
 
-def in_pairs(name: str, old: object, new: object) -> tuple[str, str, str]:
+def format_change(name: str, old: object, new: object) -> tuple[str, str, str]:
     """What a recorded field is called, and its value before and after, in words: a row goes, or comes back."""
     if name == "is_deleted" and bool(old) is not bool(new):
         return ("", "there", "deleted") if new else ("", "deleted", "back")
-    return f"{name}: ", shown(name, old), shown(name, new)
+    return f"{name}: ", format_value(name, old), format_value(name, new)
 
 
-def shown(name: str, value: object) -> str:
+def format_value(name: str, value: object) -> str:
     """The value of a recorded field in words: switches are yes or no, nothing is a dash."""
     if value in (None, "", "{}"):
         return "-"
@@ -425,95 +419,15 @@ def _more(count: int) -> list[Block]:
     return [Body(f"… and {count - LISTED:,} more", "dim")] if count > LISTED else []
 
 
-def age_of(text: str | None) -> str:
+def format_age(text: str | None) -> str:
     """How long ago an ISO time was."""
     return clock.age_text(clock.parse(text))
 
 
-def when(text: str | None) -> str:
+def format_time(text: str | None) -> str:
     """An ISO time as local time with its age, or how far off it is; "-" when there is none."""
     moment, now = clock.parse(text), clock.now()
     if moment is None:
         return text or "-"
     far = f"in {clock.age_text(now - (moment - now))}" if moment > now else f"{clock.age_text(moment)} ago"
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S} ({far})"
-
-
-# Copying what a screen shows: to the clipboard of the person by the surest way, else to a file, and said which.
-
-FILE = "copied.txt"
-"""In nanomem's folder; the last text that was copied to it."""
-
-
-async def copy(screen: WorkspaceScreen[Any]) -> None:
-    """Copy by the first way that takes it; what is too long for a terminal goes to a file."""
-    text = safe_text(screen.copy_text())
-    size = f"{len(text):,} characters"
-    for way in clipboard.ways(os.environ):
-        if way.command:
-            if await asyncio.to_thread(clipboard.take, way, text):
-                say(screen, f"{size} copied to {way.name}")
-                return
-        elif clipboard.fits_terminal(text):
-            screen.app.copy_to_clipboard(text)
-            say(screen, f"{size} sent to {way.name}; if it did not arrive: “copy to file” in the palette")
-            return
-    await to_file(screen, f"{size} are too many for a terminal's clipboard: ")
-
-
-async def to_file(screen: WorkspaceScreen[Any], why: str = "") -> None:
-    """Copy to the file, which only this person can read."""
-    text = safe_text(screen.copy_text())
-
-    def write(ws: Workspace) -> str:
-        file = ws.paths.data / FILE
-        atomic.make_folder(file.parent)
-        atomic.write_atomic(file, text.encode(), mode=0o600)
-        return str(file)
-
-    say(screen, f"{why}copied to {await screen.console.in_thread(write)}")
-
-
-# -- The rows that a list shows, written to a file of the person's own. Never over a file that is there ---------------
-
-
-def written(screen: WorkspaceScreen[Any], suffix: str) -> str:
-    """The selected rows of the screen, else all that it shows, in the format of `suffix`."""
-    return exported(screen.columns(), screen.export_rows(), screen.row_id, suffix)
-
-
-def checked(name: str) -> Path:
-    """The file of that name. Raises BadInput for another format or a folder that is not there, Refused for a file that
-    is there already."""
-    path = Path(name).expanduser()
-    if path.suffix.lstrip(".").lower() not in FORMATS:
-        raise BadInput("the name says no format", name, f"end it with {', '.join(f'.{one}' for one in FORMATS)}")
-    if not path.parent.is_dir():
-        raise BadInput("its folder is not there", name, "make it, or name a file in a folder that is there")
-    if os.path.lexists(path):
-        raise Refused("that file is there already", name, "name a new one")
-    return path
-
-
-def export_view(screen: WorkspaceScreen[Any]) -> None:
-    """Ask for a file and write the rows into it, for this person alone."""
-    from nanomem_tui.widgets.dialogs import AskScreen
-
-    count = len(screen.export_rows())
-
-    def wrong(name: str) -> str:
-        try:
-            checked(name)
-        except NanomemError as error:
-            return f"{error.what}: {error.fix}"
-        return ""
-
-    async def write(name: str | None) -> None:
-        path = checked(name or "")
-        data = written(screen, path.suffix.lstrip(".").lower()).encode()
-        await screen.console.in_thread(lambda ws: atomic.write_atomic(path, data, expected="", mode=0o600))
-        say(screen, f"Wrote {counted(count, 'row')} to {path.name}")
-
-    screen.ask(
-        AskScreen(f"Export {counted(count, 'row')}", "", "a new file: name.json, name.csv or name.md", wrong), write
-    )

@@ -1,32 +1,32 @@
-"""What every main screen has that works on a workspace: the workspace, changes in a thread, status, jumps to a row.
+"""The base of every main screen: the workspace, changes in a thread, dialogs, drafts, and the cursor after an undo.
 
 A main screen is a subclass that the registry of screens names. It reads in ``load`` and ``detail`` (threads) through
-``self.ws``, changes through ``await self.change(...)``, and is reloaded by the app when a layer that it shows changed.
+``self.ws``, changes through ``await self.change(...)``, and is reloaded by the app when a layer that it shows
+changed.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from textual import on
-from textual.app import App
 from textual.screen import ModalScreen, Screen
 
-from nanomem_tui.actions import BY_NAME, Context
-from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.actions import BY_NAME, Context, keys_of
+from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.keymap import keys_of
+from nanomem_tui.screens.base.console import Console, Running, show_last_turn
 from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
+from nanomem_tui.screens.registry import shared_action
 from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.widgets.bars import say, say_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.app import NanomemApp, Opening, Switching
-    from nanomem_tui.screens.base.habits import Recorder
+    from nanomem_tui.opening import Opening
     from nanomem_tui.widgets.text_view import Block
     from nanomem_tui.workspace import Workspace
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # same is edited again.
 
 
-def keep_drafts(console: Switching) -> None:
+def keep_drafts(console: Console) -> None:
     """Keep what every open editor holds and nobody saved; where nothing can be written that is lost."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.dialogs import EditScreen  # dialogs are no part of the start
@@ -46,7 +46,7 @@ def keep_drafts(console: Switching) -> None:
                 Drafts(console.opening.paths).keep(*shown.draft_of, text)
 
 
-def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
+def offer_draft(console: Console, dialog: Screen[Any]) -> None:
     """Begin an editor with the draft that belongs to it."""
     from nanomem_tui.widgets.dialogs import EditScreen
 
@@ -54,7 +54,7 @@ def offer_draft(console: Switching, dialog: Screen[Any]) -> None:
         dialog.take_draft(text)
 
 
-def drafting_answered(console: Switching, dialog: Screen[Any], answer: object) -> None:
+def close_draft(console: Console, dialog: Screen[Any], answer: object) -> None:
     """An editor was saved or left by who saw its draft: it goes. A merge that was put away is kept as one."""
     from nanomem_tui.screens.merge_dialog import MergeScreen
     from nanomem_tui.widgets.dialogs import EditScreen
@@ -66,7 +66,7 @@ def drafting_answered(console: Switching, dialog: Screen[Any], answer: object) -
         say(console.main_screen, "Not saved, and kept: edit the file again to go on with both sides of it", "warning")
 
 
-def tell_drafts(console: Switching) -> None:
+def announce_drafts(console: Console) -> None:
     """Say that there are some."""
     if number := Drafts(console.opening.paths).count():
         text = f"{counted(number, 'text')} not saved yet: edit the same again, it is kept there"
@@ -77,6 +77,7 @@ NAME = 20  # cells of the name of a workspace in the title
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class RowsBack(NamedTuple):
@@ -91,7 +92,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
 
     BEHIND: ClassVar[str] = ""
-    RECORDERS: ClassVar[WeakKeyDictionary[App[Any], Recorder]] = WeakKeyDictionary()  # of consoles that record a macro
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,11 +99,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         self._wanted_row: str | None = None
         self._rows_back: RowsBack | None = None
         self._doing = ""  # the action that a key began last
+        self._under_way: Running | None = None  # what runs beside the keys
 
     @property
-    def console(self) -> NanomemApp:
+    def console(self) -> Console:
         """The app, as what it is."""
-        return cast("NanomemApp", self.app)
+        return cast("Console", self.app)
 
     @property
     def ws(self) -> Workspace:
@@ -116,11 +117,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def on_mount(self) -> None:
         """Belong to the workspace of now."""
         self._made_for = self.console.opening
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """What a macro is recorded with, on whatever screen that began; None when none is."""
-        return self.RECORDERS.get(self.app)
 
     @property
     def reading(self) -> bool:
@@ -152,8 +148,6 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             return
         if name == "back" and self.at_rest and self.console.toured(self.SCREEN, name):
             return
-        if self.recorder is not None:
-            self.recorder.began(self, name)
         self._doing = name
         await super().action_do(name)
         if name == "reload":
@@ -161,16 +155,19 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         if name != "back" and not isinstance(self.app.screen, ModalScreen):  # else it is done when that is answered
             self.console.toured(self.SCREEN, name)
 
+    def handler_of(self, name: str) -> Callable[[], Any] | None:
+        """What does an action: of this screen, of the app, or of every screen."""
+        own = super().handler_of(name)
+        shared = None if own is not None else shared_action(name)
+        return own if shared is None else partial(shared, self)
+
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what became of it. Raises the errors of the tree; nothing is shown then.
 
         The keys typed meanwhile wait their turn, so that each acts on what the one before it left.
         """
         self.console.still_on(self._made_for or self.console.opening)
-        operations = await self.console.change(work)
-        if self.recorder is not None:
-            self.recorder.done(self, operations)
-        return operations
+        return await self.console.change(work)
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
@@ -218,7 +215,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         async def answered(answer: Answer | None) -> None:
             try:
-                drafting_answered(self.console, dialog, answer)
+                close_draft(self.console, dialog, answer)
                 if answer is None or answer is False:
                     return
                 await then(answer)
@@ -232,9 +229,9 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def edit_outside(self, text: str) -> str:
         """What the person's own editor makes of `text`. Raises what the editor does; the console is back then."""
-        from nanomem_tui.cli import editor
+        from nanomem_tui.terminal import editor
 
-        editor.editor_of()  # without one the terminal is not given away
+        editor.editor_command()  # without one the terminal is not given away
         with self.app.suspend():
             try:
                 edited: str | Exception = editor.edit_text(text)
@@ -252,22 +249,8 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
 
-    async def do_copy(self) -> None:
-        """Copy to the clipboard of the person, by the surest way there is."""
-        from nanomem_tui.screens.base import rows
-
-        await rows.copy(self)
-
-    async def do_copy_to_file(self) -> None:
-        """Copy to a file."""
-        from nanomem_tui.screens.base import rows
-
-        await rows.to_file(self)
-
     def do_last_turn(self) -> None:
         """To the turn that ran last."""
-        from nanomem_tui.screens.recall_log import show_last_turn
-
         show_last_turn(self.console)
 
     def do_tour(self) -> None:
@@ -278,63 +261,14 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         again = left is not None and left.go_on()
         self.console.begin_tour(left if again else Tour(FIRST, self.console.moved_keys, self.console.ascii_only))
 
-    def do_export_view(self) -> None:
-        """Write the rows that are shown to a file."""
-        from nanomem_tui.screens.base.rows import export_view
-
-        export_view(self)
-
-    def do_jump(self) -> None:
-        """Go to anything by typing."""
-        from nanomem_tui.screens.base.jumping import jump
-
-        jump(self)
-
-    async def do_bookmark(self) -> None:
-        """Set or remove a bookmark."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.bookmark(self)
-
-    async def do_bookmarks(self) -> None:
-        """Go to a bookmark."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.bookmarks(self)
-
-    async def do_filters(self) -> None:
-        """Choose or keep a named filter."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.filters(self)
-
-    async def do_record_macro(self) -> None:
-        """Begin or end a recording."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.record(self)
-
-    async def do_replay_macro(self) -> None:
-        """Do a macro again."""
-        from nanomem_tui.screens.base import habits
-
-        await habits.replay(self)
-
     def say_totals(self) -> None:
-        """Say again how many rows there are, and that a macro is recorded."""
+        """Say again how many rows there are."""
         self._say_totals()
 
     def also_said(self) -> list[str]:
-        """How much a recording holds, and which workspace this is where several are known."""
-        recording = [] if self.recorder is None else [f"recording {len(self.recorder.steps)}"]
+        """Which workspace this is, where several are known."""
         name = self.console.state.name
-        return [*recording, f"in {one_line(name, NAME)}"] if name else recording
-
-    async def do_workspaces(self) -> None:
-        """Go to another agent's memory."""
-        from nanomem_tui.screens.base.jumping import choose
-
-        await choose(self)
+        return [f"in {one_line(name, NAME)}"] if name else []
 
     def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
         """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""
@@ -351,6 +285,44 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         if self.BEHIND:
             self.console.go(self.BEHIND)
         return bool(self.BEHIND)
+
+    # Work of minutes, beside the keys, with what it is at and a key that stops it
+
+    async def beside_the_keys(self, work: Callable[[Running], Awaitable[Result]], run: Running) -> Result:
+        """Do `work`, in a worker of the group "dream", while what `run` is at is said each second and esc stops it.
+
+        Raises what `work` raises.
+        """
+        self._under_way = run
+        self.console.under_way.append(run)
+
+        def tell() -> None:
+            self.say_progress(run.words())
+
+        tell()
+        timer = self.set_interval(1, tell)
+        try:
+            return await work(run)
+        finally:
+            timer.stop()
+            self._under_way = None
+            self.console.under_way.remove(run)
+
+    def say_progress(self, words: str) -> None:
+        """Say what it is at."""
+        say(self, words)
+
+    def none_runs(self) -> None:
+        """Raise Refused while one runs."""
+        if self._under_way is not None:
+            raise Refused(f"{self._under_way.what} runs already", "", "esc stops it")
+
+    def on_unmount(self) -> None:
+        """The console ends: so does a Dream, before it writes."""
+        if self._under_way is not None:
+            self._under_way.stopped.set()
+
+    # The cursor
 
     def show_row(self, row_id: str) -> None:
         """Put the cursor on a row, at once or when it has been read; says so when there is none."""

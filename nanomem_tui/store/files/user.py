@@ -1,4 +1,4 @@
-"""Small files of the user: bookmarks, named filters and macros, workspaces that were opened, drafts, settings.
+"""Small files of the user: bookmarks, named filters, workspaces that were opened, drafts, settings.
 
 Owns these files. Each is made when the first thing is kept, never before; one that cannot be read is told, and counts
 as empty. Must not know what a screen, a filter, an action or a setting means, nor open a workspace.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,7 +23,7 @@ MOST = 1_000
 MOST_BYTES = 4_000_000
 LONGEST_NAME = 60
 TRIES = 5
-UNREAD = "bookmarks, filters and macros cannot be read"
+UNREAD = "bookmarks and filters cannot be read"
 UNTIL_MOVED = "move that file away; nothing is kept until then"
 
 K = TypeVar("K")
@@ -46,7 +46,7 @@ def _look(file: Path, parse: Callable[[Any], K], nothing: K) -> tuple[K, bytes |
         return nothing, data, f"it is no list of them ({one_line(str(error), 80)})"
 
 
-# -- bookmarks, named filters and macros ------------------------------------------------------------------------------
+# -- bookmarks and named filters --------------------------------------------------------------------------------------
 
 
 class Bookmark(NamedTuple):
@@ -66,33 +66,13 @@ class NamedFilter(NamedTuple):
     text: str
 
 
-class Step(NamedTuple):
-    """One action of a macro, by its meaning.
-
-    `filter` is what the list was filtered by; `rows` are "cursor", "selection", "shown" (all that the filter lets
-    through), or the ids themselves, separated by spaces. `values` are the fields that it sets, where it sets any.
-    """
-
-    action: str
-    screen: str
-    rows: str = "cursor"
-    filter: str = ""
-    values: dict[str, Any] = {}
-
-
-class Macro(NamedTuple):
-    """Actions under a name."""
-
-    name: str
-    steps: tuple[Step, ...]
-
-
-class SavedHabits(NamedTuple):
+class Kept(NamedTuple):
     """All that is kept."""
 
     bookmarks: tuple[Bookmark, ...] = ()
     filters: tuple[NamedFilter, ...] = ()
-    macros: tuple[Macro, ...] = ()
+    others: Mapping[str, Any] = {}
+    """What else the file holds, such as the macros of older versions: written back as it is."""
 
 
 class Habits:
@@ -151,31 +131,8 @@ class Habits:
         self._change(lambda kept: kept._replace(filters=_without(kept.filters, _name_of(found), _name_of)))
         return found
 
-    def save_macro(self, macro: Macro) -> Macro | None:
-        """Keep a macro under its name; the one that had the name, if any. Raises BadInput."""
-        macro = macro._replace(name=checked_name(macro.name))
-        if not macro.steps:
-            raise BadInput("nothing was recorded", macro.name, "do something that a macro can hold between # and #")
-        was = next((one for one in self.read().macros if one.name == macro.name), None)
-        self._change(lambda kept: kept._replace(macros=_with(kept.macros, macro, _name_of, "macros")))
-        return was
-
-    def macro(self, name: str) -> Macro:
-        """The macro of that name. Raises NotFound."""
-        found = next((one for one in self.read().macros if one.name == name), None)
-        if found is None:
-            known = ", ".join(one.name for one in self.read().macros)
-            raise NotFound(f"no macro `{name}`", "", f"there are: {known}" if known else "# records one in the console")
-        return found
-
-    def delete_macro(self, name: str) -> Macro:
-        """Forget a macro; returns it. Raises NotFound."""
-        found = self.macro(name)
-        self._change(lambda kept: kept._replace(macros=_without(kept.macros, _name_of(found), _name_of)))
-        return found
-
-    def _look(self) -> tuple[SavedHabits, bytes | None, str]:
-        return _look(self._file, _kept, SavedHabits())
+    def _look(self) -> tuple[Kept, bytes | None, str]:
+        return _look(self._file, _kept, Kept())
 
     def _change(self, change: Callable[[SavedHabits], SavedHabits]) -> None:
         """Make `change`, on what another process left meanwhile too; what cannot be read goes to the quarantine. Raises
@@ -211,8 +168,8 @@ def _row_of(mark: Bookmark) -> tuple[str, ...]:
     return mark.screen, mark.row, mark.part
 
 
-def _name_of(entry: NamedFilter | Macro) -> tuple[str, ...]:
-    return (entry.name, entry.screen) if isinstance(entry, NamedFilter) else (entry.name,)
+def _name_of(entry: NamedFilter) -> tuple[str, ...]:
+    return entry.name, entry.screen
 
 
 def _without(entries: Sequence[K], key: object, key_of: Callable[[K], object]) -> tuple[K, ...]:
@@ -232,28 +189,18 @@ def _written(kept: SavedHabits) -> bytes:
         "version": 1,
         "bookmarks": [one._asdict() for one in kept.bookmarks],
         "filters": [one._asdict() for one in kept.filters],
-        "macros": [{"name": one.name, "steps": [step._asdict() for step in one.steps]} for one in kept.macros],
+        **kept.others,
     }
     return (json.dumps(body, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _kept(body: Any) -> SavedHabits:
     """What was written. Raises ValueError, TypeError, KeyError or AttributeError on another shape."""
-    macros = [
-        Macro(_text(one["name"]), tuple(_step(step) for step in one["steps"])) for one in _list(body.get("macros", []))
-    ]
-    return SavedHabits(
+    return Kept(
         tuple(Bookmark(**_texts(one)) for one in _list(body.get("bookmarks", []))),
         tuple(NamedFilter(**_texts(one)) for one in _list(body.get("filters", []))),
-        tuple(macros),
+        {name: value for name, value in body.items() if name not in ("version", "bookmarks", "filters")},
     )
-
-
-def _step(entry: Any) -> Step:
-    values = entry.get("values", {})
-    if not isinstance(values, dict):
-        raise TypeError("the values of a step are no object")
-    return Step(**_texts({key: value for key, value in entry.items() if key != "values"}), values=values)
 
 
 def _list(value: Any) -> list[Any]:

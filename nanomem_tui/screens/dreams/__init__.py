@@ -1,0 +1,1 @@
+"""The screens of Dreams: runs, review, versions and blame."""
