@@ -735,11 +735,11 @@ def judged(loaded: Loaded) -> Loaded:
 
 def _meant(name: str) -> str:
     """The action whose label or name is nearly that, as the end of a sentence; "" without one."""
-    from nanomem_tui.core.settings import nearest
+    from nanomem_tui.core.settings import suggestion
 
     labelled = [one.name for one in ACTIONS if name.casefold() in (one.label, *one.labels.values())]
     near = " or ".join(f"`{one}`" for one in labelled[:3])
-    near = f"did you mean {near}?" if near else nearest(name, tuple(BY_NAME), 0.7)
+    near = f"did you mean {near}?" if near else suggestion(name, tuple(BY_NAME), 0.7)
     return f"; {near}" if near else ""
 
 

@@ -40,7 +40,7 @@ from nanomem_tui.background import (
     status_line,
     undo_state,
 )
-from nanomem_tui.core.errors import NanomemError, Refused
+from nanomem_tui.core.errors import NanomemError, Refused, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import usual_name
 from nanomem_tui.core.text import one_line, safe_text
@@ -49,7 +49,7 @@ from nanomem_tui.screens.base import workspace_screen
 from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
-from nanomem_tui.store.operations import OwnChanges
+from nanomem_tui.store.database.operation_log import OwnChanges
 from nanomem_tui.terminal import SIGNALS
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error

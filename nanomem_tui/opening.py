@@ -13,7 +13,7 @@ from nanomem_tui.core.errors import NanomemError
 if TYPE_CHECKING:
     from nanomem_tui.core.config import Loaded
     from nanomem_tui.core.paths import Paths
-    from nanomem_tui.store.operations import OwnChanges
+    from nanomem_tui.store.database.operation_log import OwnChanges
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -42,7 +42,9 @@ class Opening:
     def own_changes(self) -> OwnChanges:
         """What was changed in this console, for its undo."""
         if self._own_changes is None:
-            from nanomem_tui.store.operations import OwnChanges  # with the store, which the first frame does not need
+            from nanomem_tui.store.database.operation_log import (
+                OwnChanges,  # with the store, which the first frame does not need
+            )
 
             self._own_changes = OwnChanges()
         return self._own_changes

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from nanomem_tui.agents.git import FileDiff as StoredDiff
-from nanomem_tui.core.errors import NanomemError, in_words
+from nanomem_tui.core.errors import NanomemError, shown_error
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.dreams import restore as dreams_restore
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -274,7 +274,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         except NanomemError as error:
             shown = ProposalShown(refused=error.line())
         except Exception as error:  # noqa: BLE001 - the dialog says what went wrong
-            shown = ProposalShown(refused=in_words(error).line())
+            shown = ProposalShown(refused=shown_error(error).line())
         self.post_message(self.Read(number, shown))
 
     def on_diff_dialog_read(self, event: Read) -> None:

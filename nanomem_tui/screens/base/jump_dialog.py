@@ -20,6 +20,7 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from nanomem_tui.actions import SCREENS
+from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.review.find import Found, Place, Places
@@ -157,7 +158,7 @@ class SearchingDialog(ChoosingDialog[Row]):
                     self.post_message(self.Results(query, found))
         except Exception as error:  # noqa: BLE001 - said below the list; the dialog stays usable
             if not worker.is_cancelled:
-                self.post_message(self.Results(query, ResultsShown[Row]((), [], done=True), in_words(error).line()))
+                self.post_message(self.Results(query, ResultsShown[Row]((), [], done=True), shown_error(error).line()))
 
     @on(Results)
     def _results(self, event: Results) -> None:

@@ -37,6 +37,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from nanomem_tui.actions import BY_NAME, Context, first_key
+from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error

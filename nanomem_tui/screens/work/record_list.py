@@ -12,7 +12,7 @@ from textual import on, work
 from textual.message import Message
 
 from nanomem_tui.actions import Context
-from nanomem_tui.core.errors import NanomemError, NotFound
+from nanomem_tui.core.errors import NanomemError, NotFound, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.screens.base.list_screen import DOCTOR, Listing
 from nanomem_tui.screens.base.parts_screen import PartsScreen

@@ -66,7 +66,7 @@ class NamedFilter(NamedTuple):
     text: str
 
 
-class Kept(NamedTuple):
+class SavedHabits(NamedTuple):
     """All that is kept."""
 
     bookmarks: tuple[Bookmark, ...] = ()
@@ -131,8 +131,8 @@ class Habits:
         self._change(lambda kept: kept._replace(filters=_without(kept.filters, _name_of(found), _name_of)))
         return found
 
-    def _look(self) -> tuple[Kept, bytes | None, str]:
-        return _look(self._file, _kept, Kept())
+    def _look(self) -> tuple[SavedHabits, bytes | None, str]:
+        return _look(self._file, _kept, SavedHabits())
 
     def _change(self, change: Callable[[SavedHabits], SavedHabits]) -> None:
         """Make `change`, on what another process left meanwhile too; what cannot be read goes to the quarantine. Raises
@@ -196,7 +196,7 @@ def _written(kept: SavedHabits) -> bytes:
 
 def _kept(body: Any) -> SavedHabits:
     """What was written. Raises ValueError, TypeError, KeyError or AttributeError on another shape."""
-    return Kept(
+    return SavedHabits(
         tuple(Bookmark(**_texts(one)) for one in _list(body.get("bookmarks", []))),
         tuple(NamedFilter(**_texts(one)) for one in _list(body.get("filters", []))),
         {name: value for name, value in body.items() if name not in ("version", "bookmarks", "filters")},
