@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.screens.base.console import show_place
-from nanomem_tui.store.files.user import Bookmark, Kept, NamedFilter
+from nanomem_tui.store.files.user import Bookmark, SavedHabits, NamedFilter
 from nanomem_tui.widgets.bars import LineInput, say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.table import Column, LineTable
@@ -197,10 +197,10 @@ def _is_trail(screen: WorkspaceScreen[Any]) -> bool:
     return screen.SCREEN == "trail"
 
 
-async def _kept(screen: WorkspaceScreen[Any]) -> Kept:
+async def _kept(screen: WorkspaceScreen[Any]) -> SavedHabits:
     """All that is kept; why it cannot be read is said."""
 
-    def read(ws: Any) -> tuple[Kept, list[Any]]:
+    def read(ws: Any) -> tuple[SavedHabits, list[Any]]:
         return ws.habits.read(), ws.habits.problems()
 
     kept, problems = await screen.console.in_thread(read)
@@ -255,7 +255,7 @@ async def filters(screen: WorkspaceScreen[Any]) -> None:
             return
         entry = NamedFilter(choice.name, screen.SCREEN, choice.text)
         await screen.console.in_thread(lambda ws: ws.habits.save_filter(entry))
-        say(screen, f"Kept as {choice.name}: {screen.key_of('filters')} chooses it")
+        say(screen, f"SavedHabits as {choice.name}: {screen.key_of('filters')} chooses it")
 
     def forget(choice: FilterChoice) -> None:
         screen.ws.habits.delete_filter(choice.name, screen.SCREEN)
