@@ -8,12 +8,11 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import (
@@ -62,9 +61,9 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.turn_log import WalStates
     from nanomem_tui.memory.turns.engine import Engine
     from nanomem_tui.model.client import Usage as Spent
-    from nanomem_tui.model.client import Usage as client_Usage
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
+    from nanomem_tui.review.findings import Finder
     from nanomem_tui.review.moments import Moments
     from nanomem_tui.review.pairs import Pairs
     from nanomem_tui.review.queue import Triage
@@ -88,201 +87,35 @@ if TYPE_CHECKING:
     from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.records import RecordMeaning
 
-
-# The parts of a workspace that ask a person, each made when it is first used; mixed into the other parts.
-
-
-class CurationParts:
-    """What a person's decisions on one agent's memory are made with."""
-
-    @cached_property
-    def waits(self) -> Waits:
-        """What was held back: items, lessons and edits of Dreams."""
-        from nanomem_tui.review.waiting import Waits
-
-        return Waits(self._whole)
-
-    @cached_property
-    def triage(self) -> Triage:
-        """The queue of all that wants a person."""
-        from nanomem_tui.review.queue import Triage
-
-        return Triage(self._whole)
-
-    @cached_property
-    def habits(self) -> Habits:
-        """Bookmarks, named filters and macros of a person."""
-        from nanomem_tui.store.files.user import Habits
-
-        return Habits(self._whole.paths)
-
-    @cached_property
-    def pairs(self) -> Pairs:
-        """How memories stand to each other, for duplicates and conflicts."""
-        from nanomem_tui.review.pairs import Pairs
-
-        return Pairs(self._whole.store)
-
-    @cached_property
-    def duplicates(self) -> Duplicates:
-        """Items that say what another one says."""
-        from nanomem_tui.memory.recall.meaning import HYBRID
-        from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
-        from nanomem_tui.review.findings import Marks
-
-        ws = self._whole
-        meaning = NearInMeaning(lambda: ws.meaning) if ws.settings.recall_backend in HYBRID else None
-        return Duplicates(ws.store, Marks(ws.store).all, ws.perform, meaning, self.pairs)
-
-    @cached_property
-    def scopes(self) -> Scopes:
-        """Who sees what, what leaks, and items that move from one scope to another."""
-        from nanomem_tui.review.scopes import Scopes
-
-        return Scopes(self._whole)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The past: rows as they were at any moment, and the way back."""
-        from nanomem_tui.review.moments import Moments
-
-        return Moments(self._whole)
-
-    @cached_property
-    def conflicts(self) -> Conflicts:
-        """Memories that contradict each other."""
-        from nanomem_tui.review.conflicts import Conflicts
-        from nanomem_tui.review.findings import Marks
-
-        ws = self._whole
-        return Conflicts(ws.store, Marks(ws.store), ws.perform, ws.id, self.pairs)
-
-    @property
-    def _whole(self) -> Workspace:
-        """The workspace that these are parts of."""
-        return cast("Workspace", self)
-
-
-# The kinds of things in a workspace: what applies changes of each, and what notices that others changed its files.
-
 HISTORY = 200
 """The newest operations of a thing among which that is looked for which an undo goes back to."""
 
 
-def layer_of(ws: Workspace, name: str) -> Layer:
-    """What applies changes of that kind in `ws`. Raises NotFound for a kind that this release does not know."""
-    if name == "file":
-        return ws.documents
-    if name == "session":
-        from nanomem_tui.agents.layout import named_folders
-        from nanomem_tui.memory.sessions.layer import SessionLayer
-
-        ours = own_sessions_folder(ws.paths, ws.id)
-        return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent, ours)
-    if name == "history":
-        from nanomem_tui.store.files.history import HistoryLayer
-
-        return HistoryLayer(ws.paths, ws.agent)
-    if name == "tier":
-        from nanomem_tui.store.work.layer import TierLayer
-
-        return TierLayer(ws.tier_database)
-    if name == "lifecycle":
-        return ws.lifecycle.layer
-    if name == "pending":
-        return ws.traces.pending
-    if name == "mirror":
-        from nanomem_tui.memory.notes import MirrorLayer
-
-        return MirrorLayer(ws.paths)
-    if name == "hunk":
-        from nanomem_tui.dreams.review import HunkLayer
-
-        return HunkLayer(ws.paths)
-    if name == "knowledge":
-        return ws.knowledge.layer
-    raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
+def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
+    """The workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
+    first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
+    WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
+    found = paths.locate(path, starting=path is not None, config=config_file)
+    return Workspace(found, config.load(found))
 
 
-def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Blames]) -> Dreams:
-    """The Dreams of `ws`; before one begins, what a killed process left is finished."""
-    from nanomem_tui.dreams.service import Dreams
+class Workspace(AbstractContextManager["Workspace"]):
+    """One agent's memory. Use as a context manager: leaving it flushes what waits, or warns that it could not."""
 
-    settle = ws.store.settle
-
-    def spent(used: client_Usage) -> None:
-        ws.usage.spent("dream", used)
-
-    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle, spent, ws.read_to)
-
-
-def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
-    """The changes that take back an operation of `ws`, with the headings that come or go with the lines under them."""
-    from nanomem_tui.memory import edits, retention
-
-    changes: Sequence[Change] = retention.taken_back(operation, ws.store)
-    if any(change.layer in ROW_LAYERS for change in changes):
-        changes = edits.as_merged(operation, changes, ws.store.load(), lambda key: _history(ws, key))
-    if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
-        return changes
-    from nanomem_tui.dreams import edits as dreams_edits
-
-    return [
-        dreams_edits.taken_back(change, ws.documents.read(change.key), ws.dream.own_headings)
-        if change.layer == "file" and change.key in TRACKED_FILES
-        else change
-        for change in changes
-    ]
-
-
-def _history(ws: Workspace, key: str) -> Sequence[LogEntry]:
-    """The newest operations that touched a thing; none where the server that has them is away."""
-    try:
-        return ws.log(HISTORY, key=key)
-    except StoreError:
-        return ()
-
-
-def unfinished_changes(ws: Workspace) -> Iterable[Problem]:
-    """What killed processes left half done in `ws`. Reads only."""
-    from nanomem_tui.dreams.run import problems
-
-    return problems(ws)
-
-
-def watch_of(ws: Parts, since: int) -> Watch:
-    """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
-    from nanomem_tui.memory import foreign, turn_log
-    from nanomem_tui.store.files.presence import Watch
-
-    state = turn_log.usual_or_named(ws.paths, ws.settings.wal_state_dir)
-    databases = foreign.sources(ws.paths, ws.settings)
-    return Watch(ws.paths, lambda: ws.layout.sessions_dir, since=since, state_folder=state, databases=databases)
-
-
-# -- The parts of a workspace, each made when it is first used --------------------------------------------------------
-
-
-class Parts(CurationParts):
-    """What one agent's memory is composed of."""
-
-    def __init__(self, found: paths.Paths, loaded: config.Loaded, opened: int) -> None:
-        """`opened`: when the workspace was opened, in nanoseconds."""
+    def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
         self.paths = found
         self.settings = loaded.settings
         self.configuration = loaded
         self.id = paths.workspace_id(found)
         self.store = MemoryStore(found, self.id, loaded.settings)
-        self._opened = opened
+        self.store.register = self._register
+        self.own_changes = OwnChanges()
+        self.store.after_checkpoint = self.traces.checkpointed
+        self._opened = time.time_ns()  # when, in nanoseconds
         self._layout: tuple[object, Layout] | None = None
+        self._checkpointer: Checkpointer | None = None
 
-    @abstractmethod
-    def perform(self, operation: Operation) -> Operation:
-        """Check, record and apply one operation; every change of every part goes through here."""
-
-    @abstractmethod
-    def keep(self, operation: Operation, durable: bool) -> Operation:
-        """Perform; not `durable`: a power cut may cost it until the next checkpoint, nothing else does."""
+    # -- the parts, each made when it is first used ---------------------------------------------------------------
 
     @property
     def layout(self) -> Layout:
@@ -590,7 +423,15 @@ class Parts(CurationParts):
     @cached_property
     def dream(self) -> Dreams:
         """Dream runs, their history and their restore."""
-        return dreams_of(self, self._blames)
+        from nanomem_tui.dreams.service import Dreams
+
+        def spent(used: Spent) -> None:
+            self.usage.spent("dream", used)
+
+        return Dreams(
+            self.paths, self.git, self.documents, self.perform, self.agent, self.settings, self._blames,
+            self.store.settle, spent, self.read_to,
+        )  # fmt: skip
 
     @cached_property
     def consolidator(self) -> Consolidator:
@@ -623,7 +464,18 @@ class Parts(CurationParts):
 
     @cached_property
     def _watch(self) -> Watch:
-        return watch_of(self, self._opened)
+        from nanomem_tui.memory import foreign, turn_log
+        from nanomem_tui.store.files.presence import Watch
+
+        state = turn_log.usual_or_named(self.paths, self.settings.wal_state_dir)
+        databases = foreign.sources(self.paths, self.settings)
+        return Watch(
+            self.paths,
+            lambda: self.layout.sessions_dir,
+            since=self._opened,
+            state_folder=state,
+            databases=databases,
+        )
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
@@ -631,24 +483,72 @@ class Parts(CurationParts):
 
         return presence.look(self.paths, self.layout.sessions_dir)
 
+    # -- the parts that ask a person ------------------------------------------------------------------------------
 
-def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
-    """The workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
-    first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
-    WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
-    found = paths.locate(path, starting=path is not None, config=config_file)
-    return Workspace(found, config.load(found))
+    @cached_property
+    def waits(self) -> Waits:
+        """What was held back: items, lessons and edits of Dreams."""
+        from nanomem_tui.review.waiting import Waits
 
+        return Waits(self)
 
-class Workspace(Parts, AbstractContextManager["Workspace"]):
-    """One agent's memory. Use as a context manager: leaving it flushes what waits, or warns that it could not."""
+    @cached_property
+    def triage(self) -> Triage:
+        """The queue of all that wants a person."""
+        from nanomem_tui.review.queue import Triage
 
-    def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
-        super().__init__(found, loaded, time.time_ns())
-        self.store.register = self._register
-        self._checkpointer: Checkpointer | None = None
-        self.own_changes = OwnChanges()
-        self.store.after_checkpoint = self.traces.checkpointed
+        def find_all() -> Sequence[Finder]:
+            from nanomem_tui.review.finders import finders
+
+            return finders(self)
+
+        return Triage(self, self.waits, find_all)
+
+    @cached_property
+    def habits(self) -> Habits:
+        """Bookmarks, named filters and macros of a person."""
+        from nanomem_tui.store.files.user import Habits
+
+        return Habits(self.paths)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """How memories stand to each other, for duplicates and conflicts."""
+        from nanomem_tui.review.pairs import Pairs
+
+        return Pairs(self.store)
+
+    @cached_property
+    def duplicates(self) -> Duplicates:
+        """Items that say what another one says."""
+        from nanomem_tui.memory.recall.meaning import HYBRID
+        from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
+        from nanomem_tui.review.findings import Marks
+
+        meaning = NearInMeaning(lambda: self.meaning) if self.settings.recall_backend in HYBRID else None
+        return Duplicates(self.store, Marks(self.store).all, self.perform, meaning, self.pairs)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Who sees what, what leaks, and items that move from one scope to another."""
+        from nanomem_tui.review.scopes import Scopes
+
+        return Scopes(self)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The past: rows as they were at any moment, and the way back."""
+        from nanomem_tui.review.moments import Moments
+
+        return Moments(self)
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        """Memories that contradict each other."""
+        from nanomem_tui.review.conflicts import Conflicts
+        from nanomem_tui.review.findings import Marks
+
+        return Conflicts(self.store, Marks(self.store), self.perform, self.id, self.pairs)
 
     # -- changing -------------------------------------------------------------------------------------------------
 
@@ -669,7 +569,41 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def _register(self, layer: str) -> None:
         if layer in self.store.layers:
             return
-        self.store.layers[layer] = layer_of(self, layer)
+        self.store.layers[layer] = self._layer(layer)
+
+    def _layer(self, name: str) -> Layer:
+        """What applies changes of that kind. Raises NotFound for a kind that this release does not know."""
+        if name == "file":
+            return self.documents
+        if name == "session":
+            from nanomem_tui.agents.layout import named_folders
+            from nanomem_tui.memory.sessions.layer import SessionLayer
+
+            ours = own_sessions_folder(self.paths, self.id)
+            return SessionLayer(lambda: named_folders(self.paths, self.layout), self.paths.backups, self.agent, ours)
+        if name == "history":
+            from nanomem_tui.store.files.history import HistoryLayer
+
+            return HistoryLayer(self.paths, self.agent)
+        if name == "tier":
+            from nanomem_tui.store.work.layer import TierLayer
+
+            return TierLayer(self.tier_database)
+        if name == "lifecycle":
+            return self.lifecycle.layer
+        if name == "pending":
+            return self.traces.pending
+        if name == "mirror":
+            from nanomem_tui.memory.notes import MirrorLayer
+
+            return MirrorLayer(self.paths)
+        if name == "hunk":
+            from nanomem_tui.dreams.review import HunkLayer
+
+            return HunkLayer(self.paths)
+        if name == "knowledge":
+            return self.knowledge.layer
+        raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
 
     def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """Operations, newest first; `key`: those that touched the thing of that key."""
@@ -712,8 +646,33 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         if len(wanted) < len(touched):
             label += f" ({len(wanted)} of {len(touched)})"
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
-        changes = taken_back(self, operation.only(wanted))
+        changes = self._inverse_of(operation.only(wanted))
         return self.perform(new_operation("undo", label, changes, undoes=operation.id, meta=meta))
+
+    def _inverse_of(self, operation: Operation) -> Sequence[Change]:
+        """The changes that take back an operation, with the headings that come or go with the lines under them."""
+        from nanomem_tui.memory import edits, retention
+
+        changes: Sequence[Change] = retention.taken_back(operation, self.store)
+        if any(change.layer in ROW_LAYERS for change in changes):
+            changes = edits.as_merged(operation, changes, self.store.load(), self._newest_touching)
+        if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
+            return changes
+        from nanomem_tui.dreams import edits as dreams_edits
+
+        return [
+            dreams_edits.taken_back(change, self.documents.read(change.key), self.dream.own_headings)
+            if change.layer == "file" and change.key in TRACKED_FILES
+            else change
+            for change in changes
+        ]
+
+    def _newest_touching(self, key: str) -> Sequence[LogEntry]:
+        """The newest operations that touched a thing; none where the server that has them is away."""
+        try:
+            return self.log(HISTORY, key=key)
+        except StoreError:
+            return ()
 
     def redo(self, count: int = 1, *, own: bool = False) -> list[Operation]:
         """Do again what was undone last, `count` times; `own`: only what this workspace object undid.
@@ -857,6 +816,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
+        from nanomem_tui.dreams import run
         from nanomem_tui.memory import doctor as memory_doctor
         from nanomem_tui.review.finders import sources
         from nanomem_tui.tiers import collector
@@ -878,7 +838,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
         held = partial(memory_doctor.stored_secrets, self.store)
         unfinished, meaning = (
-            partial(unfinished_changes, self),
+            partial(run.problems, self),
             partial(vectors.health, self.store, self.settings),
         )
         again = partial(sources.problems, self.paths, self.layout)

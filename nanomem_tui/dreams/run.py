@@ -47,7 +47,7 @@ from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.store.operations import STUCK
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 # The repository around a Dream: made where there is none, put in order where something was left, and what to say.
@@ -652,7 +652,7 @@ def _why_fewer(batch: Sequence[HistoryEntry], read: int, limit: int) -> tuple[st
 # What a killed process recorded of the memory files and the edits that wait, and did not finish: for the doctor.
 
 
-def problems(ws: Workspace) -> Iterator[Problem]:
+def problems(ws: Memory) -> Iterator[Problem]:
     """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
     commits left undone in the repository."""
     for entry in ws.store.unfinished():
@@ -673,7 +673,7 @@ def problems(ws: Workspace) -> Iterator[Problem]:
         yield Problem(what, ws.paths.relative(git.git_dir / "index"), None, fix, "warning")
 
 
-def _unfinished(ws: Workspace, operation: Operation, where: str) -> Iterator[Problem]:
+def _unfinished(ws: Memory, operation: Operation, where: str) -> Iterator[Problem]:
     done = [_stands(ws, change) for change in operation.changes if change.layer in ("file", "hunk")]
     if done and all(done):
         return
@@ -684,7 +684,7 @@ def _unfinished(ws: Workspace, operation: Operation, where: str) -> Iterator[Pro
     yield Problem(f"{operation.label} ({operation.id}) was {what}", where, None, fix, "warning")
 
 
-def _stands(ws: Workspace, change: Change) -> bool:
+def _stands(ws: Memory, change: Change) -> bool:
     with contextlib.suppress(NanomemError):
         return (ws.documents if change.layer == "file" else HunkLayer(ws.paths)).stands(change)
     return False

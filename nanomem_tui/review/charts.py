@@ -16,8 +16,8 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.review.queue import TriagedMemory
     from nanomem_tui.store.values import Item
-    from nanomem_tui.workspace import Workspace
 
 DAYS = 3_660
 """Days in a row that are counted at most."""
@@ -53,13 +53,13 @@ class Picture(NamedTuple):
         return {"id": self.name, "title": self.title, "said": self.said, "unit": self.unit, "points": points}
 
 
-def pictures(ws: Workspace) -> Iterable[Picture]:
+def pictures(ws: TriagedMemory) -> Iterable[Picture]:
     """Every picture, the quick ones first."""
     for name in PICTURES:
         yield picture(ws, name)
 
 
-def picture(ws: Workspace, name: str) -> Picture:
+def picture(ws: TriagedMemory, name: str) -> Picture:
     """The picture of that name. Raises BadInput for another, and what reading its numbers does."""
     if name not in PICTURES:
         raise BadInput(f"no picture `{name}`", "pictures", f"one of {', '.join(PICTURES)}")
@@ -69,7 +69,7 @@ def picture(ws: Workspace, name: str) -> Picture:
 # Items
 
 
-def _growth(ws: Workspace) -> Picture:
+def _growth(ws: TriagedMemory) -> Picture:
     """Items at the end of each day, by kind: what was written until then, less what was deleted until then."""
     snapshot = ws.store.load("item")
     with snapshot.lock:
@@ -100,7 +100,7 @@ def _growth(ws: Workspace) -> Picture:
     return Picture("growth", "Growth by kind", f"{said}.", "stacked", days, parts, values, so_far=True)
 
 
-def _deleted(ws: Workspace, wanted: set[str]) -> dict[str, str]:
+def _deleted(ws: TriagedMemory, wanted: set[str]) -> dict[str, str]:
     """On which day each of these rows was deleted, as far as that was recorded."""
     found: dict[str, str] = {}
     left = set(wanted)
@@ -118,7 +118,7 @@ def _deleted(ws: Workspace, wanted: set[str]) -> dict[str, str]:
     return found
 
 
-def _unused(ws: Workspace) -> Picture:
+def _unused(ws: TriagedMemory) -> Picture:
     """Of the items of each age, how many were never recalled."""
     rows = [row for row in ws.items.all() if row.enabled]
     never: Counter[str] = Counter()
@@ -142,7 +142,7 @@ def _age(row: Item) -> str:
     return next((name for limit, name in AGES if days < limit), OLDER)
 
 
-def _duplicates(ws: Workspace) -> Picture:
+def _duplicates(ws: TriagedMemory) -> Picture:
     """Of the items of each kind, how many say what another says."""
     alike = {key for one in ws.triage.findings(["duplicate"]) for key in one.ids[1:] or one.ids}
     rows = ws.items.all()
@@ -160,7 +160,7 @@ def _duplicates(ws: Workspace) -> Picture:
 # Turns, checkpoints, tokens
 
 
-def _hit_rate(ws: Workspace) -> Picture:
+def _hit_rate(ws: TriagedMemory) -> Picture:
     """The share of each day's turns for which something was recalled."""
     turns = ws.traces.injections.turns()
     days: defaultdict[str, list[bool]] = defaultdict(list)
@@ -177,7 +177,7 @@ def _hit_rate(ws: Workspace) -> Picture:
     return Picture("hits", "Hit rate", said, "curve", labels, ("",), values)
 
 
-def _checkpoints(ws: Workspace) -> Picture:
+def _checkpoints(ws: TriagedMemory) -> Picture:
     """What each of the last checkpoints took."""
     done = ws.traces.checkpoints.last()
     if not done:
@@ -191,7 +191,7 @@ def _checkpoints(ws: Workspace) -> Picture:
     return Picture("checkpoints", "Checkpoints", said, "stacked", labels, ("",), [(one.ms,) for one in done], "ms")
 
 
-def _usage(ws: Workspace, measure: Literal["tokens", "cost"]) -> Picture:
+def _usage(ws: TriagedMemory, measure: Literal["tokens", "cost"]) -> Picture:
     rows = ws.usage.rows()
     title = "Cost by source" if measure == "cost" else "Tokens by source"
 
@@ -222,15 +222,15 @@ def _summed(day: Mapping[str, float], parts: Sequence[str], of: Mapping[str, str
     return tuple(now.values())
 
 
-def _tokens(ws: Workspace) -> Picture:
+def _tokens(ws: TriagedMemory) -> Picture:
     return _usage(ws, "tokens")
 
 
-def _cost(ws: Workspace) -> Picture:
+def _cost(ws: TriagedMemory) -> Picture:
     return _usage(ws, "cost")
 
 
-def _survival(ws: Workspace) -> Picture:
+def _survival(ws: TriagedMemory) -> Picture:
     """How much of what each Dream wrote still stands, the oldest first."""
     lasting = [one for one in reversed(ws.dream.versions.survival()) if one.added]
     lasting.sort(key=lambda one: one.number)
@@ -243,7 +243,7 @@ def _survival(ws: Workspace) -> Picture:
     return Picture("survival", "Dream survival", said, "curve", labels, ("",), [(one.share,) for one in lasting])
 
 
-PICTURES: Mapping[str, Callable[[Workspace], Picture]] = {
+PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
     "growth": _growth,
     "unused": _unused,
     "hits": _hit_rate,

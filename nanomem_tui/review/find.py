@@ -21,7 +21,7 @@ from nanomem_tui.memory.recall import times
 from nanomem_tui.store.values import fact_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 KINDS = (
     "screen", "file", "lesson", "note", "dream", "session", "summary", "journal", "reflection", "record", "fact",
@@ -83,7 +83,7 @@ class _Timed(NamedTuple):
 class Places:
     """The places of one workspace, as they were when each was first looked at. Safe to ask from several threads."""
 
-    def __init__(self, ws: Callable[[], Workspace], screens: Mapping[str, str]) -> None:
+    def __init__(self, ws: Callable[[], ReviewedMemory], screens: Mapping[str, str]) -> None:
         """`screens`: their titles by name; `ws` is asked for the workspace when it is needed."""
         self._ws = ws
         self._screens = screens
@@ -184,7 +184,7 @@ class Places:
             yield chunk
 
     def _read(self) -> Iterator[_Chunk]:
-        sources: Sequence[tuple[str, Callable[[Workspace], Iterable[Place]]]] = (
+        sources: Sequence[tuple[str, Callable[[ReviewedMemory], Iterable[Place]]]] = (
             ("files", _files), ("lessons", _lessons), ("notes", _notes), ("dreams", _dreams), ("sessions", _sessions),
             ("archive", _summaries), ("journal", _journal), ("reflections", _reflections), ("items", _items),
         )  # fmt: skip
@@ -262,47 +262,47 @@ def _rank(text: str, word: str) -> int:
 # What there is of each kind
 
 
-def _files(ws: Workspace) -> Iterable[Place]:
+def _files(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("file", "files", name, name) for name in ws.documents.names())
 
 
-def _lessons(ws: Workspace) -> Iterable[Place]:
+def _lessons(ws: ReviewedMemory) -> Iterable[Place]:
     for row in ws.lessons.all():
         yield Place("lesson", "lessons", row.id, f"{row.trigger} → {row.better_action}", row.updated_at)
 
 
-def _notes(ws: Workspace) -> Iterable[Place]:
+def _notes(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("note", "notes", note.name, note.name, note.updated_at) for note in ws.notes.list())
 
 
-def _dreams(ws: Workspace) -> Iterable[Place]:
+def _dreams(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("dream", "dream", commit.sha, commit.subject, commit.at) for commit in ws.dream.commits())
 
 
-def _sessions(ws: Workspace) -> Iterable[Place]:
+def _sessions(ws: ReviewedMemory) -> Iterable[Place]:
     for info in ws.sessions.list():
         hidden = info.hidden_reason and not info.imported
         row = f"{info.key} ({info.path})" if hidden else info.key
         yield Place("session", "sessions", row, f"{info.key} {info.title}".strip(), info.updated_at)
 
 
-def _summaries(ws: Workspace) -> Iterable[Place]:
+def _summaries(ws: ReviewedMemory) -> Iterable[Place]:
     for entry in ws.history.entries():
         yield Place("summary", "archive", f"{entry.cursor}:{entry.line}", entry.content, entry.timestamp)
     for old in ws.history.old():
         yield Place("summary", "archive", old.id, old.entry.content, old.entry.timestamp)
 
 
-def _journal(ws: Workspace) -> Iterable[Place]:
+def _journal(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("journal", "journal", row.id, f"{row.about} {row.text}", row.at) for row in ws.journal.entries())
 
 
-def _reflections(ws: Workspace) -> Iterable[Place]:
+def _reflections(ws: ReviewedMemory) -> Iterable[Place]:
     for row in ws.reflections.all():
         yield Place("reflection", "reflections", row.id, f"{row.about} {row.text}", row.at)
 
 
-def _items(ws: Workspace) -> Iterable[Place]:
+def _items(ws: ReviewedMemory) -> Iterable[Place]:
     rows = [*ws.items.all(), *ws.items.foreign()]
     for row in rows:
         kind, screen = ("item", "items") if fact_of(row) is None else ("fact", "knowledge")

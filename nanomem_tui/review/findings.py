@@ -24,7 +24,7 @@ from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Record, dumped
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 Decision = Literal["keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"]
@@ -249,7 +249,7 @@ class Judged(NamedTuple):
     files: Stamp
 
 
-def judged(ws: Workspace) -> Judged:
+def judged(ws: Memory) -> Judged:
     """All that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
     snapshot = ws.store.load()
     with snapshot.lock:
@@ -257,7 +257,7 @@ def judged(ws: Workspace) -> Judged:
     return Judged(rows, files_of(ws))
 
 
-def files_of(ws: Workspace) -> Stamp:
+def files_of(ws: Memory) -> Stamp:
     """What tells whether the memory files or the list of sessions changed."""
     places = [ws.paths.workspace / name for name in TRACKED_FILES]
     return tuple(map(_stamp, (*places, *filter(None, (ws.layout.sessions_dir,)))))

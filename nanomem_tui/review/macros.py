@@ -7,7 +7,7 @@ workspace of which nothing is written; what that came to is one operation, so th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
@@ -15,13 +15,16 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory import filters
 from nanomem_tui.memory.scopes import of_key
 from nanomem_tui.review.findings import FINDING_FIELDS, Decision, Finding, How, finding_field, finding_text
-from nanomem_tui.review.queue import TOLD
+from nanomem_tui.review.queue import TOLD, TriagedMemory
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 
-if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
-    from nanomem_tui.workspaces import Rehearsal
+
+class Rehearsal(TriagedMemory, Protocol):
+    """A memory of which nothing is changed: what would be done is collected."""
+
+    done: list[Operation]
+
 
 CURSOR, SELECTION, SHOWN = "cursor", "selection", "shown"
 MOST_IDS = 200
@@ -130,7 +133,7 @@ def needs_rows(macro: Macro) -> bool:
     return any(step.rows in (CURSOR, SELECTION) for step in macro.steps)
 
 
-def plan(ws: Workspace, rehearsal: Rehearsal, macro: Macro, rows: Sequence[str] = ()) -> Plan:
+def plan(ws: TriagedMemory, rehearsal: Rehearsal, macro: Macro, rows: Sequence[str] = ()) -> Plan:
     """What `macro` would do now; `rows`: the ids that stand for the cursor and the selection. Changes nothing but the
     `rehearsal` of the workspace, a fresh one.
 
@@ -151,7 +154,7 @@ def plan(ws: Workspace, rehearsal: Rehearsal, macro: Macro, rows: Sequence[str] 
     return Plan(macro, tuple(steps), operation, {} if operation is None else _texts(ws, operation))
 
 
-def run(ws: Workspace, made: Plan) -> Operation:
+def run(ws: TriagedMemory, made: Plan) -> Operation:
     """Do what was planned, as one operation. Raises NothingToDo, and Conflict when something of it changed since."""
     if made.operation is None:
         raise NothingToDo(f"“{made.macro.name}” changes nothing here")
@@ -159,7 +162,7 @@ def run(ws: Workspace, made: Plan) -> Operation:
         return ws.perform(made.operation)
 
 
-def _texts(ws: Workspace, operation: Operation) -> dict[str, str]:
+def _texts(ws: TriagedMemory, operation: Operation) -> dict[str, str]:
     found = {}
     for change in operation.changes:
         row = ws.store.load().table(change.layer).get(change.key)
@@ -183,7 +186,7 @@ def _rehearsed(ws: Rehearsal, step: Step, rows: Sequence[str]) -> Planned:
     return Planned(step, tuple(dict.fromkeys(touched)), operation.label)
 
 
-def _ids(ws: Workspace, step: Step, rows: Sequence[str]) -> list[str]:
+def _ids(ws: TriagedMemory, step: Step, rows: Sequence[str]) -> list[str]:
     if step.rows == CURSOR:
         return list(rows[:1])
     if step.rows == SELECTION:
@@ -197,7 +200,7 @@ def _ids(ws: Workspace, step: Step, rows: Sequence[str]) -> list[str]:
     return [row.id for row in _items(ws, step)]
 
 
-def _findings(ws: Workspace, step: Step) -> Sequence[Finding]:
+def _findings(ws: TriagedMemory, step: Step) -> Sequence[Finding]:
     """The findings that a filter lets through and about which the decision can be made."""
     from nanomem_tui.review.queue import fits
 
@@ -205,14 +208,14 @@ def _findings(ws: Workspace, step: Step) -> Sequence[Finding]:
     return filters.chosen(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
 
 
-def _items(ws: Workspace, step: Step) -> Sequence[Item]:
+def _items(ws: TriagedMemory, step: Step) -> Sequence[Item]:
     rows: Sequence[Item] = ws.items.all()
     if step.screen == "knowledge":
         rows = [fact.item for fact in ws.facts.all()]
     return filters.chosen(rows, step.filter, filters.ITEM_FIELDS, lambda row: row.text, filters.item_field)
 
 
-def _lessons(ws: Workspace, query: str) -> Sequence[Lesson]:
+def _lessons(ws: TriagedMemory, query: str) -> Sequence[Lesson]:
     part = ws.lessons
 
     def field(row: Lesson, name: str) -> Any:
@@ -221,18 +224,18 @@ def _lessons(ws: Workspace, query: str) -> Sequence[Lesson]:
     return filters.chosen(part.all(), query, filters.LESSON_FIELDS, filters.lesson_text, field)
 
 
-def _do(screen: str) -> Callable[[Workspace, Step, list[str]], Operation]:
+def _do(screen: str) -> Callable[[TriagedMemory, Step, list[str]], Operation]:
     if screen == INBOX:
         return _on_inbox
     return _on_lessons if screen == "lessons" else _on_items
 
 
-def _on_inbox(ws: Workspace, step: Step, ids: list[str]) -> Operation:
+def _on_inbox(ws: TriagedMemory, step: Step, ids: list[str]) -> Operation:
     how = How(scope=str(step.values.get("scope") or "") or None)
     return ws.triage.take(ws.triage.named(ids), _DECISIONS[step.action], how).operation
 
 
-def _on_items(ws: Workspace, step: Step, ids: list[str]) -> Operation:
+def _on_items(ws: TriagedMemory, step: Step, ids: list[str]) -> Operation:
     if step.action == "toggle":
         return ws.items.set_enabled(ids, bool(step.values.get("enabled")))
     if step.action == "pin":
@@ -246,7 +249,7 @@ def _on_items(ws: Workspace, step: Step, ids: list[str]) -> Operation:
     return edit_items(ws.store, ws.perform, ids, step.values)
 
 
-def _on_lessons(ws: Workspace, step: Step, ids: list[str]) -> Operation:
+def _on_lessons(ws: TriagedMemory, step: Step, ids: list[str]) -> Operation:
     if step.action == "toggle":
         return ws.lessons.set_enabled(ids, bool(step.values.get("enabled")))
     if step.action == "delete":

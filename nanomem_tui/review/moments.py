@@ -17,6 +17,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Change, Operation, failed_in, new_operation
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
+from nanomem_tui.memory import scopes
 from nanomem_tui.memory.scopes import lies_in
 from nanomem_tui.store.operations import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of, patched
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from nanomem_tui.agents.git import Commit, FileDiff
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 
 # Rows and work records as they were, found by going backwards from now through what operations recorded. Pure.
@@ -191,7 +192,7 @@ class Plan(NamedTuple):
 class Moments:
     """The past of one workspace."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
         self.unread: NanomemError | None = None
         """Why the last `marks` are without the versions of the memory's files; None where they have them."""
@@ -225,10 +226,10 @@ class Moments:
     def chosen(
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
     ) -> Chosen:
-        """The rows that a person names. Raises BadInput for a layer that is none, and as `ws.scopes.named` does."""
+        """The rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named` does."""
         if layer is not None and layer not in LAYERS:
             raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
-        scope_key = self._ws.scopes.named(scope).scope_key if scope is not None else ""
+        scope_key = scopes.named(scope, self._ws.id).scope_key if scope is not None else ""
         return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
 
     def of(self, mark: Mark) -> Moment:

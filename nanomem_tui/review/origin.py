@@ -15,7 +15,7 @@ from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.transcripts import Message
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 ID_KEYS = ("message_id", "id", "source_message_id")
 AFTER = timedelta(minutes=10)  # an item is written that long after the message at most
@@ -23,7 +23,7 @@ EARLY = timedelta(seconds=5)  # clocks and roundings
 WORDS = 12  # characters that are enough to know a text by
 
 
-def message_of(ws: Workspace, item: Item) -> int | None:
+def message_of(ws: Memory, item: Item) -> int | None:
     """The number of the message in the item's session; None when it is not known. Raises the errors of reading."""
     try:
         session = ws.sessions.get(item.session_key or "")

@@ -6,17 +6,21 @@ takes it back with its mark. Must not judge a text (finders do) or know what a s
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
+from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Change, Operation, new_operation
-from nanomem_tui.core.text import counted
+from nanomem_tui.core.operations import Change, Operation, new_key, new_operation
+from nanomem_tui.core.text import counted, quoted
+from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits, scopes
+from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.lessons import Lessons
 from nanomem_tui.review import findings as review_findings
@@ -35,12 +39,13 @@ from nanomem_tui.review.findings import (
     progress,
     snoozed_until,
 )
+from nanomem_tui.review.parts import ReviewedMemory
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.rules import Rules
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
+    from nanomem_tui.review.waiting import Waits
 
 
 # What a decision about findings comes to, before it is performed: changes, each thing once, and what has to stay.
@@ -82,13 +87,13 @@ class Plan:
         self.changes += fresh
         self._touched |= {(change.layer, change.key): change for change in fresh}
 
-    def held(self, ws: Workspace) -> None:
+    def held(self, waits: Waits) -> None:
         """Add what is held back: accepted or rejected, all together."""
         if not self._held:
             return
         verb = "reject" if self.decision == "reject" else "accept"
         try:
-            planned = ws.waits.planned(verb, list(self._held), self._how.text)
+            planned = waits.planned(verb, list(self._held), self._how.text)
         except NanomemError as error:
             self.left += [(one, error) for one in self._held.values()]
             return
@@ -111,7 +116,7 @@ ROW_DECISIONS: frozenset[Decision] = frozenset({"reject", "merge", "edit", "disa
 SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
 
 
-def changes_of(ws: Workspace, finding: Finding, decision: Decision, how: How) -> Sequence[Change]:
+def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: How) -> Sequence[Change]:
     """What the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
     NotFound, BadInput and NothingToDo as the services of items and lessons do."""
     if decision not in ROW_DECISIONS:
@@ -149,7 +154,7 @@ def words(decisions: Sequence[Decision]) -> str:
     return ", ".join(decisions)
 
 
-def _row(ws: Workspace, finding: Finding) -> AnyRow:
+def _row(ws: ReviewedMemory, finding: Finding) -> AnyRow:
     if finding.layer not in ROW_LAYERS or not finding.ids:
         raise Refused("it is no item and no lesson", finding.id, f"one of {words(finding.offers)}")
     row: AnyRow | None = ws.store.load().table(finding.layer).get(finding.ids[0])
@@ -160,7 +165,7 @@ def _row(ws: Workspace, finding: Finding) -> AnyRow:
     return row
 
 
-def _edited(ws: Workspace, finding: Finding, text: str) -> Sequence[Change]:
+def _edited(ws: ReviewedMemory, finding: Finding, text: str) -> Sequence[Change]:
     key = finding.ids[0]
     if not text:
         raise BadInput("no words are given, and none are proposed", finding.id, "give the words")
@@ -169,7 +174,7 @@ def _edited(ws: Workspace, finding: Finding, text: str) -> Sequence[Change]:
     return planned(ws, lambda items, _: items.edit(key, text=text))
 
 
-def _merged(ws: Workspace, finding: Finding, into: str | None) -> Sequence[Change]:
+def _merged(ws: ReviewedMemory, finding: Finding, into: str | None) -> Sequence[Change]:
     if into is not None and into not in finding.ids:
         raise BadInput("that is none of those to merge", into, f"one of {', '.join(finding.ids)}")
     rows = [ws.items.get(key) for key in finding.ids]
@@ -178,7 +183,7 @@ def _merged(ws: Workspace, finding: Finding, into: str | None) -> Sequence[Chang
     return planned(ws, lambda items, _: items.merge(finding.ids, into=into or finding.ids[-1]))
 
 
-def planned(ws: Workspace, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
+def planned(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
     """The changes of what a service of items or lessons would do."""
     made: list[Operation] = []
 
@@ -220,8 +225,10 @@ class Look(NamedTuple):
 class Triage:
     """The queue of one workspace. Thread-safe: a look that takes long keeps no decision waiting."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory, waits: Waits, finders: Callable[[], Sequence[Finder]]) -> None:
         self._ws = ws
+        self._waits = waits
+        self._make_finders = finders
         self._marks = Marks(ws.store)
         self._lock = threading.Lock()
         self._looking = threading.Lock()
@@ -334,7 +341,7 @@ class Triage:
 
     def problems(self) -> Sequence[Problem]:
         """What could not be looked for, and what lies among the edits and is none."""
-        return [*self._problems.values(), *self._ws.waits.problems()]
+        return [*self._problems.values(), *self._waits.problems()]
 
     def progress(self, left: int | None = None) -> Progress:
         """How many were decided on in this sitting, how many a minute, how many are left (`left`, where it is known),
@@ -344,8 +351,6 @@ class Triage:
     @property
     def rules(self) -> Rules:
         """Decisions for all that is alike."""
-        from nanomem_tui.review.rules import Rules
-
         return Rules(self._ws, self)
 
     # -- deciding -------------------------------------------------------------------------------------------------
@@ -380,7 +385,7 @@ class Triage:
             standing = self._current(wanted)
             for one in wanted:
                 plan.attempt(one, partial(self._changes, one, decision, how, standing, several=plan.several))
-            plan.held(self._ws)
+            plan.held(self._waits)
             if not plan.done:
                 raise plan.left[0][1]
             done = tuple(plan.done)
@@ -444,9 +449,7 @@ class Triage:
 
     def _finders(self) -> Sequence[Finder]:
         if not self._made:
-            from nanomem_tui.review.finders import finders
-
-            self._made = tuple(finders(self._ws))
+            self._made = tuple(self._make_finders())
         return self._made
 
     def _finder(self, finding: Finding) -> Finder:
@@ -517,3 +520,167 @@ def _named(name: str, found: Sequence[Finding]) -> Finding:
             listed = ", ".join(one.id for one in near[:3])
             raise BadInput(f"{len(near)} findings are meant by that", name, f"one of {listed}")
     raise NotFound("nothing of that id wants a person", name, "see `nanomem triage list`")
+
+
+class TriagedMemory(ReviewedMemory, Protocol):
+    """One agent's memory with its queue."""
+
+    @property
+    def triage(self) -> Triage:
+        """The queue of all that wants a person."""
+
+
+# Rules: a decision for all findings that are like one, previewed, applied as one operation, and taken back by one.
+
+RULE_KIND = "rule"
+BY_RULE: frozenset[Decision] = frozenset({"keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"})
+"""Decisions that can be made alike for many; an edit gives each the words that are proposed for it, a move takes each
+where it belongs."""
+_VARIES = re.compile(
+    r"[“\"'‘«].*?[”\"'’»]|\S*[0-9*]\S*(?: (?:s|min|h|d|mon|y|days?|weeks?|months?|years?)\b)?|\b[a-z]+_[0-9a-z_]+\b"
+)
+
+
+class Rule(NamedTuple):
+    """What is decided about which findings: of this kind and, where they are not empty, of this scope and source, with
+    a reason like `why` (`*` stands for any number, name or quotation). `id` is empty until it is kept."""
+
+    decision: Decision
+    kind: str
+    scope_key: str = ""
+    source: str = ""
+    why: str = ""
+    id: str = ""
+    at: str = ""
+
+    def means(self, finding: Finding) -> bool:
+        """Whether the finding is one of those, and the decision was offered for it."""
+        return (
+            finding.kind == self.kind
+            and self.scope_key in ("", finding.scope_key)
+            and self.source in ("", finding.source)
+            and (not self.why or pattern_of(self.why) == pattern_of(finding.why))
+            and (self.decision in finding.offers or self.decision in ("keep", "snooze"))
+        )
+
+    def words(self) -> str:
+        """The rule as a sentence without its end: `delete what is old, and not used: “not used for * days”, global`."""
+        what = KINDS.get(self.kind, self.kind)
+        parts = [quoted(self.why) if self.why else "", _scope(self.scope_key), f"source {self.source}"]
+        told = ", ".join(filter(None, parts if self.source else parts[:2]))
+        return f"{TOLD[self.decision]} what {'is ' if self.kind in _IS else ''}{what}" + (f": {told}" if told else "")
+
+
+_IS = frozenset({"waiting", "stale", "unused", "long", "orphan"})
+
+
+def pattern_of(why: str) -> str:
+    """A reason without what differs from one finding to the next: numbers, how long, ids, names in quotation marks."""
+    found = ""
+    while why != found:  # a reason that is a pattern already is its own
+        found, why = why, re.sub(r"\*(?:[ ,]+\*)+", "*", _VARIES.sub("*", why)).strip()
+    return found
+
+
+def can_rule(finding: Finding, decision: Decision) -> bool:
+    """Whether a decision about a finding can be made alike for others; of what leaks it is known where it belongs."""
+    return decision in BY_RULE and (decision != "split" or (finding.kind == "leak" and finding.offers[0] == "split"))
+
+
+def rule_like(finding: Finding, decision: Decision) -> Rule:
+    """The rule for all that is like a finding: of its kind, scope and source, for such a reason. Raises BadInput."""
+    if not can_rule(finding, decision):
+        raise BadInput(f"{decision} cannot be decided for many", "rule", f"one of {', '.join(sorted(BY_RULE))}")
+    why = secrets.mask(pattern_of(finding.why))
+    return Rule(decision, finding.kind, finding.scope_key, finding.source, why)
+
+
+class Rules:
+    """The rules of one workspace."""
+
+    def __init__(self, ws: Memory, triage: Triage) -> None:
+        self._ws = ws
+        self._triage = triage
+        self._records = Records(ws.store, ws.perform, RULE_KIND, "rule", "nanomem triage rules list")
+
+    def all(self) -> list[Rule]:
+        """The rules that are kept, the newest first."""
+        return [_rule(row) for row in self._records.all()]
+
+    def get(self, rule_id: str) -> Rule:
+        """The rule of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        return _rule(self._records.get(rule_id))
+
+    def meant(self, rule: Rule) -> list[Finding]:
+        """The findings that a rule is about now: what applying it would decide on."""
+        return [one for one in self._triage.findings((rule.kind,)) if rule.means(one)]
+
+    def apply(self, rule: Rule, *, keep: bool = False, findings: Sequence[Finding] | None = None) -> Done:
+        """Decide on all that the rule is about as one operation; `keep`: and keep the rule, in the same operation;
+        `findings`: those that were previewed, of which none is decided on that the rule is not about any more.
+
+        Raises NothingToDo where there is nothing, and what `Triage.take` does.
+        """
+        meant = self.meant(rule)
+        if findings is not None:
+            shown = {one.id for one in findings}
+            meant = [one for one in meant if one.id in shown]
+        if not meant:
+            raise NothingToDo("no finding is like that", rule.words(), "see `nanomem triage list`")
+        beside = [change_of("record", None, _record(rule))] if keep and not self._has(rule) else []
+        return self._triage.take(meant, rule.decision, How(), beside=beside)
+
+    def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Done], list[tuple[Rule, NanomemError]]]:
+        """Apply these rules, or every rule that is kept, the oldest first, each as one operation; those that could not
+        be, with the reason. A rule that is about nothing now is left out."""
+        done: list[Done] = []
+        left: list[tuple[Rule, NanomemError]] = []
+        for rule in rules or reversed(self.all()):
+            try:
+                done.append(self.apply(rule))
+            except NothingToDo:
+                continue
+            except NanomemError as error:
+                left.append((rule, error))
+        return done, left
+
+    def add(self, rule: Rule) -> Operation:
+        """Keep a rule without applying it. Raises NothingToDo for one that is kept."""
+        if self._has(rule):
+            raise NothingToDo("that rule is kept already", rule.words(), "see `nanomem triage rules list`")
+        label = f"add rule: {rule.words()}"
+        return self._ws.perform(new_operation("triage.rule", label, [change_of("record", None, _record(rule))]))
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Let rules go; what they decided stays. Raises NotFound."""
+        return self._records.delete(ids)
+
+    def _has(self, rule: Rule) -> bool:
+        return any(one._replace(id="", at="") == rule._replace(id="", at="") for one in self.all())
+
+
+def _record(rule: Rule) -> Record:
+    now = clock.iso(clock.now())
+    meta = {"decision": rule.decision, "scope_key": rule.scope_key, "source": rule.source, "why": rule.why}
+    key = rule.id or new_key(RULE_KIND)
+    return Record(
+        key, RULE_KIND, rule.kind, rule.words(), at=now, meta_json=dumped(meta), created_at=now, updated_at=now
+    )  # fmt: skip
+
+
+def _rule(row: Record) -> Rule:
+    meta: dict[str, Any] = row.meta
+    scope, source, why = (str(meta.get(name) or "") for name in ("scope_key", "source", "why"))
+    decision = meta.get("decision")
+    known = cast("Decision", decision if decision in BY_RULE else "keep")
+    return Rule(known, row.about, scope, source, why, row.id, row.at)
+
+
+def _scope(key: str) -> str:
+    """A scope key as a person writes it."""
+    if not key:
+        return ""
+    parts = key.split(":", 3)
+    if len(parts) < 4 or parts[0] != "channel":
+        return "global" if key.endswith(":global") else key
+    return f"{parts[1]}:{'@' if parts[2] == 'user' else ''}{parts[3]}"

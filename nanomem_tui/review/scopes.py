@@ -39,7 +39,7 @@ from nanomem_tui.review.findings import Marks
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 
 # Leaks: items that tell one chat of another. An item that every chat sees, or that is kept for one chat, and names a
@@ -347,7 +347,7 @@ class _Rules(TypedDict):
 class Scopes:
     """Reads and moves; every method may be called from any thread."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
         self._moving = Moving(ws.store, ws.perform)
         self._marks = Marks(ws.store)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.blame import EntryEvidence
     from nanomem_tui.dreams.review import Hunk, Review
     from nanomem_tui.memory.inbox import Inbox, Waiting
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 EDIT = "edit"
 """The layer of a waiting edit; the others are `item` and `lesson`."""
@@ -123,7 +123,7 @@ class Planned(NamedTuple):
 class Waits:
     """What waits in one workspace."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
 
     def list(self) -> list[Waiting | WaitingEdit]:
@@ -263,7 +263,7 @@ def _as_it_is(operation: Operation) -> Operation:
     return operation
 
 
-def edits_waiting(ws: Workspace) -> int:
+def edits_waiting(ws: ReviewedMemory) -> int:
     """How many edits of Dreams wait, without a look at them."""
     if not ws.paths.review.is_dir():
         return 0  # and what reads them is not imported

@@ -31,8 +31,7 @@ from nanomem_tui.review.findings import (
     finding_field,
     finding_text,
 )
-from nanomem_tui.review.queue import HELD, TOLD
-from nanomem_tui.review.rules import Rule, can_rule, like
+from nanomem_tui.review.queue import HELD, TOLD, Rule, can_rule, rule_like
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -493,7 +492,7 @@ async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
     """Show all that is like `row`, let the person choose the decision, and make it."""
 
     def alike(ws: Workspace) -> tuple[list[Finding], bool, dict[str, str]]:
-        meant = ws.triage.rules.meant(like(row, "keep"))
+        meant = ws.triage.rules.meant(rule_like(row, "keep"))
         leaks = [(one.id, ws.scopes.leak_of(one.ids[0])) for one in meant if one.kind == "leak"]
         homes = {key: leak.belongs for key, leak in leaks if leak is not None and leak.belongs}
         return meant, ws.triage.proposed(row) is not None, homes
@@ -538,7 +537,7 @@ class AllLikeScreen(Dialog[Chosen | None]):
     @property
     def rule(self) -> Rule:
         """The rule as it is chosen now."""
-        return like(self._row, self._decision)
+        return rule_like(self._row, self._decision)
 
     @property
     def meant(self) -> list[Finding]:

@@ -13,7 +13,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.review.findings import Finding, How
-from nanomem_tui.review.rules import like
+from nanomem_tui.review.queue import rule_like
 from nanomem_tui.review.scopes import Look, Names, of
 from nanomem_tui.workspace import Workspace
 from tests.curation.test_scopes import put
@@ -117,7 +117,7 @@ def test_what_is_moved_there_is_not_asked_about_here(ws: Workspace) -> None:
 
 
 def test_a_rule_takes_all_that_are_alike_where_each_belongs(ws: Workspace) -> None:
-    rule = like(asked(ws)["job"], "split")
+    rule = rule_like(asked(ws)["job"], "split")
     assert {one.ids[0] for one in ws.triage.rules.meant(rule)} == {"job", "rise"}
     ws.triage.rules.apply(rule)
     assert set(asked(ws)) == {"debt"}

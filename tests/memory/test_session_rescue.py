@@ -16,7 +16,7 @@ from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.memory.sessions import repair
 from nanomem_tui.memory.sessions.files import checkpoint_name
 from nanomem_tui.store.files.presence import Presence
-from nanomem_tui.workspace import Workspace, layer_of
+from nanomem_tui.workspace import Workspace
 
 
 def said(number: int) -> bytes:
@@ -186,7 +186,7 @@ def test_what_was_interrupted_is_finished_by_whoever_comes_next(ws: Workspace, b
     [change] = ws.log(1)[0].operation.changes
     if both:
         os.link(folder(ws) / key_to_name("cli:a"), path)
-    layer = layer_of(ws, "session")
+    layer = ws.store.layers["session"]
     assert layer.begun([change])
     layer.apply(ws.log(1)[0].operation, [change])
     assert list(files(ws)) == [key_to_name("cli:a")]

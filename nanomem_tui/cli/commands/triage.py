@@ -18,8 +18,7 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.review.findings import KINDS, Decision, Finding, How
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.queue import Done, Triage
-    from nanomem_tui.review.rules import Rule
+    from nanomem_tui.review.queue import Done, Rule, Triage
 
 
 NOTHING = "Nothing to review."
@@ -416,10 +415,10 @@ def like_one(
     if once and later:
         raise click.UsageError("--once and --later are opposites", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        from nanomem_tui.review.rules import like
+        from nanomem_tui.review.queue import rule_like
 
         rules = ws.triage.rules
-        rule = like(ws.triage.get(finding_id), cast("Decision", decision))
+        rule = rule_like(ws.triage.get(finding_id), cast("Decision", decision))
         rule = rule._replace(
             scope_key="" if any_scope else rule.scope_key,
             source="" if any_source else rule.source,

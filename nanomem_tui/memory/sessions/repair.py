@@ -24,7 +24,7 @@ from nanomem_tui.memory.sessions.layer import kept_value, refusal
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 class Broken(NamedTuple):
@@ -38,7 +38,7 @@ class Broken(NamedTuple):
     wide: bool = False
 
 
-def broken(ws: Workspace) -> Iterator[Broken]:
+def broken(ws: Memory) -> Iterator[Broken]:
     """Those that the agent finds. One that cannot be read at all is left to the doctor."""
     for file, summary, unreadable in ws.sessions.summaries():
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
@@ -49,7 +49,7 @@ def broken(ws: Workspace) -> Iterator[Broken]:
                 yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared, wide)
 
 
-def changes(ws: Workspace, one: Broken) -> list[Change]:
+def changes(ws: Memory, one: Broken) -> list[Change]:
     """The change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
     Conflict when the file changed since."""
     data = read_log(one.file.path)
@@ -89,12 +89,12 @@ class _Plan(NamedTuple):
     other: SessionFile | None
 
 
-def rescues(ws: Workspace, keys: Mapping[str, str] | None = None) -> list[Rescue]:
+def rescues(ws: Memory, keys: Mapping[str, str] | None = None) -> list[Rescue]:
     """What `rescue` would do for each transcript that the agent does not find, refused ones too."""
     return [plan.told for plan in _plans(ws, keys or {})]
 
 
-def nobodys(ws: Workspace, name: str) -> str:
+def nobodys(ws: Memory, name: str) -> str:
     """The path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
     Refused where it does."""
     for file, summary, _ in ws.sessions.summaries():
@@ -105,7 +105,7 @@ def nobodys(ws: Workspace, name: str) -> str:
     raise NotFound("no transcript has that file name", name, "`nanomem session rescue --dry-run` shows the files")
 
 
-def rescue(ws: Workspace, paths: Collection[str] | None = None, keys: Mapping[str, str] | None = None) -> Operation:
+def rescue(ws: Memory, paths: Collection[str] | None = None, keys: Mapping[str, str] | None = None) -> Operation:
     """Bring back what the agent does not find (only `paths`, when given), as one operation that can be undone. `keys`:
     whose a transcript is that does not say so, by its path.
 
@@ -129,7 +129,7 @@ def has_new_names(layout: Layout) -> bool:
     return layout.session_naming == "base64url" and layout.sessions_dir is not None
 
 
-def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
+def _plans(ws: Memory, keys: Mapping[str, str]) -> list[_Plan]:
     """One for each transcript that is not found. Where agents look by the old names, none is lost."""
     layout = ws.layout
     if not has_new_names(layout):
@@ -158,7 +158,7 @@ def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
     return plans
 
 
-def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
+def _changes(ws: Memory, plan: _Plan) -> list[Change]:
     """What brings one transcript back: a new name, or its messages in front of those of the other and its file gone.
     The bytes of files that go or change are kept in the backups."""
     one, file, other = plan
@@ -188,7 +188,7 @@ def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: se
     return refused
 
 
-def left_out(ws: Workspace) -> list[str]:
+def left_out(ws: Memory) -> list[str]:
     """The sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
     reason."""
     planned = {plan.told.path for plan in _plans(ws, {})}

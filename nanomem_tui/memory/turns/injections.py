@@ -26,11 +26,11 @@ from nanomem_tui.memory.superseded import mark_of
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.counters import CheckpointLog, Counters
+    from nanomem_tui.memory.parts import Memory
     from nanomem_tui.memory.sessions.files import OwnSessions
     from nanomem_tui.memory.turns.working import Pending
     from nanomem_tui.store.memory_store import CheckpointResult
     from nanomem_tui.store.values import Row
-    from nanomem_tui.workspace import Workspace
 
 
 MAX_BYTES = 8_000_000
@@ -238,7 +238,7 @@ class Given(NamedTuple):
     near: bool = False
 
 
-def given_of(ws: Workspace, turn: Injected) -> list[Given]:
+def given_of(ws: Memory, turn: Injected) -> list[Given]:
     """What the turn was given, then what it saved, learned and left in the inbox. Raises the store's errors."""
     near = frozenset(turn.related)
     found = [_given(ws, turn, "item", key, "given", key in near) for key in turn.items]
@@ -250,7 +250,7 @@ def given_of(ws: Workspace, turn: Injected) -> list[Given]:
     return found
 
 
-def turn_named(ws: Workspace, name: str) -> Injected:
+def turn_named(ws: Memory, name: str) -> Injected:
     """The turn of that id, or the one whose id begins so; without a name the newest. Raises NotFound."""
     turns = ws.traces.injections.turns(None if name else 1)
     if not name:
@@ -264,7 +264,7 @@ def turn_named(ws: Workspace, name: str) -> Injected:
     return near[0]
 
 
-def _given(ws: Workspace, turn: Injected, what: str, key: str, how: How, near: bool = False) -> Given:
+def _given(ws: Memory, turn: Injected, what: str, key: str, how: How, near: bool = False) -> Given:
     snapshot = ws.store.load("item")
     row: Row | None = (snapshot.items if what == "item" else snapshot.lessons).get(key)
     is_gone = row is None or row.is_deleted
@@ -293,7 +293,7 @@ def _words(what: str, fields: Mapping[str, Any]) -> str:
     return f"{fields['trigger']}: {fields.get('better_action') or ''}" if fields.get("trigger") else ""
 
 
-def _fields_then(ws: Workspace, turn: Injected, key: str) -> dict[str, Any]:
+def _fields_then(ws: Memory, turn: Injected, key: str) -> dict[str, Any]:
     """The fields of a row that changed since the turn, with the values that they had when it began."""
     was: dict[str, Any] = {}
     for entry in ws.log(SINCE_LIMIT, key=key):

@@ -6,14 +6,39 @@ Owns which finders there are, in the order of `values.KINDS`. Must not decide an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from nanomem_tui.review.parts import ReviewedMemory
 
 if TYPE_CHECKING:
+    from nanomem_tui.review.conflicts import Conflicts
+    from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.scopes import Scopes
+    from nanomem_tui.review.waiting import Waits
 
 
-def finders(ws: Workspace) -> Sequence[Finder]:
+class FoundMemory(ReviewedMemory, Protocol):
+    """One agent's memory with the parts that findings come from."""
+
+    @property
+    def waits(self) -> Waits:
+        """What was held back."""
+
+    @property
+    def scopes(self) -> Scopes:
+        """Who sees what, and what leaks."""
+
+    @property
+    def conflicts(self) -> Conflicts:
+        """Memories that contradict each other."""
+
+    @property
+    def duplicates(self) -> Duplicates:
+        """Items that say what another one says."""
+
+
+def finders(ws: FoundMemory) -> Sequence[Finder]:
     """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
     from nanomem_tui.review.finders.boot_files import Restated
     from nanomem_tui.review.finders.disagreeing import ContradictsAnother, SaysTheSame, WrittenByTwo

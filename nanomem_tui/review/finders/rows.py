@@ -21,8 +21,8 @@ from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
     from nanomem_tui.language.secrets import Secret
+    from nanomem_tui.review.parts import ReviewedMemory
     from nanomem_tui.store.snapshot import Snapshot
-    from nanomem_tui.workspace import Workspace
 
 
 # How much a memory is used, by the memory's own time: a month in which nobody talked makes nothing stale.
@@ -160,7 +160,7 @@ class Verdicts(Generic[T]):
 class Rows:
     """The rows of one workspace that finders ask about."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self.ws = ws
         self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
         self._lasting: Verdicts[bool] = Verdicts(is_needed_once)
