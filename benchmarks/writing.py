@@ -50,12 +50,12 @@ from nanomem_tui.dreams.edits import LineEdit, Op
 from nanomem_tui.dreams.guards import unsupported
 from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.memory.facts import extract
+from nanomem_tui.memory.facts import crystallize
 from nanomem_tui.memory.facts.dialogue import Told
+from nanomem_tui.memory.retention import target_of
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.values import turn_end, turn_input
-from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 
@@ -503,7 +503,7 @@ def facts(half: str, show: bool) -> dict[str, Counter[str]]:
 
     def read(label: Label, counts: Counter[str]) -> str:
         told = Told("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
-        proposed = [f"{one.category} {one.text}" for one in extract.proposals([told])]
+        proposed = [f"{one.category} {one.text}" for one in crystallize.proposals([told])]
         fits = [[text for text in proposed if has(text, (one["key"], one["value"]))] for one in label["facts"]]
         true = [(one["key"], one["value"]) for one in (*label["facts"], *label.get("may", ()))]
         invented = [text for text in proposed if not any(has(text, one) for one in true)]

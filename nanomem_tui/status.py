@@ -11,7 +11,7 @@ from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import layout
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.recall.meaning import HYBRID
+from nanomem_tui.memory.recall.questions import HYBRID
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.review.parts import ReviewedMemory
 from nanomem_tui.review.waiting import Waits, edits_waiting

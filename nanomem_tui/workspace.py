@@ -26,7 +26,7 @@ from nanomem_tui.core.errors import (
 )
 from nanomem_tui.core.operations import Actor, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
-from nanomem_tui.memory.turns.injections import Traces, own_sessions_folder
+from nanomem_tui.memory.turns.traces import Traces, own_sessions_folder
 from nanomem_tui.store import forgotten, operations
 from nanomem_tui.store.files import user
 from nanomem_tui.store.forgotten import Forgotten
@@ -261,7 +261,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def context(self) -> ContextAssembly:
         """What is to be known for a task, out of every tier."""
-        from nanomem_tui.memory.recall.meaning import HYBRID
+        from nanomem_tui.memory.recall.questions import HYBRID
         from nanomem_tui.tiers.context import ContextAssembly
         from nanomem_tui.tiers.context import Parts as Sources
 
@@ -296,8 +296,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def sessions(self) -> Sessions:
         """The agent's conversations."""
-        from nanomem_tui.memory.sessions.imported import ImportedChats
-        from nanomem_tui.memory.sessions.sessions import Sessions
+        from nanomem_tui.memory.sessions.sessions import ImportedChats, Sessions
 
         own = own_sessions_folder(self.paths, self.store.workspace_id)
 
@@ -349,7 +348,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def conversations(self) -> Conversations:
         """What was said and noted, recalled by passages."""
         from nanomem_tui.memory.recall.conversations import Conversations
-        from nanomem_tui.memory.recall.meaning import HYBRID
+        from nanomem_tui.memory.recall.questions import HYBRID
 
         hybrid = self.settings.recall_backend in HYBRID and self.settings.embedding_backend != "endpoint"
         vectors = (lambda: self.passage_vectors) if hybrid else None
@@ -521,7 +520,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def duplicates(self) -> Duplicates:
         """Items that say what another one says."""
-        from nanomem_tui.memory.recall.meaning import HYBRID
+        from nanomem_tui.memory.recall.questions import HYBRID
         from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
         from nanomem_tui.review.findings import Marks
 
@@ -577,7 +576,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             return self.documents
         if name == "session":
             from nanomem_tui.agents.layout import named_folders
-            from nanomem_tui.memory.sessions.layer import SessionLayer
+            from nanomem_tui.memory.sessions.files import SessionLayer
 
             ours = own_sessions_folder(self.paths, self.id)
             return SessionLayer(lambda: named_folders(self.paths, self.layout), self.paths.backups, self.agent, ours)
@@ -818,7 +817,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         """The health of every file and table. Reads only."""
         from nanomem_tui.dreams import run
         from nanomem_tui.memory import doctor as memory_doctor
-        from nanomem_tui.review.finders import sources
+        from nanomem_tui.review.finders import rows as finders_rows
         from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import lifecycle as tiers
         from nanomem_tui.vectors import meaning as vectors
@@ -841,7 +840,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             partial(run.problems, self),
             partial(vectors.health, self.store, self.settings),
         )
-        again = partial(sources.problems, self.paths, self.layout)
+        again = partial(finders_rows.problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return memory_doctor.examine(
             self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server

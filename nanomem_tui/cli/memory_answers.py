@@ -117,7 +117,7 @@ def status(state: State) -> None:
 
 def metrics(state: State) -> None:
     """The counters of turns and checkpoints, and the counts of now, as OpenMetrics text."""
-    from nanomem_tui.memory.counters import openmetrics
+    from nanomem_tui.memory.turns.traces import openmetrics
 
     with state.open() as ws:
         found = ws.status()
@@ -351,7 +351,7 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
 def marks(row: Item) -> str:
     """What sets an item apart: disabled, superseded, waiting in the inbox, in conflict, pinned, foreign."""
     foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
-    from nanomem_tui.memory.superseded import mark_of
+    from nanomem_tui.memory.retention import mark_of
 
     off = "" if row.enabled else "waiting" if row.waits else "superseded" if mark_of(row) else "disabled"
     conflict = "conflict" if "conflict" in row.meta else ""

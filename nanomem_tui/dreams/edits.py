@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.agents import markdown
-from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.archive import HistoryEntry, marks
 from nanomem_tui.agents.markdown import Section
 from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict
@@ -22,6 +22,10 @@ from nanomem_tui.language import dates, topics
 from nanomem_tui.language.pair_features import is_said
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.files import layer
+
+if TYPE_CHECKING:
+    pass
+
 
 Op = Literal["add", "replace", "remove", "move"]
 TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memory/MEMORY.md": "Long-term Memory"}
@@ -587,3 +591,24 @@ def _alone(bullet: markdown.Bullet, raw: Sequence[str]) -> bool:
     below = raw[bullet.line].expandtabs(4) if bullet.line < len(raw) else ""
     leads = below.strip() and len(below) - len(below.lstrip()) > bullet.indent
     return bool(bullet.text) and not leads and not bullet.text.startswith(("[ ]", "[x]", "[X]"))
+
+
+@lru_cache(maxsize=32768)
+def features(text: str) -> frozenset[str]:
+    """The words of a text that carry meaning, and its details: names, numbers, addresses, code."""
+    return words(text[:_MOST_TEXT]) | {f"={detail}" for detail in details(text[:_MOST_TEXT])}
+
+
+def plain(line: str) -> str:
+    """What a line says, without bullet, mark and white space around it."""
+    found = marks(line)
+    return found[0][1] if found else ""
+
+
+def is_statement(line: str) -> bool:
+    """Whether a line says something that an entry could have asked for: neither blank, a heading nor a rule."""
+    text = line.strip()
+    return not text.startswith("#") and any(character.isalnum() for character in text)
+
+
+_MOST_TEXT = 4000  # characters of a statement that are compared

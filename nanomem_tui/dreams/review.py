@@ -10,16 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, Value, new_key, new_operation
-from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted, quoted, whole
 from nanomem_tui.dreams import guards
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, emptied, nobodys, rebased
@@ -28,7 +28,7 @@ from nanomem_tui.language import secrets
 from nanomem_tui.store.files.layer import FileLayer
 
 if TYPE_CHECKING:
-    from nanomem_tui.dreams.run import DreamResult, DreamRunner
+    from nanomem_tui.core.paths import Paths
 
 
 # Edits of Dreams that wait for a person, or that one rejected, and notes of entries that wait for a model, as a layer
@@ -391,8 +391,6 @@ def _told(edits: Sequence[LineEdit]) -> str:
 
 # Of edits that a person chose, those that the files as they are now still allow: the others wait, with the reason.
 
-_TRIES = 3  # somebody may write between the look and the change
-
 
 def no_line(edit: LineEdit, text: str) -> str:
     """Why `text` cannot be the words of an edit; "" when it can."""
@@ -403,50 +401,22 @@ def no_line(edit: LineEdit, text: str) -> str:
     return ""
 
 
-class Standing(NamedTuple):
-    """The edits that can be made, in their order, the texts that come of them, and those that cannot."""
-
-    edits: tuple[LineEdit, ...]
-    files: Mapping[str, str]
-    stale: tuple[Refusal, ...]
-
-
-def standing(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Standing:
-    """What of `edits` can be made on `files`, each on top of those before it; `passed` are those that were proposed
-    beside them and are not to be made now."""
-    texts = dict(files)
-    made: list[LineEdit] = []
-    stale: list[Refusal] = []
-    for edit in edits:
-        try:
-            possible(edit)
-            there = rebased(edit, texts, passed)
-            texts = apply_edits(texts, [there])
-        except (BadInput, Conflict) as error:
-            stale.append(Refusal(edit, error.what))
-        else:
-            made.append(there)
-    return Standing(tuple(made), texts, tuple(stale))
+def entries_unread(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
+    """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
+    those of some cursors."""
+    noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
+    return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
 
 
-def apply_standing(
-    runner: DreamRunner,
-    read: Callable[[str], str | None],
-    proposed: DreamResult,
-    chosen: Sequence[LineEdit],
-    waiting: Sequence[Refusal] = (),
-    rejected: Sequence[Refusal] = (),
-) -> tuple[DreamResult, tuple[Refusal, ...]]:
-    """`DreamRunner.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
-
-    `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
-    """
-    passed = [one.edit for one in (*waiting, *rejected)]
-    for left in range(_TRIES, 0, -1):
-        found = standing({name: read(name) or "" for name in TITLES}, chosen, passed)
-        try:
-            return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
-        except Conflict:
-            if left == 1:
-                raise
-    raise AssertionError("unreachable")
+def noted(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
+    """The changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
+    notes = HunkLayer(paths).unread()
+    known = {cursor for cursors in notes.values() for cursor in cursors}
+    changes = []
+    for key, cursors in notes.items():
+        left = [cursor for cursor in cursors if cursor not in read]
+        if len(left) < len(cursors):
+            changes.append(Change(LAYER, key, {"entries": list(cursors)}, {"entries": left} if left else None))
+    if new := [cursor for cursor in unread if cursor not in known]:
+        changes.append(Change(LAYER, new_key(UNREAD), None, {"entries": new}))
+    return changes

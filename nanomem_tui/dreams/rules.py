@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.core.operations import Change, new_key
 from nanomem_tui.core.text import counted
 from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import TITLES, LineEdit, day_of, tidied
@@ -36,19 +35,21 @@ from nanomem_tui.dreams.lines import (
     FIELD,
     Known,
     Lines,
+    Outline,
+    Place,
     Relation,
     another_number,
     another_subject,
     change_barred,
+    doubts,
     loses,
     relations,
     rewritten,
     same_barred,
+    stems,
     telling,
     tells_change,
 )
-from nanomem_tui.dreams.places import Outline, Place, doubts, stems
-from nanomem_tui.dreams.review import LAYER, UNREAD, HunkLayer
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.pair_features import limits
@@ -58,7 +59,7 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.core.paths import Paths
+    pass
 
 
 _REPEATS = (0.1, 0.7)  # how likely a line has to be repeated that a person is asked; whatever the sentences say
@@ -420,27 +421,6 @@ def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
 # them.
 
 _NAMED = 10
-
-
-def entries_unread(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
-    """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
-    those of some cursors."""
-    noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
-    return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
-
-
-def noted(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
-    """The changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
-    notes = HunkLayer(paths).unread()
-    known = {cursor for cursors in notes.values() for cursor in cursors}
-    changes = []
-    for key, cursors in notes.items():
-        left = [cursor for cursor in cursors if cursor not in read]
-        if len(left) < len(cursors):
-            changes.append(Change(LAYER, key, {"entries": list(cursors)}, {"entries": left} if left else None))
-    if new := [cursor for cursor in unread if cursor not in known]:
-        changes.append(Change(LAYER, new_key(UNREAD), None, {"entries": new}))
-    return changes
 
 
 def told(cursors: Sequence[int]) -> str:

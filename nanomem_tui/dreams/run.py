@@ -9,22 +9,31 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry, ReadTo
 from nanomem_tui.agents.git_history import VERSIONED, GitHistory, probe
 from nanomem_tui.core import atomic, merge
-from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.core.errors import (
+    BadInput,
+    Conflict,
+    NanomemError,
+    NothingToDo,
+    Problem,
+    Refused,
+    from_os_error,
+)
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted, whole
-from nanomem_tui.dreams import rules
-from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, day_of, emptied, nobodys
+from nanomem_tui.dreams import review, rules
+from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, day_of, emptied, nobodys, rebased
 from nanomem_tui.dreams.entries import Dreamer, Skipped, Watch, nobody
 from nanomem_tui.dreams.guards import Checked, Limits, Refusal, check, discreet, evidence_of
+from nanomem_tui.dreams.log import DreamQueue, Queue
 from nanomem_tui.dreams.review import (
     WAITS,
     HunkLayer,
@@ -36,7 +45,6 @@ from nanomem_tui.dreams.review import (
     waiting_changes,
 )
 from nanomem_tui.dreams.rules import RulesDreamer
-from nanomem_tui.dreams.service import DreamQueue, Queue
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.repairs import half_done
 from nanomem_tui.model.client import Usage
@@ -548,7 +556,7 @@ class DreamRunner(DreamQueue):
         )
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
-        changes += rules.noted(self._paths, result.unread, result.again)
+        changes += review.noted(self._paths, result.unread, result.again)
         for name, text in result.after.items():
             change = self._files.change(name, text)
             old = result.before[name]
@@ -688,3 +696,55 @@ def _stands(ws: Memory, change: Change) -> bool:
     with contextlib.suppress(NanomemError):
         return (ws.documents if change.layer == "file" else HunkLayer(ws.paths)).stands(change)
     return False
+
+
+_TRIES = 3  # somebody may write between the look and the change
+
+
+class Standing(NamedTuple):
+    """The edits that can be made, in their order, the texts that come of them, and those that cannot."""
+
+    edits: tuple[LineEdit, ...]
+    files: Mapping[str, str]
+    stale: tuple[Refusal, ...]
+
+
+def standing(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Standing:
+    """What of `edits` can be made on `files`, each on top of those before it; `passed` are those that were proposed
+    beside them and are not to be made now."""
+    texts = dict(files)
+    made: list[LineEdit] = []
+    stale: list[Refusal] = []
+    for edit in edits:
+        try:
+            possible(edit)
+            there = rebased(edit, texts, passed)
+            texts = apply_edits(texts, [there])
+        except (BadInput, Conflict) as error:
+            stale.append(Refusal(edit, error.what))
+        else:
+            made.append(there)
+    return Standing(tuple(made), texts, tuple(stale))
+
+
+def apply_standing(
+    runner: DreamRunner,
+    read: Callable[[str], str | None],
+    proposed: DreamResult,
+    chosen: Sequence[LineEdit],
+    waiting: Sequence[Refusal] = (),
+    rejected: Sequence[Refusal] = (),
+) -> tuple[DreamResult, tuple[Refusal, ...]]:
+    """`DreamRunner.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
+
+    `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
+    """
+    passed = [one.edit for one in (*waiting, *rejected)]
+    for left in range(_TRIES, 0, -1):
+        found = standing({name: read(name) or "" for name in TITLES}, chosen, passed)
+        try:
+            return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
+        except Conflict:
+            if left == 1:
+                raise
+    raise AssertionError("unreachable")

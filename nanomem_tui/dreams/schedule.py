@@ -34,8 +34,9 @@ from nanomem_tui.core.text import counted, one_line
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.settings import Settings
+    from nanomem_tui.dreams.log import Queue
     from nanomem_tui.dreams.run import DreamResult
-    from nanomem_tui.dreams.service import Dreams, Queue
+    from nanomem_tui.dreams.service import Dreams
     from nanomem_tui.store.files.presence import Presence
 
 RETRY = timedelta(minutes=1)

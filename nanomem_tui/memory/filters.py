@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
+from nanomem_tui.memory.retention import mark_of
 from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
-from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.store.values import Item, Lesson, fact_of
 
 Row = TypeVar("Row")

@@ -16,9 +16,8 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits, retention, safety
-from nanomem_tui.memory.items import checked
-from nanomem_tui.memory.known_facts import KnownFacts
-from nanomem_tui.memory.merging import Twins
+from nanomem_tui.memory.items import KnownFacts, Twins, checked
+from nanomem_tui.memory.retention import target_of
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
@@ -95,7 +94,7 @@ class Inbox:
             return self._accept(self._named(ids), text)
 
     def _accept(self, found: Sequence[Waiting], text: str | None) -> Operation:
-        from nanomem_tui.memory.turns import wishes  # and what reads texts: 60 ms, which no list has to wait for
+        from nanomem_tui.memory.turns import capture  # and what reads texts: 60 ms, which no list has to wait for
 
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(one.id for one in found), "accept them one by one")
@@ -104,10 +103,10 @@ class Inbox:
         items: list[Item] = []
         for one in found:
             row = one.row
-            if isinstance(row, Item) and wishes.target_of(row):
+            if isinstance(row, Item) and target_of(row):
                 if text is not None:
                     raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
-                pairs = wishes.accepted(row, self._store.snapshot.items)
+                pairs = capture.accepted(row, self._store.snapshot.items)
                 changes += [change_of("item", before, after) for before, after in pairs]
             elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
                 after = _accepted_item(row, text, clock.iso(now), known.expires_at)

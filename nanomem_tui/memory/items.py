@@ -1,13 +1,13 @@
-"""Long-term items as a person works with them: read, find, add, edit, disable, pin, delete, merge, compact, prune.
+"""Which facts there are, by id and by what each is known by: a small index over the rows in RAM that follows them.
 
-Every change is one operation handed to the store. Must not know a screen or a file format beyond the foreign rows
-that it shows read-only.
+Reads only. What waits in the inbox is none of them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,18 +16,18 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import merging, retention, scopes, superseded
+from nanomem_tui.language import dates
+from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.known_facts import KnownFacts
-from nanomem_tui.memory.merging import Twins
+from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.memory.safety import normal
+from nanomem_tui.memory.safety import MAX_TEXT, normal
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped, with_value
+from nanomem_tui.store.values import KINDS, Fact, Hit, Identity, Item, active, dumped, fact_of, identity_of, with_value
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
@@ -35,7 +35,208 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.retention import Compaction
 
 
-MAX_TEXT = 1_000_000
+class KnownFacts(Mapping[Identity, Fact]):
+    """The facts of one store by identity; of two rows that say they are the same fact the newer. Every look is up to
+    date. Raises what loading the rows does."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._changed: set[str] | None = None
+        self._facts: dict[str, Fact] = {}
+        self._ids: defaultdict[Identity, set[str]] = defaultdict(set)
+        self._sorted: list[Fact] | None = None
+
+    def newest_first(self) -> list[Fact]:
+        """Every fact; the list must not be altered."""
+        self._update()
+        if self._sorted is None:
+            self._sorted = sorted(self._facts.values(), key=_age, reverse=True)
+        return self._sorted
+
+    def _update(self) -> None:
+        snapshot = self._store.load("item")
+        with snapshot.lock:
+            if self._changed is None:
+                self._changed = snapshot.watch()
+                changed = set(snapshot.items)
+            else:
+                changed = set(self._changed)
+            self._changed.clear()
+            for key in changed:
+                self._forget(key)
+                item = snapshot.items.get(key)
+                if item is not None and (fact := _active(item)) is not None:
+                    self._facts[key] = fact
+                    self._ids[identity_of(fact)].add(key)
+                    self._sorted = None
+
+    def _forget(self, key: str) -> None:
+        fact = self._facts.pop(key, None)
+        if fact is None:
+            return
+        self._sorted = None
+        known = identity_of(fact)
+        self._ids[known].discard(key)
+        if not self._ids[known]:
+            del self._ids[known]
+
+    def __getitem__(self, known: Identity) -> Fact:
+        self._update()
+        if known not in self._ids:
+            raise KeyError(known)
+        return max((self._facts[key] for key in self._ids[known]), key=_age)
+
+    def __iter__(self) -> Iterator[Identity]:
+        self._update()
+        return iter(list(self._ids))
+
+    def __len__(self) -> int:
+        self._update()
+        return len(self._ids)
+
+
+def _active(item: Item) -> Fact | None:
+    if item.is_deleted or (not item.enabled and item.waits):
+        return None
+    return fact_of(item)
+
+
+def _age(fact: Fact) -> tuple[str, str]:
+    return fact.item.updated_at, fact.id
+
+
+# -- One item made of several: what it takes over from those that go. Pure --------------------------------------------
+
+MOST = 200
+"""Sources that one item keeps of those merged into it, the oldest first; the ledger has every one."""
+LONG = 500
+"""Characters of words beyond which they are no alias, and are kept in the ledger only."""
+ORIGIN = ("session_key", "source_message_id", "source_role")
+TOLD = ("source", *ORIGIN, "channel", "chat_id", "sender_id")
+"""What is kept of a source, where it is known."""
+
+
+def merge_into(kept: Item, others: Sequence[Item]) -> Item:
+    """The item that stays, with what it takes over from the others: hits, the oldest origin and time, pin, importance
+    and the longest life, their sources and their words."""
+    rows = [kept, *others]
+    oldest = min(rows, key=lambda row: (row.created_at, row.id))
+    known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
+    recalled = [row.last_accessed_at for row in rows if row.last_accessed_at]
+    kept = times.dated(kept, times.day_said(kept)) if dates.has_relative(kept.text) else kept
+    return kept._replace(
+        hits=sum(row.hits for row in rows),
+        created_at=oldest.created_at,
+        pinned=any(row.pinned for row in rows),
+        importance=max(row.importance for row in rows),
+        expires_at=retention.longest(rows),
+        last_accessed_at=max(recalled, default=None),
+        meta_json=_told(kept, others),
+        **{name: getattr(known, name) for name in ORIGIN},
+    )
+
+
+def aliases(item: Item) -> Sequence[str]:
+    """The words of items that were merged into this one, as long as its own words are those of that time."""
+    if '"aliases"' not in item.meta_json:
+        return ()
+    found = item.meta.get("aliases")
+    if not isinstance(found, dict) or found.get("of") != _print(item.text):
+        return ()
+    words = found.get("words")
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else ()
+
+
+def _told(kept: Item, others: Sequence[Item]) -> str:
+    meta = kept.meta
+    told = {entry["id"]: entry for row in (kept, *others) for entry in _entries(row)}
+    for row in (kept, *others):
+        told.setdefault(row.id, _entry(row, kept))
+    entries = sorted(told.values(), key=lambda entry: (str(entry.get("created_at")), str(entry["id"])))
+    meta["merged_from"] = entries[:MOST]
+    words = list(aliases(kept))
+    for row in others:
+        words += [row.text, *aliases(row)] if row.scope_key == kept.scope_key else []
+    words = [word for word in dict.fromkeys(words) if word != kept.text and len(word) <= LONG]
+    if words:
+        meta["aliases"] = {"of": _print(kept.text), "words": words[:MOST]}
+    return dumped(meta)
+
+
+def _entries(row: Item) -> Iterable[dict[str, Any]]:
+    found = row.meta.get("merged_from") if '"merged_from"' in row.meta_json else None
+    rows = found if isinstance(found, list) else []
+    return [entry for entry in rows if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+
+def _entry(row: Item, kept: Item) -> dict[str, Any]:
+    """A source: the id, words, hits and times of a row, and where it is from. What another scope said stays there: its
+    words are left out."""
+    told = {name: value for name in TOLD if (value := getattr(row, name))}
+    if row.scope_key == kept.scope_key and row.text != kept.text and len(row.text) <= LONG:
+        told["text"] = row.text
+    return {"id": row.id, "hits": row.hits, "created_at": row.created_at, **told}
+
+
+def _print(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+# Which item is the same memory as a text: by scope and by the words without width, case and marks, its own or those
+# of an item that was merged into it.
+
+
+class Twins:
+    """The items of one store by scope key; texts are folded where they are first compared."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._snapshot = store.snapshot
+        self._changed: set[str] | None = None
+        self._places: dict[str, str] = {}
+        self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
+
+    def find(self, scope_key: str, text: str) -> Item | None:
+        """The item of that scope that says the same; an enabled one before a disabled one, one with these very words
+        before one that was merged with such, never a deleted one."""
+        wanted = normal(text)
+        with self._snapshot.lock:
+            self._update()
+            folded = self._scopes.get(scope_key, {})
+            found: Item | None = None
+            best = (False, False)
+            for key, known in folded.items():
+                item = self._snapshot.items[key]
+                words = known if known is not None else tuple(map(normal, (item.text, *aliases(item))))
+                folded[key] = words
+                if wanted in words and (found is None or (bool(item.enabled), words[0] == wanted) > best):
+                    found, best = item, (bool(item.enabled), words[0] == wanted)
+            return found
+
+    def of_scope(self, scope_key: str) -> list[Item]:
+        """The items of that scope that are not deleted."""
+        with self._snapshot.lock:
+            self._update()
+            return [self._snapshot.items[key] for key in self._scopes.get(scope_key, ())]
+
+    def _update(self) -> None:
+        items = self._snapshot.items
+        if self._changed is None:
+            self._changed = self._snapshot.watch()
+            changed = list(items)
+        else:
+            changed = list(self._changed)
+        self._changed.clear()
+        for key in changed:
+            if (old := self._places.pop(key, None)) is not None:
+                del self._scopes[old][key]
+            item = items.get(key)
+            if item is not None and not item.is_deleted:
+                self._places[key] = item.scope_key
+                self._scopes[item.scope_key][key] = None
+
+
+# Long-term items as a person works with them: read, find, add, edit, disable, pin, delete, merge, compact, prune.
+
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
 PLACE = frozenset(EDITABLE[3:])
 
@@ -314,11 +515,11 @@ class Items:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         back = verb == "enable"
         changes = [
-            change_of("item", row, (superseded.cleared(row) if back else row)._replace(**{field: value}))
+            change_of("item", row, (retention.cleared(row) if back else row)._replace(**{field: value}))
             for row in touched
         ]
         label = f"{verb} {told(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
-        label += superseded.noted(touched) if back else ""
+        label += retention.noted(touched) if back else ""
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
@@ -333,7 +534,7 @@ class Items:
             fix = "make them alike first, or `nanomem memory merge … --into ID` says which one stands"
             raise Refused("they differ in scope or kind", f"{len(rows)} items", fix)
         kept, others = rows[-1], rows[:-1]
-        after = merging.merged(kept, others)
+        after = merge_into(kept, others)
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
         return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {told(kept.text)}", changes))
@@ -583,7 +784,7 @@ class Moving:
             before.setdefault(twin.there.id, twin.there)
         for key, rows in merged.items():
             kept = moved.get(key, before[key])
-            moved[key] = merging.merged(kept, [_placed(row, plan.scope) for row in rows])
+            moved[key] = merge_into(kept, [_placed(row, plan.scope) for row in rows])
         gone = [row for rows in merged.values() for row in rows]
         changes = [change_of("item", before[key], after) for key, after in moved.items()]
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in gone]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.memory.sessions.sessions import Sessions
-    from nanomem_tui.memory.turns.injections import Traces
+    from nanomem_tui.memory.turns.traces import Traces
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence
     from nanomem_tui.store.memory_store import MemoryStore

@@ -12,11 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.attach import fence
-from nanomem_tui.language import injection, secrets
+from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.tokens import fold
+
+if TYPE_CHECKING:
+    pass
+
 
 Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]
 
@@ -152,3 +156,22 @@ def _bare(text: str) -> str:
 def normal(text: str) -> str:
     """The form in which two texts are the same memory: width, case and white space folded, marks at the end dropped."""
     return fold(text).strip(" .!。！,，;；")
+
+
+MAX_TEXT = 1_000_000
+
+
+MAX_EXCHANGE = 400
+"""Characters of a question or an answer that are kept, as in the session state."""
+
+
+def same_words(text: str) -> str:
+    """The form in which two pending items are the same: case, white space, secrets, marks at the end and the dates that
+    were put behind relative ones left out."""
+    return short_line(dates.unannotated(text)).casefold().rstrip(" .!?,;:…。！？，；")
+
+
+def short_line(text: str) -> str:
+    """A text on one line, cut, with a name in place of each secret, as the session state has it."""
+    line = " ".join(secrets.mask_start(text)[: MAX_EXCHANGE * 4].split())
+    return line if len(line) <= MAX_EXCHANGE else line[:MAX_EXCHANGE].rstrip() + "..."

@@ -22,10 +22,11 @@ from nanomem_tui.core.errors import BadInput, Conflict, InvalidConfig, NotFound,
 from nanomem_tui.core.files import Parsed, regular_files
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.language import secrets
+from nanomem_tui.memory.turns.traces import OpenTurn
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
-    from nanomem_tui.memory.turns.injections import Traces
+    from nanomem_tui.memory.turns.traces import Traces
 
 
 _OWN_ID = re.compile(r"turn_([0-9]{10,14})_[0-9]+")
@@ -61,19 +62,6 @@ class WalInfo(NamedTuple):
     updated_at: str
     problems: int
     others: tuple[str, ...] = ()
-
-
-class OpenTurn(NamedTuple):
-    """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO; `id` is empty for
-    turns of others; `line` is one of the log `path`."""
-
-    session_key: str
-    number: int
-    at: str
-    user: str
-    line: int
-    id: str = ""
-    path: str = ""
 
 
 def may_go_on(turn: OpenTurn, since: datetime | None) -> bool:

@@ -23,7 +23,7 @@ from nanomem_tui.store.forgotten import Runs, flat, row_says, run_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.traces import Injected
     from nanomem_tui.purge.run import Looked
     from nanomem_tui.workspace import Workspace
 

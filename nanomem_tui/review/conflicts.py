@@ -16,9 +16,9 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, R
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.compare import Comparison
-from nanomem_tui.memory import superseded
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.edits import told
-from nanomem_tui.memory.superseded import Why, text_of
+from nanomem_tui.memory.retention import Why, text_of
 from nanomem_tui.review.duplicates import swapped
 from nanomem_tui.review.findings import Finding, snoozed_until
 from nanomem_tui.review.pairs import Pairs, said_by, stands_for
@@ -194,8 +194,8 @@ class Conflicts:
             if won in after and not after[won].enabled:
                 raise Refused("it gives way to another of these", winner.id, "decide on these one by one")
             gone = after.get(lost, self._now(*lost))
-            after[lost] = superseded.superseded(gone, winner, won[0], why, at)
-            after[won] = superseded.standing(after.get(won, self._now(*won)), loser.id)
+            after[lost] = retention.superseded(gone, winner, won[0], why, at)
+            after[won] = retention.standing(after.get(won, self._now(*won)), loser.id)
         return [change_of(layer, self._now(layer, key), row) for (layer, key), row in after.items()]
 
     def split_changes(self, pair: Contradiction, scope: str, side: Side = "older") -> list[Change]:

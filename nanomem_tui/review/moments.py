@@ -300,7 +300,7 @@ class Moments:
         """SOUL, USER and MEMORY at two moments (None: now), those that differ, as their versions of then hold them.
         A moment before the first version knows no file. Raises DamagedGit."""
         from nanomem_tui.agents.git import FileDiff
-        from nanomem_tui.dreams.versions import NOW
+        from nanomem_tui.dreams.blame import NOW
 
         if not (commits := self._ws.dream.commits()):
             return []
@@ -316,7 +316,7 @@ class Moments:
     def texts(self, moment: Moment) -> dict[str, str]:
         """SOUL, USER and MEMORY as they were at a moment, those that were there, by path; empty where no version was
         kept. Raises DamagedGit."""
-        from nanomem_tui.dreams.versions import NOW
+        from nanomem_tui.dreams.blame import NOW
 
         commits = self._ws.dream.commits()
         sha = self._version_at(moment, commits) if commits else ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.operations import Change, Operation
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.language import spoken
 from nanomem_tui.memory.items import Moving, Plan, Verb
 from nanomem_tui.memory.scopes import (
@@ -34,11 +34,12 @@ from nanomem_tui.memory.scopes import (
     of_item,
     of_key,
 )
-from nanomem_tui.memory.sessions.imported import BESIDE
-from nanomem_tui.review.findings import Marks
+from nanomem_tui.memory.sessions.sessions import BESIDE
+from nanomem_tui.review.findings import Marks, print_of
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
+    from nanomem_tui.core.operations import Change
     from nanomem_tui.review.parts import ReviewedMemory
 
 
@@ -412,8 +413,6 @@ class Scopes:
 
     def leaks(self) -> list[Leak]:
         """What leaks, the worst first, without what a person keeps or has put off."""
-        from nanomem_tui.review.finders.sources import id_of, printed
-
         found, marks, now = self.found_leaks(), self._marks.all(), clock.iso(clock.now())
         marked = {one.item.id: mark for one in found if (mark := marks.get(id_of(one))) is not None}
         return [
@@ -496,3 +495,18 @@ def _possible(audience: Audience) -> bool:
         return bool(audience.chat_key or audience.user_key)
     except BadInput:
         return False
+
+
+def id_of(leak: Leak) -> str:
+    """The id of the finding of a leak."""
+    return f"leak:{leak.item.id}"
+
+
+def printed(leak: Leak) -> str:
+    """What changes when the leak is another one."""
+    return print_of(leak.item.text, *judged(leak))
+
+
+def judged(leak: Leak) -> tuple[str, ...]:
+    """What a leak is judged on beside its words."""
+    return leak.kind, leak.item.scope_key, leak.belongs

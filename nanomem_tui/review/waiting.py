@@ -15,7 +15,7 @@ from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
-    from nanomem_tui.dreams.blame import EntryEvidence
+    from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.dreams.review import Hunk, Review
     from nanomem_tui.memory.inbox import Inbox, Waiting
     from nanomem_tui.review.parts import ReviewedMemory

@@ -17,10 +17,10 @@ from textual import work
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dreams.blame import plain
-from nanomem_tui.dreams.edits import TITLES, LineEdit, apply_edits, details, rebased, words
+from nanomem_tui.dreams.edits import TITLES, LineEdit, apply_edits, details, plain, rebased, words
 from nanomem_tui.dreams.guards import Refusal
-from nanomem_tui.dreams.review import WAITS, apply_standing, no_line, possible, reworded, standing
+from nanomem_tui.dreams.review import WAITS, no_line, possible, reworded
+from nanomem_tui.dreams.run import apply_standing, standing
 from nanomem_tui.language import secrets
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory.filters import Kind

@@ -15,8 +15,8 @@ from nanomem_tui.core import merge
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
-from nanomem_tui.dreams.blame import plain
-from nanomem_tui.dreams.versions import NOW, Lasting, Saved
+from nanomem_tui.dreams.blame import NOW, Lasting, Saved
+from nanomem_tui.dreams.edits import plain
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.diffs import Part, take_back
 from nanomem_tui.screens.base.list_screen import View

@@ -15,7 +15,7 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.inbox import origin
-from nanomem_tui.memory.superseded import text_of
+from nanomem_tui.memory.retention import text_of
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
 from nanomem_tui.review.duplicates import Cluster, differing
 from nanomem_tui.screens.base.parts_screen import PartsScreen

@@ -18,8 +18,8 @@ from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.retention import target_of
 from nanomem_tui.memory.scopes import HINT
-from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.review.findings import (
     FINDING_FIELDS,
     KINDS,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nanomem_tui.memory.retention import mark_of
 from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
-from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.table import Column, aged
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.turns.injections import Given, given_of
+from nanomem_tui.memory.turns.traces import Given, find_injected
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.recall_rows import audience_words
@@ -24,7 +24,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.traces import Injected
     from nanomem_tui.screens.recall import RecallScreen
     from nanomem_tui.screens.wal import WalScreen
     from nanomem_tui.workspace import Workspace
@@ -144,7 +144,7 @@ class InjectionsScreen(PartsScreen["Injected"]):
 
     def detail(self, row: Injected) -> Turned:
         """The turn, then each item and lesson as it is now."""
-        given = map(GivenPart, given_of(self.ws, row))
+        given = map(GivenPart, find_injected(self.ws.store, row))
         return Turned(row.turn, (Preface(tuple(_facts(row))), *given))
 
     def show_detail(self, detail: Any) -> None:

@@ -22,7 +22,7 @@ from nanomem_tui.language.times_asked import names_time
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.recall.scoring import weights_of
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.sessions.imported import BESIDE
+from nanomem_tui.memory.sessions.sessions import BESIDE
 from nanomem_tui.memory.turns.values import message
 from nanomem_tui.screens.base.list_screen import Listing, View
 from nanomem_tui.screens.base.rows import age_of

@@ -15,8 +15,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, Problem, Refused
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.looking import waiting_words
-from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.turns.traces import COUNTERS
 from nanomem_tui.review.charts import Picture, pictures
 from nanomem_tui.screens.base.rows import age_of, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -29,7 +29,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.memory.repairs import Repair
-    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.traces import Injected
     from nanomem_tui.store.backup import Made
     from nanomem_tui.workspace import Workspace
 

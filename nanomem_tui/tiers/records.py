@@ -11,16 +11,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
+from nanomem_tui.language.tokens import query_weights
 from nanomem_tui.memory.edits import told
+from nanomem_tui.memory.recall.scoring import FAR, nearness
 from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.work import layer, search
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work import search as work_search
 from nanomem_tui.store.work.kinds import ACTIVE, FINAL, KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
 from nanomem_tui.store.work.records import WorkStore
+from nanomem_tui.store.work.search import MOST_WORDS
 from nanomem_tui.store.work.values import (
     Stretch,
     TierHit,
@@ -35,8 +38,7 @@ from nanomem_tui.store.work.values import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.tiers.semantic import SemanticAnswer
-    from nanomem_tui.vectors.records import RecordMeaning
+    from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
 
 # What an agent records of its work, kept as it comes: goals, tasks, tool calls, decisions, patterns and the rest.
@@ -403,9 +405,7 @@ class TierRecords(Trail):
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
         """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
         these alone, such as incidents or procedures; none: of all. Raises BadInput."""
-        from nanomem_tui.tiers import semantic
-
-        return semantic.answer(self.search, self._meaning, query, collections, n_results)
+        return answer(self.search, self._meaning, query, collections, n_results)
 
     def links(self, record: TierRecord) -> list[Link]:
         """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
@@ -563,3 +563,80 @@ def _where(kind: Kind, fields: Mapping[str, Any], since: str, until: str) -> Whe
             raise BadInput(f"{text[:40]!r} is no time", name, "give it like 2026-02-15 or 2026-02-15T09:30:00+00:00")
         times.append(clock.iso(moment) if moment else "")
     return Where({**given, **{name: None for name in fields if fields[name] is None}}, *times)
+
+
+MOST = 100
+"""Hits of one answer."""
+
+
+BESIDE = 4
+"""How many times as many as are wanted each way of finding is asked for."""
+
+
+MAX_QUERY = 20_000
+
+
+class SemanticAnswer(NamedTuple):
+    """What was found, best first, with a score from 0 to 1; `note`: why meaning was not asked, empty when it was."""
+
+    hits: tuple[TierHit, ...]
+    note: str = ""
+
+    @property
+    def by(self) -> str:
+        """How it was found."""
+        return "words" if self.note else "words and meaning"
+
+
+def answer(
+    search: Callable[..., list[TierHit]],
+    meaning: Callable[[], RecordMeaning] | None,
+    query: str,
+    collections: Sequence[str] = (),
+    n_results: int = 5,
+) -> SemanticAnswer:
+    """The records most like a question; `search` finds by words, `meaning` gives what finds by it.
+
+    `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
+    found by their words. Raises BadInput for a question that is empty, or no such collection or number.
+    """
+    kinds = _kinds(collections)
+    if not query.strip() or len(query) > MAX_QUERY:
+        raise BadInput("no usable question", "query", f"give 1 to {MAX_QUERY:,} characters")
+    if not 1 <= n_results <= MOST:
+        raise BadInput("no such number of results", str(n_results), f"give 1 to {MOST}")
+    by_words = search(query, [kind.name for kind in kinds], limit=BESIDE * n_results)
+    near: Sequence[NearRecord] = ()
+    note = "" if meaning is not None else "nothing here finds by meaning"
+    if meaning is not None:
+        try:
+            near = meaning().nearest(query, [kind.name for kind in kinds if kind.embedded], BESIDE * n_results)
+        except NanomemError as error:
+            note = error.line()
+    return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
+
+
+def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord]) -> list[TierHit]:
+    """The records of both, best first; of equal ones those that hold rarer words, then the newest."""
+    weights = query_weights(query, MOST_WORDS)
+    whole = sum(weights.values())
+    lexical = {hit.record.key: hit for hit in by_words}
+    distances = {one.record.key: one.distance for one in near if one.distance < FAR}
+    records = {one.record.key: one.record for one in near} | {one.record.key: one.record for one in by_words}
+    hits = []
+    for key in dict.fromkeys((*lexical, *distances)):
+        words = list(lexical[key].parts["words"]) if key in lexical else []
+        share = min(1.0, sum(weights.get(word, 0.0) for word in words) / whole) if words else 0.0
+        meant = (1 - share) * nearness(distances.get(key))
+        parts: dict[str, object] = {"lexical": round(share, 6), "meaning": round(meant, 6)}
+        if key in distances:
+            parts["distance"] = round(distances[key], 6)
+        parts["words"] = words
+        hits.append(TierHit(records[key], share + meant, parts))
+    hits.sort(key=lambda hit: (hit.record.at, hit.record.key), reverse=True)
+    rarity = {key: hit.score for key, hit in lexical.items()}
+    return sorted(hits, key=lambda hit: (-hit.score, -rarity.get(hit.record.key, 0.0)))
+
+
+def _kinds(collections: Sequence[str]) -> list[Kind]:
+    return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())

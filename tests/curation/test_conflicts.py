@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.memory.retention import mark_of
 from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home

@@ -12,8 +12,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.memory.counters import KEPT, MAX_BYTES, Checkpointed, CheckpointLog
-from nanomem_tui.memory.turns.injections import Injected
+from nanomem_tui.memory.turns.traces import CHECKPOINT_LOG_BYTES, KEPT, Checkpointed, CheckpointLog, Injected
 from nanomem_tui.review.charts import PICTURES, Picture, picture, pictures
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.widgets.look import ASCII, UNICODE
@@ -87,7 +86,7 @@ def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path: Path) ->
     log = CheckpointLog(file)
     for number in range(1_200):
         log.add(Checkpointed("2026-05-01T12:00:00+00:00", float(number), 1, 2))
-    assert file.stat().st_size < MAX_BYTES + 1_000
+    assert file.stat().st_size < CHECKPOINT_LOG_BYTES + 1_000
     file.write_bytes(file.read_bytes() + b'{"at": "torn')
     assert [one.ms for one in log.last(3)] == [1197.0, 1198.0, 1199.0]
     assert len(log.last()) == KEPT

@@ -11,8 +11,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.dreams import blame
-from nanomem_tui.dreams.blame import Candidates, EntryEvidence, Said
+from nanomem_tui.dreams import edits
+from nanomem_tui.dreams.blame import Candidates, Said
+from nanomem_tui.dreams.log import EntryEvidence
 from nanomem_tui.review.waiting import Waits
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
@@ -300,7 +301,7 @@ class TestWords:
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
         messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
         assert Said(SESSION, messages).about("- Likes green tea", entry) == ()
-        assert blame.plain("  - [durable] Likes tea ") == "Likes tea"
+        assert edits.plain("  - [durable] Likes tea ") == "Likes tea"
 
 
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:

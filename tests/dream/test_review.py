@@ -15,8 +15,8 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.entries import Proposal
 from nanomem_tui.dreams.guards import Refusal
-from nanomem_tui.dreams.review import apply_standing, waiting_changes
-from nanomem_tui.dreams.run import DreamRunner
+from nanomem_tui.dreams.review import waiting_changes
+from nanomem_tui.dreams.run import DreamRunner, apply_standing
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import bench, fresh
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.dreams.versions import Fate, Lasting, Version, survival
+from nanomem_tui.dreams.blame import Fate, Lasting, Version, survival
 from nanomem_tui.widgets.plots import small_curve
 
 FILES = ("USER.md", "memory/MEMORY.md")

@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadAnswer, InvalidConfig, ModelError, ModelRefused, ModelUnavailable
 from nanomem_tui.memory.facts import dialogue
-from nanomem_tui.memory.facts.extract import doubt, unsaid
+from nanomem_tui.memory.facts.crystallize import doubt, unsaid
 from nanomem_tui.memory.facts.proposals import Evidence, Proposal, refusal
 from tests.facts.talking import keep_all, say, talking, values, verdicts
 from tests.model.dreams import endpoints

@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import learning, lessons
+from nanomem_tui.memory import lessons
 from nanomem_tui.memory.lessons import Efficacy, after_answer, after_turn, of, with_record
 from nanomem_tui.store.values import Lesson
 
@@ -77,18 +77,18 @@ def test_a_record_is_told_in_words() -> None:
 
 def test_a_harmful_lesson_is_no_longer_shown() -> None:
     bad = with_record(TOOL, Efficacy(5, 0, 5))
-    assert learning.rank([bad, ANSWER], "x", Settings(), NOW, session_key="s") == [ANSWER]
+    assert lessons.rank([bad, ANSWER], "x", Settings(), NOW, session_key="s") == [ANSWER]
     assert bad.enabled
     wish = with_record(ANSWER, Efficacy(5, 0, 5))
-    assert learning.rank([wish], "x", Settings(), NOW, session_key="s") == [wish], "a person wishes it still"
+    assert lessons.rank([wish], "x", Settings(), NOW, session_key="s") == [wish], "a person wishes it still"
 
 
 def test_a_success_makes_no_harmful_lesson_surer() -> None:
     own = TOOL._replace(scope="session", session_key="s", confidence=1, source="tool_feedback")
-    success = learning.ToolResult("exec", "done")
+    success = lessons.ToolResult("exec", "done")
 
     def taught(lesson: Lesson) -> list[int]:
-        found = learning.learn(success, {lesson.id: lesson}, Settings(), NOW, session_key="s")
+        found = lessons.learn(success, {lesson.id: lesson}, Settings(), NOW, session_key="s")
         return [one.lesson.confidence for one in found]
 
     assert taught(own) == [2]
@@ -96,10 +96,10 @@ def test_a_success_makes_no_harmful_lesson_surer() -> None:
 
 
 def test_a_failure_makes_no_harmful_lesson_surer() -> None:
-    failure = learning.ToolResult("exec", "error: timeout")
-    (first,) = learning.learn(failure, {}, Settings(), NOW, session_key="s")
+    failure = lessons.ToolResult("exec", "error: timeout")
+    (first,) = lessons.learn(failure, {}, Settings(), NOW, session_key="s")
     bad = with_record(first.lesson, Efficacy(3, 0, 3))
-    (again,) = learning.learn(failure, {bad.id: bad}, Settings(), NOW, session_key="s")
+    (again,) = lessons.learn(failure, {bad.id: bad}, Settings(), NOW, session_key="s")
     assert (again.what, again.lesson.confidence, again.lesson.hits) == ("recurred", 1, 2)
 
 

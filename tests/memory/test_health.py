@@ -20,8 +20,9 @@ from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.paths import locate
 from nanomem_tui.memory import repairs
 from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
-from nanomem_tui.memory.turn_log import OpenTurn, may_go_on
+from nanomem_tui.memory.turn_log import may_go_on
 from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns.traces import OpenTurn
 from nanomem_tui.store import backup
 from nanomem_tui.store.files.presence import Presence
 from tests.store.homes import make_home

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.memory.safety import is_recalled
-from nanomem_tui.memory.turns.prompt import FENCE, FRAME, HEAD, header, render
-from nanomem_tui.memory.turns.working import Exchange
+from nanomem_tui.memory.turns.prompt import FENCE, FRAME, HEAD, Exchange, header, render
 from nanomem_tui.store.values import Item, Lesson
 
 AT = "2026-03-01T10:00:00+00:00"

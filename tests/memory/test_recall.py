@@ -16,8 +16,8 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
+from nanomem_tui.memory.retention import superseded
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
-from nanomem_tui.memory.superseded import superseded
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.workspace import Workspace

@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.turns.wishes import mend, replaced
+from nanomem_tui.memory.turns.capture import mend, replaced
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn

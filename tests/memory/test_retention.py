@@ -12,7 +12,7 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall.recall import Question, Recall
-from nanomem_tui.memory.turns.wishes import target_of
+from nanomem_tui.memory.retention import target_of
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.memory.retention import mark_of
 from tests.curation.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from nanomem_tui.agents.git import DamagedGit
-from nanomem_tui.dreams.versions import Saved, Versions
+from nanomem_tui.dreams.blame import Saved, Versions
 from nanomem_tui.screens.dream_versions import VersionsScreen, version_lines
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console

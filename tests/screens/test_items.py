@@ -19,7 +19,7 @@ from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
 from nanomem_tui.looking import looked_at
-from nanomem_tui.review.origin import origin
+from nanomem_tui.review.finders.rows import origin
 from nanomem_tui.screens.base.forms import read_fields
 from nanomem_tui.screens.base.rows import RowsScreen
 from nanomem_tui.screens.item_columns import scope_of
@@ -516,7 +516,7 @@ async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
         on.app.opened.sessions.get(known.session_key)
         await on.at(known.id)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nanomem_tui.review.origin.AFTER", -timedelta(days=1))
+            patch.setattr("nanomem_tui.review.finders.rows.AFTER", -timedelta(days=1))
             await on.press("f5", "o")
         await on.shows("Which message it came from is not known")
         assert on.screen.table.cursor_id == known.session_key

@@ -21,7 +21,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp, Opening
 from nanomem_tui.core import config, paths
-from nanomem_tui.memory.counters import Checkpointed, CheckpointLog
+from nanomem_tui.memory.turns.traces import Checkpointed, CheckpointLog
 from nanomem_tui.review.queue import Rule, rule_like
 from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
 from tests.snapshots.waiting import steady

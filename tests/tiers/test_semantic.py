@@ -19,8 +19,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.records import TierRecords
-from nanomem_tui.tiers.semantic import SemanticAnswer
+from nanomem_tui.tiers.records import SemanticAnswer, TierRecords
 from nanomem_tui.vectors.collection import FileCollection, Held, VectorFile
 from nanomem_tui.vectors.embedders import Maker
 from nanomem_tui.vectors.records import RecordMeaning

@@ -544,7 +544,8 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
     """
     from nanomem_tui.dreams.edits import TITLES
     from nanomem_tui.dreams.guards import Refusal
-    from nanomem_tui.dreams.review import WAITS, apply_standing
+    from nanomem_tui.dreams.review import WAITS
+    from nanomem_tui.dreams.run import apply_standing
 
     questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
     answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})

@@ -16,8 +16,8 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.dreams.blame import Lasting, Saved, Versions
     from nanomem_tui.dreams.log import BlamedLine, Writer
-    from nanomem_tui.dreams.versions import Lasting, Saved, Versions
     from nanomem_tui.workspace import Workspace
 
 

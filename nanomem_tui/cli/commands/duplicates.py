@@ -401,7 +401,7 @@ def _conflicts_named(ws: Workspace, names: Sequence[str]) -> list[Contradiction]
 
 
 def _text(row: Row) -> str:
-    from nanomem_tui.memory.superseded import text_of
+    from nanomem_tui.memory.retention import text_of
 
     return text_of(row)
 

@@ -18,7 +18,7 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.core.errors import NotFound, NothingToDo
 
 if TYPE_CHECKING:
-    from nanomem_tui.dreams.blame import EntryEvidence
+    from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
     from nanomem_tui.review.waiting import WaitingEdit, Waits
     from nanomem_tui.workspace import Workspace
@@ -110,7 +110,7 @@ def show(state: State, row_id: str) -> None:
     Example:
       nanomem inbox show ltm_1739443200123_1
     """
-    from nanomem_tui.memory.turns.wishes import target_of
+    from nanomem_tui.memory.retention import target_of
     from nanomem_tui.review.waiting import WaitingEdit
 
     with state.open() as ws:
@@ -228,7 +228,7 @@ def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
 
 
 def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
-    from nanomem_tui.memory.turns.wishes import target_of
+    from nanomem_tui.memory.retention import target_of
 
     if one.layer == "item" and not target_of(getattr(one, "row", None)):
         return values.item(ws.items.get(one.id))

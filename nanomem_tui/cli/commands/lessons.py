@@ -144,14 +144,14 @@ def show(state: State, lesson_id: str) -> None:
       nanomem memory lessons show lesson_1739443200123_1
     """
     from nanomem_tui.memory import lessons as memory_lessons
-    from nanomem_tui.memory import superseded
+    from nanomem_tui.memory import retention
 
     with state.open() as ws:
         lesson = ws.lessons.get(lesson_id)
         record = memory_lessons.of(lesson)
         row = {**_json(ws, [lesson])[0], "efficacy": record.to_json()}
         loaded = ws.store.load()
-        told = superseded.notes(lesson, {"item": loaded.items, "lesson": loaded.lessons})
+        told = retention.notes(lesson, {"item": loaded.items, "lesson": loaded.lessons})
     pairs = [
         ("ID", row["id"]),
         ("Trigger", row["trigger"]),

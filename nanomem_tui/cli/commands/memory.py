@@ -129,7 +129,7 @@ def show(state: State, item_id: str) -> None:
       nanomem memory show ltm_1739443200123_1
     """
     from nanomem_tui.cli.commands.facts import fact_pairs
-    from nanomem_tui.memory import retention, superseded
+    from nanomem_tui.memory import retention
     from nanomem_tui.store.values import fact_of
 
     with state.open() as ws:
@@ -141,7 +141,7 @@ def show(state: State, item_id: str) -> None:
         if fact is not None:
             names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1 if row.id in ws.store.load().items else 0)
         loaded = ws.store.load()
-        names += superseded.notes(row, {"item": loaded.items, "lesson": loaded.lessons})
+        names += retention.notes(row, {"item": loaded.items, "lesson": loaded.lessons})
     state.show(values.item(row), lambda: _item_detail(row, until, names))
 
 

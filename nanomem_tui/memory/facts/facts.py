@@ -16,8 +16,7 @@ from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.items import Items, checked
-from nanomem_tui.memory.known_facts import KnownFacts
+from nanomem_tui.memory.items import Items, KnownFacts, checked
 from nanomem_tui.memory.recall import times
 from nanomem_tui.store import values
 from nanomem_tui.store.memory_store import MemoryStore

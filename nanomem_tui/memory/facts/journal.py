@@ -386,11 +386,11 @@ class Reflections:
 
 def _words_for(reflection: Record) -> tuple[str, str, str]:
     """Trigger, better and bad action of the lesson that follows from a reflection."""
-    from nanomem_tui.memory import learning
+    from nanomem_tui.memory import lessons as memory_lessons
 
-    trigger = f"tool:{learning.tool_name(reflection.about)}:error"[: learning.TRIGGER]
-    error = learning.shorten(str(reflection.meta.get("error") or ""))
-    return trigger, learning.shorten(reflection.text), error
+    trigger = f"tool:{memory_lessons.tool_name(reflection.about)}:error"[: memory_lessons.TRIGGER]
+    error = memory_lessons.shorten(str(reflection.meta.get("error") or ""))
+    return trigger, memory_lessons.shorten(reflection.text), error
 
 
 def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:

@@ -23,8 +23,8 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory import retention, safety, scopes
 from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
-from nanomem_tui.memory.sessions.imported import BESIDE
-from nanomem_tui.memory.turns import capture, wishes
+from nanomem_tui.memory.sessions.sessions import BESIDE
+from nanomem_tui.memory.turns import capture
 from nanomem_tui.store import values
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import LOCAL_CHANNELS, Fact, Identity, Item, fact_of, identity_of
@@ -430,12 +430,12 @@ def forgets(over: Iterable[Over], store: MemoryStore) -> list[Change]:
             continue
         at = clock.iso(clock.now())
         waits = row._replace(
-            id=forget_id(fact), text=f"{wishes.LABEL}{row.text}", session_key=evidence.session_key,
+            id=forget_id(fact), text=f"{capture.LABEL}{row.text}", session_key=evidence.session_key,
             source="crystallized", source_message_id=evidence.id, created_at=at, updated_at=at, pinned=False,
             meta_json="{}", hits=0, revision=0,
         )  # fmt: skip
         waits = scopes.waiting(
-            waits, wishes.WHY_PAST, finding="forget", forgets=row.id, by="crystallize", reason="crystallized",
+            waits, capture.WHY_PAST, finding="forget", forgets=row.id, by="crystallize", reason="crystallized",
             evidence=evidence.text,
         )  # fmt: skip
         found.append(change_of("item", store.snapshot.items.get(waits.id), waits))

@@ -30,7 +30,7 @@ from nanomem_tui.language import cues, dates, secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.tokens import alike, index_tokens, query_words
 from nanomem_tui.memory.filters import Matcher
-from nanomem_tui.memory.recall import bearing, questions
+from nanomem_tui.memory.recall import questions, scoring
 from nanomem_tui.memory.recall.conversations import (
     LONGEST,
     ROLES,
@@ -44,11 +44,12 @@ from nanomem_tui.memory.recall.conversations import (
     sender_of,
 )
 from nanomem_tui.memory.recall.passages import Passage, Shelf, Timed
+from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.scopes import Audience, is_group, is_of_one, sessions_of
 from nanomem_tui.memory.sessions.files import SessionFile, key_of
 from nanomem_tui.memory.sessions.files import is_of_one as files_is_of_one
-from nanomem_tui.memory.turns import prompt, working
-from nanomem_tui.memory.turns.working import Exchange, same_words
+from nanomem_tui.memory.turns import prompt
+from nanomem_tui.memory.turns.prompt import Exchange
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import chat_of
@@ -486,7 +487,7 @@ def _is_being_answered(hit: Told) -> bool:
 
 def _speaker(sender: str, place: Audience) -> str:
     """Who wrote a message: in a group by their id, else the user."""
-    return (working.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or working.USER
+    return (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER
 
 
 class _Round(NamedTuple):
@@ -533,7 +534,7 @@ def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[T
     """Those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
     words = questions.weighted(questions.Question(message))
     known = index.statistics([*words, *(other for word in words for other in alike(word))])
-    asked = bearing.message(message, words, {word: (word,) for word in query_words(message)}, known)
+    asked = scoring.message(message, words, {word: (word,) for word in query_words(message)}, known)
     called = set(index.names)
     found = []
     for hit in hits:
@@ -541,6 +542,6 @@ def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[T
         text = "\n".join((part.asked if part.shows_asked else "", part.answer or "" if part.shows_answer else ""))
         held = set(index_tokens(text)) & (words.keys() | asked.covers.keys()) - called
         tells = sum(asked.words[word] for word in held & asked.heavy)
-        if tells >= TELLS * asked.most and bearing.covers(asked, held | called) >= COVERS:
+        if tells >= TELLS * asked.most and scoring.covers(asked, held | called) >= COVERS:
             found.append(hit)
     return found

@@ -22,10 +22,9 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import corrections, cues, times_asked
 from nanomem_tui.language.times_asked import TimeAsked
 from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
-from nanomem_tui.memory import retention, superseded
-from nanomem_tui.memory.recall import bearing, questions, scoring
-from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.questions import Question
+from nanomem_tui.memory import retention
+from nanomem_tui.memory.recall import questions, scoring
+from nanomem_tui.memory.recall.questions import ByMeaning, Near, NearestItems, Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.store import reading, search, word_index
@@ -214,12 +213,12 @@ class Recall:
         rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
         near = scoring.fused_shares(distances.items()) if distances else {}
         clear = [near.get(hit.item.id, 0.0) >= scoring.OBVIOUS for hit in hits] if near else []
-        chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
-        least = bearing.least(asked, by_meaning=bool(distances))
+        chances = scoring.chances(asked, rows, by_meaning=bool(distances), clear=clear)
+        least = scoring.least(asked, by_meaning=bool(distances))
         if question.within is not None and times_asked.tells_nothing(question.text):
             chances = [max(chance, least) for chance in chances]  # nothing but the days is asked for
         if asked_time is not None:
-            timely = [is_meant or (may_share and bearing.covers(asked, words) > 0) for words in held]
+            timely = [is_meant or (may_share and scoring.covers(asked, words) > 0) for words in held]
             chances = [
                 max(chance, least) if is_timely and _is_timed(hit) else chance
                 for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
@@ -233,11 +232,11 @@ class Recall:
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
         # What is of the time that is asked for counts as the newest: that tells which of two values is meant.
         said = [(words, f"{'~' * _is_timed(hit)}{hit.item.updated_at}") for hit, words in kept]
-        return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
+        return [kept[place][0] for place in scoring.newer_first(asked, said)], cut
 
-    def _message(self, question: Question, pool: _Pool) -> bearing.Message:
+    def _message(self, question: Question, pool: _Pool) -> scoring.Message:
         written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
-        return bearing.message(questions.asked(question), pool.words, written, pool.statistics)
+        return scoring.message(questions.asked(question), pool.words, written, pool.statistics)
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
         """The words of those looked for that each row holds."""
@@ -512,7 +511,7 @@ class Recall:
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
             items = store.snapshot.items
-            found_rows = superseded.in_their_place(
+            found_rows = retention.in_their_place(
                 found_rows, lambda ids: {key: items[key] for key in ids if key in items}
             )
         if beside:
@@ -555,7 +554,7 @@ class Recall:
             terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
-            rated = superseded.in_their_place(
+            rated = retention.in_their_place(
                 word_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )

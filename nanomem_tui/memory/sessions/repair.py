@@ -19,8 +19,15 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, R
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.sessions.files import NO_METADATA, SessionFile, Summary, hidden_reason, key_of
-from nanomem_tui.memory.sessions.layer import kept_value, refusal
+from nanomem_tui.memory.sessions.files import (
+    NO_METADATA,
+    SessionFile,
+    Summary,
+    hidden_reason,
+    kept_value,
+    key_of,
+    refusal,
+)
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout

@@ -20,7 +20,7 @@ from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, ram_first, scoped
+from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.values import Reading
 
 # What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other
@@ -265,7 +265,7 @@ def _check(path: Path) -> None:
 def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
     kind = databases.identify(path)
     if kind == "scoped":
-        return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
+        return scoped.read_scoped(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
         return crystallized.read_memory_db(path, where, workspace_id)
     if kind in ("working", "longterm-records"):
@@ -291,18 +291,18 @@ def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading
         return markdown.read(data, where, workspace_id)
     if start.startswith(b"{"):
         if _is_lessons(start):
-            return ram_first.read(ram_first.LESSONS, data, where, workspace_id)
+            return scoped.read_ram_first(scoped.LESSONS, data, where, workspace_id)
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(data)
             if jsonl.is_document(value):
                 return jsonl.read_document(value, where, workspace_id)
         if b'"items"' in start:
-            return ram_first.read(ram_first.SNAPSHOT, data, where, workspace_id)
+            return scoped.read_ram_first(scoped.SNAPSHOT, data, where, workspace_id)
         if name == "LESSONS.jsonl":
-            return ram_first.read(ram_first.LESSONS, data, where, workspace_id)
+            return scoped.read_ram_first(scoped.LESSONS, data, where, workspace_id)
     if name in ("LTM_SNAPSHOT.json", "LESSONS.jsonl"):
-        source = ram_first.SNAPSHOT if name == "LTM_SNAPSHOT.json" else ram_first.LESSONS
-        return ram_first.read(source, data, where, workspace_id)
+        source = scoped.SNAPSHOT if name == "LTM_SNAPSHOT.json" else scoped.LESSONS
+        return scoped.read_ram_first(source, data, where, workspace_id)
     if markdown.is_page(data):
         return markdown.read(data, where, workspace_id)
     if name.lower().endswith(".txt"):

@@ -26,7 +26,7 @@ from nanomem_tui.language import chat_logs, dates, injection, sentences
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer import values
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -141,8 +141,8 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
     bad = [*problems, *left]
     for piece in taken:
         try:
-            row, note = rows.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
-        except rows.BadRow as error:
+            row, note = values.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
+        except values.BadRow as error:
             bad.append(Problem(str(error), where, piece.line))
         else:
             found.append(Found(row, f"line {piece.line}", note))
@@ -347,8 +347,8 @@ def _items(
         fields = {**undated, **markdown_fields(piece, where, day, source="backfill")}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:
-            found.append(rows.item(fields, workspace_id)[0])
-        except rows.BadRow as error:
+            found.append(values.item(fields, workspace_id)[0])
+        except values.BadRow as error:
             problems.append(Problem(str(error), where, piece.line))
     return found
 

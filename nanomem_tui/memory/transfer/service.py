@@ -1,25 +1,26 @@
-"""Import and export of one workspace's memories: a plan to look at, one operation that does it, files that are ours.
+"""What nobody looks at one by one comes in without its secrets, and what reads as an order to the model is told. Pure.
 
-A file that is imported is never written; a file that is exported is 0600 and never replaces another unasked. Formats
-are the modules beside this one.
+Items and lessons that read so wait for a person instead. Must not decide what is imported.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
+from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory import foreign, retention
 from nanomem_tui.memory.sessions.sessions import Sessions
-from nanomem_tui.memory.transfer import detect, markdown, veil, work
+from nanomem_tui.memory.transfer import crystallized, detect, markdown, work
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Planner
 from nanomem_tui.memory.transfer.values import (
@@ -28,6 +29,7 @@ from nanomem_tui.memory.transfer.values import (
     Choices,
     Entry,
     Exported,
+    Found,
     ImportPlan,
     ImportRow,
     Prefer,
@@ -42,13 +44,113 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row
 from nanomem_tui.store.work import layer as work_layer
-from nanomem_tui.store.work.values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord, plain
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from nanomem_tui.store.work.records import WorkStore
 
+
+READS_AS = "reads as an order to the model"
+
+
+def nothing(_row: Row) -> str:
+    """That no row need wait."""
+    return ""
+
+
+def held(row: Row) -> str:
+    """Why an item or a lesson should wait for a person; empty when it need not."""
+    from nanomem_tui.memory import safety
+
+    words = row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
+    return safety.held(words)
+
+
+def veiled(reading: Reading, tell: Tell) -> Reading:
+    """The reading with a name in place of each secret in its records and earlier values; `tell` hears how far it is."""
+
+    def veil(number: int, found: Found) -> Found:
+        if number % STEP == 0:
+            tell("Looking for secrets:", number, len(reading.rows))
+        row: ImportRow
+        if isinstance(found.row, Item):
+            return found._replace(row=crystallized.veiled(found.row))
+        if isinstance(found.row, Record):
+            row = crystallized.masked(found.row)
+        elif isinstance(found.row, TierRecord):
+            row = _masked(found.row)
+        else:
+            return found
+        why = orders(row)
+        notes = [found.note, "a secret in it is written as its name" if row != found.row else ""]
+        notes += [f"{READS_AS}: it {why}" if why else ""]
+        return found._replace(row=row, note="; ".join(filter(None, notes)))
+
+    return reading._replace(rows=[veil(number, found) for number, found in enumerate(reading.rows)])
+
+
+def orders(row: ImportRow) -> str:
+    """How a record reads as an order to the model; empty when it does not."""
+    if isinstance(row, Record):
+        return crystallized.orders(row)
+    if not isinstance(row, TierRecord):
+        return ""
+    from nanomem_tui.language import injection
+
+    return injection.reason("\n".join(filter(None, (plain(row.fields.get(name)) for name in KINDS[row.kind].words))))
+
+
+def ordered(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """How many records come in that read as orders to the model, if there are any."""
+    coming = [entry.row for entry in entries if entry.verdict in ("new", "update") and READS_AS in entry.why]
+    rows = [row for row in coming if isinstance(row, (Record, TierRecord))]
+    if not rows:
+        return ()
+    what = "reads as an order" if len(rows) == 1 else "read as orders"
+    they = "it comes in as a record" if len(rows) == 1 else "they come in as records"
+    if any(isinstance(row, Record) for row in rows):
+        they += ", and a lesson from such a one waits in the inbox"
+    return (f"{by_noun(Counter(map(kind_of, rows)))} {what} to the model: {they}.",)
+
+
+def _masked(record: TierRecord) -> TierRecord:
+    said = {
+        field.name: record.fields.get(field.name)
+        for field in KINDS[record.kind].fields
+        if field.type in ("text", "json")
+    }
+    text = json.dumps(said, ensure_ascii=False)
+    if mask(text) == text:  # as of almost every one
+        return record
+    return record._replace(fields={**record.fields, **{name: _without_secrets(value) for name, value in said.items()}})
+
+
+def _without_secrets(value: Any) -> Any:
+    """A text or JSON without secrets: what names one may stand beside it."""
+    if isinstance(value, str):
+        return mask(value)
+    if not isinstance(value, (dict, list)):
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    shown = mask(text)
+    if shown == text:
+        return value
+    try:
+        return files.loads(shown)
+    except ValueError:  # a secret reached over a quotation mark
+        return _each(value)
+
+
+def _each(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _each(inner) for name, inner in value.items()}
+    return [_each(inner) for inner in value] if isinstance(value, list) else _without_secrets(value)
+
+
+# Import and export of one workspace's memories: a plan to look at, one operation that does it, files that are ours.
 
 # Which messages of an import stand in a transcript of the agent already: no second copy of a conversation is made.
 
@@ -157,15 +259,15 @@ class Transfer:
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
                 believed = trust or reading.trusted
-                shown = reading if believed else veil.veiled(reading, tell)
-                for entry in planner.entries(shown, veil.nothing if believed else veil.held, there):
+                shown = reading if believed else veiled(reading, tell)
+                for entry in planner.entries(shown, nothing if believed else held, there):
                     if len(entries) % STEP == 0:
                         tell("Comparing rows:", len(entries), total)
                     entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
                 refused.update(reading.refused)
-            notes += [*self._expired(entries), *veil.ordered(entries)]
+            notes += [*self._expired(entries), *ordered(entries)]
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
             over = retention.overflow(snapshot.items, items, self._settings.max_items)
@@ -327,16 +429,16 @@ class Transfer:
         self, name: str, chosen: Rows, left: dict[str, int]
     ) -> tuple[bytes, Sequence[Item], str, tuple[str, ...]]:
         """The file, the items in it, what the format cannot say, and what there is to say of it."""
-        from nanomem_tui.memory.transfer import crystallized, jsonl, ram_first, scoped
+        from nanomem_tui.memory.transfer import crystallized, jsonl, scoped
 
         items, lessons, records = chosen
         if name == "jsonl":
             data = jsonl.dump(items, lessons, self._store.workspace_id, records, self.earlier(items))
             return data, items, jsonl.LOST, ()
         if name == "ltm-snapshot":
-            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], ()
+            return scoped.dump_snapshot(items), items, scoped.LOST_IN_RAM_FIRST[name], ()
         if name == "lessons":
-            return ram_first.dump_lessons(lessons), items, ram_first.LOST[name], ()
+            return scoped.dump_lessons(lessons), items, scoped.LOST_IN_RAM_FIRST[name], ()
         if name == "facts-db":
             made = crystallized.dump(items, records)
             _count(left, "with a key that it has no room for", len(made.left))
@@ -350,7 +452,7 @@ class Transfer:
         if name == "markdown":
             return markdown.dump(items), items, markdown.LOST, _told_to_all(items)
         backfilled = self._store.marker("backfill:v1") is not None
-        data, same = scoped.dump(items, foreign.folder_id(self._paths), backfilled=backfilled)
+        data, same = scoped.dump_scoped(items, foreign.folder_id(self._paths), backfilled=backfilled)
         _count(left, "the same text as a newer one", len(same))
         gone = {row.id for row in same}
         return data, [row for row in items if row.id not in gone], scoped.LOST, ()

@@ -32,16 +32,18 @@ from nanomem_tui.core.operations import Operation, new_key
 from nanomem_tui.core.settings import OFF, Settings
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language import corrections, dates, secrets, todos
-from nanomem_tui.memory import learning, retention
+from nanomem_tui.memory import lessons as memory_lessons
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import recall as recall_recall
 from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.recall import Cut, Question, Recall
+from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turn_log import WalWriter, state_folder
-from nanomem_tui.memory.turns import keeping, prompt, working
-from nanomem_tui.memory.turns.injections import Injected, Traces
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.keeping import Before, Keeper, begin_of, end_of
-from nanomem_tui.memory.turns.prompt import NotesHeader
+from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
+from nanomem_tui.memory.turns.traces import Injected, Traces
 from nanomem_tui.memory.turns.values import (
     MAX_PROBLEMS,
     Begun,
@@ -53,7 +55,6 @@ from nanomem_tui.memory.turns.values import (
     same_chat,
     same_message,
 )
-from nanomem_tui.memory.turns.working import Exchange, WorkingMemory, from_messages, from_state, same_words
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 
@@ -293,7 +294,7 @@ class Engine:
         found = self._recall.ask(question)
         related = self._recall.related(question, found)
         rows = list(self._store.snapshot.lessons.values())
-        lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
+        lessons = memory_lessons.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = self._earlier(given) if given.session_key else ()
         pending = self._pending(given) if given.session_key else ()
         beyond = self._beyond_window(given, turns) if given.session_key else ()
@@ -475,7 +476,7 @@ class Engine:
         has the date behind each relative one: nothing else tells later on which day it was said."""
         waits = tuple(dates.annotated(item, given.said_on) for item in end.pending_actions)
         end = end._replace(pending_actions=waits)
-        if given.speaker == working.SYSTEM:
+        if given.speaker == prompt.SYSTEM:
             return end
         asked = dates.annotated(todos.asked(given.text), given.said_on)
         told = any(same_words(item) in same_words(asked) for item in end.pending_actions)  # by the agent
@@ -506,7 +507,7 @@ class Engine:
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
         results = [tool.error or tool.result for tool in end.tools]
         results += [one.assistant or "" for one in self.working.turns(given.state_key) if self._echoes(one)]
-        said_again = bool(results) and keeping.repeats(end.assistant, results, given.text)
+        said_again = bool(results) and prompt.repeats(end.assistant, results, given.text)
         log = self.traces.injections
         self._try("the injection log", lambda: log.ended(ended.turn, now, *came, echoes=said_again))
         who = (given.speaker, given.text, ended.turn, given.sender_id or "")

@@ -6,8 +6,7 @@ must not decide what is worth capturing or what a lesson is.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,14 +19,13 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import corrections, secrets
-from nanomem_tui.language.tokens import fold, query_words
-from nanomem_tui.memory import learning, notes, safety, superseded
 from nanomem_tui.memory import lessons as memory_lessons
-from nanomem_tui.memory.merging import Twins
+from nanomem_tui.memory import notes, retention, safety
+from nanomem_tui.memory.items import Twins
 from nanomem_tui.memory.recall import recall
 from nanomem_tui.memory.scopes import Audience, waiting
-from nanomem_tui.memory.turn_log import OpenTurn
-from nanomem_tui.memory.turns import capture, wishes
+from nanomem_tui.memory.turns import capture
+from nanomem_tui.memory.turns.traces import OpenTurn, Pending
 from nanomem_tui.memory.turns.values import (
     Begun,
     Dropped,
@@ -39,7 +37,6 @@ from nanomem_tui.memory.turns.values import (
     TurnEnd,
     TurnInput,
 )
-from nanomem_tui.memory.turns.working import Pending
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -95,7 +92,7 @@ class Draft:
                 return row
         found = self._twins.find(scope_key, text)
         item = self.item(found.id) if found is not None else None
-        return None if item is not None and superseded.mark_of(item) is not None else item
+        return None if item is not None and retention.mark_of(item) is not None else item
 
     def lesson(self, key: str) -> Lesson | None:
         """The lesson as it will be; None when there is none, or it is deleted."""
@@ -184,10 +181,10 @@ class Keeper:
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            mends = wishes.mends(language.read(given.text), origin, self._twins.of_scope)
+            mends = capture.mends(language.read(given.text), origin, self._twins.of_scope)
             known = capture.of_speaker(origin, self._twins.of_scope) if rest else []
             after = []
-            for one in wishes.mended(rest, mends):
+            for one in capture.mended(rest, mends):
                 wrong = [mend.item for mend in mends if mend.text == one.text]
                 over[one.text] = wrong or capture.given_up(one.text, known)
                 after.append(capture.in_place(one, over[one.text]))
@@ -212,7 +209,7 @@ class Keeper:
                 found = found._replace(rows=tuple(rows))
                 of_scope, twin = self._twins.of_scope, draft.twin
                 message = language.read(text)
-                asked = wishes.proposals(message, origin, self._settings, of_scope, twin, clock.past(given.at))
+                asked = capture.proposals(message, origin, self._settings, of_scope, twin, clock.past(given.at))
             parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
@@ -278,7 +275,7 @@ class Keeper:
         said = self._correction(given, before)
         held = capture.held_sender(given.audience, self._settings)
         tools = [
-            learning.ToolResult(learning.tool_name(tool.name), tool.result, tool.error, tool.arguments)
+            memory_lessons.ToolResult(memory_lessons.tool_name(tool.name), tool.result, tool.error, tool.arguments)
             for tool in end.tools
         ]
         failed: dict[str, bool] = {}
@@ -291,13 +288,15 @@ class Keeper:
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, memory_lessons.after_turn(here, failed, now))
-        corrects = [learning.Feedback(language.read(given.text).own, before.answer, before.echoes)] if said else []
-        events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
+        corrects = (
+            [memory_lessons.Feedback(language.read(given.text).own, before.answer, before.echoes)] if said else []
+        )
+        events: list[memory_lessons.ToolResult | memory_lessons.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         in_vain = {one.lesson.id for one in taught if one.what == "recurred"}
         kept = forgotten.load(self._store.paths)
         for event in events:
-            found = learning.learn(
+            found = memory_lessons.learn(
                 event, draft.lessons(), self._settings, now,
                 session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, recurred=in_vain,
             )  # fmt: skip
@@ -329,8 +328,8 @@ def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.R
         return row
     item: Row = row.item
     for old in over:
-        draft.put("item", superseded.superseded(old, item, "item", "outdated", row.item.updated_at))
-        item = superseded.standing(item, old.id)
+        draft.put("item", retention.superseded(old, item, "item", "outdated", row.item.updated_at))
+        item = retention.standing(item, old.id)
     assert isinstance(item, Item)
     return row._replace(item=item)
 
@@ -345,12 +344,15 @@ def _use(draft: Draft, shown: Begun) -> int:
 
 
 def _reflected(
-    draft: Draft, event: learning.ToolResult | learning.Feedback, taught: learning.Taught, now: datetime
-) -> learning.Taught:
+    draft: Draft,
+    event: memory_lessons.ToolResult | memory_lessons.Feedback,
+    taught: memory_lessons.Taught,
+    now: datetime,
+) -> memory_lessons.Taught:
     """What an event taught, once the reflection that it leaves is kept."""
-    if isinstance(event, learning.Feedback):
+    if isinstance(event, memory_lessons.Feedback):
         return taught
-    made = learning.reflected(event, taught, draft.record, clock.iso(now))
+    made = memory_lessons.reflected(event, taught, draft.record, clock.iso(now))
     if made is None:
         return taught
     draft.put("record", made[0])
@@ -409,30 +411,6 @@ def end_of(end: TurnEnd, paths: Paths) -> TurnEnd:
 
 
 # Whether an answer repeats what a tool gave back: told again in a later turn it would pass for the agent's own words.
-
-READ = 4_000
-"""Characters of an answer that are looked at; later turns are told fewer."""
-MOST = 1_000_000
-"""Characters of all results together."""
-ENOUGH = 2
-"""Words in common that make an answer a repetition; one name or number does so alone."""
-_NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zà-ÿ]\w+|\w*\d\w*")
-
-
-def repeats(answer: str, results: Iterable[str], asked: str) -> bool:
-    """Whether an answer to `asked` repeats what is in the results of tools."""
-    told = fold("\n".join(results)[:MOST])
-    if not told.strip() or not answer.strip():
-        return False
-    known = fold(asked)
-    words = query_words(answer[:READ], limit=400)
-    shared = [token for token, word in words.items() if _is_in(token, word, told) and not _is_in(token, word, known)]
-    named = {fold(name) for name in _NAMED.findall(answer[:READ])}
-    return len(shared) >= ENOUGH or any(fold(words[token]) in named for token in shared)
-
-
-def _is_in(token: str, word: str, text: str) -> bool:
-    return fold(word) in text or (len(token) > 3 and token in text)
 
 
 # What becomes of turns that an agent began and never ended: pending items of their sessions, and what a person had

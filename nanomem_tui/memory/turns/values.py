@@ -20,9 +20,9 @@ from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.turn_log import checked_key
-from nanomem_tui.memory.turns import working as turns_working
-from nanomem_tui.memory.turns.injections import logged_words
-from nanomem_tui.memory.turns.working import Exchange
+from nanomem_tui.memory.turns import prompt as turns_working
+from nanomem_tui.memory.turns.prompt import Exchange
+from nanomem_tui.memory.turns.traces import logged_words
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.operations import Change
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits
-from nanomem_tui.memory.superseded import text_of
+from nanomem_tui.memory.retention import text_of
 from nanomem_tui.review.conflicts import Contradiction, finding_of, scope_words
 from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of

@@ -49,7 +49,7 @@ class HeldBack:
 
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
     """What waits as a finding: `waiting:` or `edit:`, and its id."""
-    from nanomem_tui.memory.turns.wishes import target_of
+    from nanomem_tui.memory.retention import target_of
     from nanomem_tui.review.waiting import EDIT
 
     if one.layer == EDIT:

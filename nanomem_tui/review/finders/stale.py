@@ -16,8 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows
-from nanomem_tui.review.finders.sources import said
+from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, said
 from nanomem_tui.review.findings import Decision, Evidence, Finding
 from nanomem_tui.store.values import Item, Lesson
 

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.core.errors import NanomemError, in_words
 from nanomem_tui.core.text import one_line
-from nanomem_tui.dreams import restore as dreams_restore
+from nanomem_tui.dreams import log
 from nanomem_tui.screens.base.dreaming import Dreaming
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import Dialog
@@ -393,7 +393,7 @@ def take_back(
 def say_undone(at: Screen[Any], operation: Operation) -> None:
     """Say what was undone; of a Dream that its entries will be read again, for as long as it takes to see that."""
     label = one_line(operation.label, SAID)
-    if note := dreams_restore.said([operation]):
+    if note := log.said([operation]):
         say(at, f"{note[:1].upper()}{note[1:]} (^r does it again)", "warning", label)
     else:
         say(at, f"{label} (^r does it again)")
