@@ -97,8 +97,10 @@ class NanomemFacts:
         self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
 
     def search(self, query: str, k: int) -> list[str]:
-        asked = without_common(questions.weighted(questions.Question(query)), len(self.words), self.words.rows_with)
-        words, _ = questions.corrected(
+        asked = without_common(
+            questions.weighted_words(questions.Question(query)), len(self.words), self.words.rows_with
+        )
+        words, _ = questions.correct_spelling(
             asked,
             query_words(query),
             self.words.has,
@@ -108,7 +110,7 @@ class NanomemFacts:
         words = with_alike(words, len(self.words), self.words.mean, self.words.rows_with)
         found = self.words.search(words, k, slack=0.05)
         rated = [Candidate(self.items[key], score) for score, key in found]
-        return [one.item.id for one in scoring.default(rated, k, self.weights, self.today, words)]
+        return [one.item.id for one in scoring.rank_default(rated, k, self.weights, self.today, words)]
 
 
 class FullTextPorter:

@@ -119,7 +119,7 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
         return " ".join(itertools.islice(said, 8))
 
     def ask(*collections: str) -> None:
-        answer = tier_records.answer(ws.records.search, lambda: meaning, question(), collections, WANTED)
+        answer = tier_records.find_semantic(ws.records.search, lambda: meaning, question(), collections, WANTED)
         assert not answer.note, answer.note
         assert answer.hits
 

@@ -625,7 +625,7 @@ def _told(ws: Workspace, number: int, text: str, said: Audience, *, leaks: bool)
         chat_id=said.chat_id, sender_id=said.sender_id, session_key=f"{said.channel}:{said.chat_id}",
         source="explicit_user", created_at=at, updated_at=at,
     )  # fmt: skip
-    label = f"remember {edits.told(text)}"
+    label = f"remember {edits.quote_start(text)}"
     ws.perform(new_operation("capture", label, [change_of("item", None, item)], actor="agent"))
 
 

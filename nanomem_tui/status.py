@@ -117,10 +117,10 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 
 def _foreign(ws: CountedMemory) -> list[dict[str, Any]]:
     found = []
-    for path in foreign.sources(ws.paths, ws.settings):
+    for path in foreign.find_databases(ws.paths, ws.settings):
         kind = agents_databases.identify(path)
         if kind in foreign.SHOWN:
-            rows = foreign.rows(ws.paths, path, ws.id)
+            rows = foreign.read_rows(ws.paths, path, ws.id)
             deleted = sum(1 for row in rows if row.get("is_deleted"))
             counts = {"total": len(rows), "active": len(rows) - deleted, "deleted": deleted}
             others = {"others": agents_databases.row_counts(path, OF_FACTS)} if kind == "facts" else {}

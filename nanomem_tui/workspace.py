@@ -122,12 +122,12 @@ class Workspace(AbstractContextManager["Workspace"]):
         """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
         this is open brings other folders."""
         from nanomem_tui.agents import layout as agents_layout
-        from nanomem_tui.memory.turn_log import usual_or_named
+        from nanomem_tui.memory.turn_log import wal_folder
 
         ours = own_sessions_folder(self.paths, self.id)
         stamp = agents_layout.sessions_stamp(self.paths, ours)
         if self._layout is None or self._layout[0] != stamp:
-            found = agents_layout.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
+            found = agents_layout.detect(self.paths, wal_folder(self.paths, self.settings.wal_state_dir))
             if found.sessions_dir is None and ours.is_dir():
                 found = found._replace(sessions_dir=ours)
             self._layout = (stamp, found)
@@ -139,7 +139,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         from nanomem_tui.memory import foreign
         from nanomem_tui.memory.items import Items
 
-        items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform, lambda: self.recall)
+        items = Items(self.store, foreign.find_databases(self.paths, self.settings), self.perform, lambda: self.recall)
         self.store.before_checkpoint = items.compact_if_over_cap
         return items
 
@@ -384,7 +384,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         def earlier(facts: Sequence[Item]) -> dict[str, list[dict[str, Any]]]:
             from nanomem_tui.memory.facts import facts as facts_facts
 
-            return facts_facts.earlier(self.store, facts)
+            return facts_facts.earlier_values(self.store, facts)
 
         return Transfer(
             self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier, self.tier_database
@@ -466,8 +466,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         from nanomem_tui.memory import foreign, turn_log
         from nanomem_tui.store.files.presence import Watch
 
-        state = turn_log.usual_or_named(self.paths, self.settings.wal_state_dir)
-        databases = foreign.sources(self.paths, self.settings)
+        state = turn_log.wal_folder(self.paths, self.settings.wal_state_dir)
+        databases = foreign.find_databases(self.paths, self.settings)
         return Watch(
             self.paths,
             lambda: self.layout.sessions_dir,
@@ -652,15 +652,15 @@ class Workspace(AbstractContextManager["Workspace"]):
         """The changes that take back an operation, with the headings that come or go with the lines under them."""
         from nanomem_tui.memory import edits, retention
 
-        changes: Sequence[Change] = retention.taken_back(operation, self.store)
+        changes: Sequence[Change] = retention.undo_changes(operation, self.store)
         if any(change.layer in ROW_LAYERS for change in changes):
-            changes = edits.as_merged(operation, changes, self.store.load(), self._newest_touching)
+            changes = edits.merge_undo(operation, changes, self.store.load(), self._newest_touching)
         if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
             return changes
         from nanomem_tui.dreams import edits as dreams_edits
 
         return [
-            dreams_edits.taken_back(change, self.documents.read(change.key), self.dream.own_headings)
+            dreams_edits.undo_change(change, self.documents.read(change.key), self.dream.own_headings)
             if change.layer == "file" and change.key in TRACKED_FILES
             else change
             for change in changes
@@ -822,7 +822,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         from nanomem_tui.tiers import lifecycle as tiers
         from nanomem_tui.vectors import meaning as vectors
 
-        known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]
+        known = [*self.configuration.problems, *self.paths.problems(), *collector.missing_parts(self.settings)]
         known += self.habits.problems()
         try:
             self.store.load()
@@ -837,10 +837,10 @@ class Workspace(AbstractContextManager["Workspace"]):
         trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
         held = partial(memory_doctor.stored_secrets, self.store)
         unfinished, meaning = (
-            partial(run.problems, self),
+            partial(run.unfinished_problems, self),
             partial(vectors.health, self.store, self.settings),
         )
-        again = partial(finders_rows.problems, self.paths, self.layout)
+        again = partial(finders_rows.forgotten_problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return memory_doctor.examine(
             self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server

@@ -25,17 +25,17 @@ from nanomem_tui.core import clock, merge
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.dreams.edits import _MOST_TEXT, features, is_statement, plain
+from nanomem_tui.dreams.edits import _MOST_TEXT, features, is_statement, plain_line
 from nanomem_tui.dreams.log import (
     BlamedLine,
     EntryEvidence,
     MessageEvidence,
     Who,
     Writer,
-    behind,
     brings_back,
     full_name,
-    required,
+    operations_behind,
+    require_history,
     who_made,
 )
 from nanomem_tui.store.files.layer import FileLayer
@@ -100,7 +100,7 @@ class Candidates:
 
     def about(self, line: str) -> tuple[EntryEvidence, ...]:
         """The entries that ask for `line`, the best first, the newest of equals."""
-        wanted = features(plain(line)) if is_statement(line) else frozenset()
+        wanted = features(plain_line(line)) if is_statement(line) else frozenset()
         best: dict[int, EntryEvidence] = {}
         for entry, text, found in self._statements if wanted else ():
             score = self._weights.share(wanted, found)
@@ -114,9 +114,11 @@ def _found(entry: HistoryEntry, text: str, score: float) -> EntryEvidence:
     return EntryEvidence(entry.cursor, entry.timestamp, entry.session_key, text, score, line=entry.line)
 
 
-def recorded(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]) -> tuple[EntryEvidence, ...]:
+def recorded_evidence(
+    line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]
+) -> tuple[EntryEvidence, ...]:
     """The entries that a Dream named for `line`, each with the statement in it that is most like the line."""
-    wanted = features(plain(line))
+    wanted = features(plain_line(line))
     result = []
     for cursor in cursors:
         entry = entries.get(cursor)
@@ -150,7 +152,7 @@ class Said:
         end, start = clock.parse(entry.timestamp), clock.parse(after)
         within: list[MessageEvidence] = []
         before: list[MessageEvidence] = []
-        asked = [features(plain(line)), features(entry.text)]
+        asked = [features(plain_line(line)), features(entry.text)]
         for message, found, at in self._messages:
             if end is not None and at is not None and (at - end).total_seconds() > _AFTER:
                 continue
@@ -269,7 +271,7 @@ class Blames:
         """Whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
         from nanomem_tui.dreams import log
 
-        return log.held(tuple(self._operations(DREAM_CURSOR)), cursor)
+        return log.is_taken_back(tuple(self._operations(DREAM_CURSOR)), cursor)
 
     def entries_read(self, git: GitHistory, commit: Commit) -> tuple[list[HistoryEntry], bool]:
         """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
@@ -334,12 +336,12 @@ class _Work:
         commit = self._git.read(writer.sha)
         if writer.who != "agent dream":
             if writer.sha not in self._recorded:
-                made = (edit for one in behind(commit, self._edits) for edit in one.meta.get("edits") or ())
+                made = (edit for one in operations_behind(commit, self._edits) for edit in one.meta.get("edits") or ())
                 self._recorded[writer.sha] = [found for edit in made if (found := _recorded(edit)) is not None]
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
-                return recorded(text, cursors, self._blames.of(cursors)), False
+                return recorded_evidence(text, cursors, self._blames.of(cursors)), False
         if writer.accepted:
             return (), False
         if writer.sha not in self._candidates:
@@ -447,7 +449,7 @@ class Version(NamedTuple):
     files: Mapping[str, str | None]
 
 
-class Fate(NamedTuple):
+class LineFate(NamedTuple):
     """A line that a Dream added, and the version that took it away: None while it stands, "" for an edit of today."""
 
     text: str
@@ -455,7 +457,7 @@ class Fate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class DreamSurvival:
     """What became of the lines of one Dream.
 
     `number` is its place among all versions, from 0; `versions` is how many there are. `steps` are (number of a
@@ -468,7 +470,7 @@ class Lasting:
     versions: int
     added: int
     steps: tuple[tuple[int, int], ...]
-    lines: tuple[Fate, ...]
+    lines: tuple[LineFate, ...]
 
     @property
     def standing(self) -> int:
@@ -498,7 +500,7 @@ class Lasting:
         return shares
 
 
-def survival(versions: Iterable[Version]) -> list[Lasting]:
+def survival(versions: Iterable[Version]) -> list[DreamSurvival]:
     """What became of each Dream among `versions` (the oldest first), in their order."""
     files: dict[str, Counter[str]] = {}
     counts: Counter[str] = Counter()
@@ -562,16 +564,16 @@ class _Dream:
             self._steps.pop()
         self._steps.append((number, standing + step))
 
-    def lasting(self, versions: int) -> Lasting:
+    def lasting(self, versions: int) -> DreamSurvival:
         """What became of it, of so many versions."""
-        return Lasting(
+        return DreamSurvival(
             sha=self._version.sha,
             at=self._version.at,
             number=self._number,
             versions=versions,
             added=sum(self._added.values()),
             steps=tuple(self._steps),
-            lines=tuple(Fate(text, self._gone.get(text)) for text in self._added),
+            lines=tuple(LineFate(text, self._gone.get(text)) for text in self._added),
         )
 
 
@@ -607,7 +609,7 @@ class Versions:
         self._files = files
         self._line_counts: dict[Blobs, tuple[int, int]] = {}
         self._counting = Lock()
-        self._counted: tuple[tuple[str, str], list[Lasting]] | None = None
+        self._counted: tuple[tuple[str, str], list[DreamSurvival]] | None = None
 
     def text(self, sha: str, path: str) -> str | None:
         """A file as of a commit (`NOW`: as it is now), bytes that are no UTF-8 replaced; None when there was none.
@@ -616,7 +618,7 @@ class Versions:
         """
         if sha == NOW:
             return self._files.load(path).text
-        git = required(self._git, sha, self._why_none)
+        git = require_history(self._git, sha, self._why_none)
         data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
         return None if data is None else core_files.decode(data, "replace")
 
@@ -676,7 +678,7 @@ class Versions:
         if differs:
             yield Version(NOW, clock.iso(clock.now()), False, differs)
 
-    def survival(self) -> list[Lasting]:
+    def survival(self) -> list[DreamSurvival]:
         """What became of the lines of each Dream, the newest Dream first. Counted once for each state of the files."""
         git = self._git()
         key = ((git.head() if git else None) or "", self._fingerprint())

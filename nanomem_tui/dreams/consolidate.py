@@ -42,7 +42,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, whole
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams.entries import FIRST_PERSON, MAX_FACT, NO_NAMES
-from nanomem_tui.dreams.guards import hidden, hide
+from nanomem_tui.dreams.guards import hide, masked_kinds
 from nanomem_tui.language import compare, corrections, injection, pair_features, reader, remembering, secrets, tables
 from nanomem_tui.language import sentences as language_sentences
 from nanomem_tui.language.detect import language_of
@@ -218,7 +218,7 @@ class RulesSummariser:
                 said, not_said = self._said(message, _sender(message) if len(senders) > 1 else "", is_talk=is_talk)
                 left_out += not_said
                 for line in said:
-                    lines.setdefault(safety.normal(line.text), line)
+                    lines.setdefault(safety.normalise(line.text), line)
         ended = [ending(wanted)] if wanted else []
         return Summary(ends[-1], (*lines.values(), *ended), tuple(left_out))
 
@@ -428,10 +428,10 @@ def unsaid(text: str, mark: str, cited: Message, messages: Sequence[Message]) ->
 
     Of the task under way (`ephemeral`), which no Dream remembers, most words must be somewhere in the messages.
     """
-    wanted = edits.words(text) - edits.words("user")
+    wanted = edits.meaningful_words(text) - edits.meaningful_words("user")
     if mark == "ephemeral":
-        there = frozenset[str]().union(*(edits.words(message.content) for message in messages))
-        return "" if len(edits.missing(wanted, there)) <= (1 - _COVERED) * len(wanted) else "no message says it"
+        there = frozenset[str]().union(*(edits.meaningful_words(message.content) for message in messages))
+        return "" if len(edits.missing_words(wanted, there)) <= (1 - _COVERED) * len(wanted) else "no message says it"
     before = [one for one in messages if one.index < cited.index and one.role in _SPOKEN and one.content.strip()]
     around = before[-1].content if before and cited.role == "user" else ""
     why = compare.held(cited.content, text).why
@@ -439,7 +439,7 @@ def unsaid(text: str, mark: str, cited: Message, messages: Sequence[Message]) ->
         why = compare.held(f"{around}\n{cited.content}", text).why
     if not why:
         return ""
-    words = edits.missing(wanted, edits.words(cited.content) | edits.words(around))
+    words = edits.missing_words(wanted, edits.meaningful_words(cited.content) | edits.meaningful_words(around))
     if words and why not in _REASONS:
         return f"message {cited.index} does not say {', '.join(guards.as_written(text, words)[:4])}"
     return f"message {cited.index} {_REASONS.get(why, 'does not say it')}"
@@ -452,11 +452,13 @@ def left_over(said: Iterable[Line], archived: Sequence[Line]) -> list[Line]:
 
 def _stands_for(one: Line, said: Line) -> bool:
     if one.message != said.message:
-        return edits.says(said.text, one.text)
-    wanted = edits.words(said.text)
-    if pair_features.denies(one.text) != pair_features.denies(said.text) or edits.unaccounted(said.text, one.text):
+        return edits.says_all(said.text, one.text)
+    wanted = edits.meaningful_words(said.text)
+    if pair_features.denies(one.text) != pair_features.denies(said.text) or edits.unaccounted_details(
+        said.text, one.text
+    ):
         return False
-    lost = len(edits.missing(wanted, edits.words(one.text)))
+    lost = len(edits.missing_words(wanted, edits.meaningful_words(one.text)))
     return lost < len(wanted) and lost <= max(1, (1 - _COVERED) * len(wanted))
 
 
@@ -464,9 +466,13 @@ def own_words(text: str, cited: Message) -> list[Line]:
     """The sentences of a person's message that a fact which it does not say was made of, where they may be archived."""
     if cited.role != "user" or injection.reason(cited.content):
         return []
-    wanted = edits.words(text)
+    wanted = edits.meaningful_words(text)
     found = [" ".join(one.split()) for one in remembering.sentences(cited.content)]
-    near = [one for one in found if wanted & edits.words(one) and not one.endswith(("?", "？")) and not refused(one)]
+    near = [
+        one
+        for one in found
+        if wanted & edits.meaningful_words(one) and not one.endswith(("?", "？")) and not refused(one)
+    ]
     return [Line("durable", one, cited.index) for one in near]
 
 
@@ -606,7 +612,7 @@ class ModelSummariser:
             text = " ".join(without_thoughts(fact["text"]).split()).removeprefix("- ")
             mark = str(fact.get("mark") if fact.get("mark") in MARKS else "durable")
             cited = by_index.get(fact["message"])
-            invented = edits.unaccounted(text, source)
+            invented = edits.unaccounted_details(text, source)
             why = refused(text) or _hidden(text) or (f"no message says {', '.join(invented[:4])}" if invented else "")
             why = why or ("" if cited else "it names no message of these")
             if text and cited and not why and (why := unsaid(text, mark, cited, messages)):
@@ -655,7 +661,7 @@ def _told(found: _Found, missed: int) -> list[str]:
 
 def _hidden(text: str) -> str:
     """Why a fact with a masked secret is none; the value was never shown."""
-    kinds = hidden(text)
+    kinds = masked_kinds(text)
     return f"it holds a secret: {', '.join(kinds)}" if kinds else ""
 
 

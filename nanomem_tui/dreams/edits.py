@@ -91,7 +91,7 @@ def apply_edits(files: Mapping[str, str], edits: Iterable[LineEdit]) -> dict[str
     return result
 
 
-def rebased(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+def rebase(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
     """The edit on the line that is there, where its own is one that another edit, of those `passed` over, would have
     written: the last of three changes of a line can be made without the two before it. Else as it is."""
     left, found = list(passed), edit
@@ -273,30 +273,30 @@ def holds(text: str, detail: str) -> bool:
     return detail in text and re.search(left + re.escape(detail) + right, text) is not None
 
 
-def unaccounted(text: str, *sources: str) -> tuple[str, ...]:
+def unaccounted_details(text: str, *sources: str) -> tuple[str, ...]:
     """The details of `text` that stand in none of `sources`."""
     folded = [fold(source) for source in sources]
     return tuple(dict.fromkeys(d for d in details(text) if not any(holds(source, d) for source in folded)))
 
 
 @lru_cache(maxsize=16384)
-def words(text: str) -> frozenset[str]:
+def meaningful_words(text: str) -> frozenset[str]:
     """The tokens of `text` that carry meaning."""
     return frozenset(tokens(text))
 
 
-def says(new: str, old: str) -> bool:
+def says_all(new: str, old: str) -> bool:
     """Whether `old` says all that `new` says, of the same one: in its words one after the other, with its details."""
-    wanted = words(new)
-    if not wanted <= words(old) or not wanted:  # the quick answer for almost every pair of lines
+    wanted = meaningful_words(new)
+    if not wanted <= meaningful_words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)
-    return fold(new) == fold(old) or (is_said(new, old) and not unaccounted(new, old))
+    return fold(new) == fold(old) or (is_said(new, old) and not unaccounted_details(new, old))
 
 
 _NEARLY = 4  # letters that two forms of a word have in common at least
 
 
-def missing(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
+def missing_words(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
     """The wanted words that are missing in any form."""
     near: dict[str, list[str]] = {}
     for word in there:
@@ -336,7 +336,7 @@ _TITLE = re.compile(r"\s*(?![-*+] )(?:\*\*.+\*\*[:：]?|.+[:：])\s*")
 _OTHERS = "animals car contacts events family friends people pets places relationships school travel trips vehicles"
 
 
-def made(edit: LineEdit, files: Mapping[str, str]) -> str:
+def new_heading(edit: LineEdit, files: Mapping[str, str]) -> str:
     """The title of the heading that the edit would make in `files` (text by name), "" when it makes none."""
     if edit.op not in ("add", "move") or not edit.section:
         return ""
@@ -344,7 +344,7 @@ def made(edit: LineEdit, files: Mapping[str, str]) -> str:
     return edit.section if find_section(there, edit.section) is None else ""
 
 
-def leads(text: str, old: str, line: int | None) -> bool:
+def leads_lines(text: str, old: str, line: int | None) -> bool:
     """Whether lines stand under the line `old` of a text, the one nearest to `line`: those of its section, those that
     are set in, or the list of a line in bold or with a colon."""
     lines = [one.removesuffix("\r") for one in text.split("\n")]
@@ -364,35 +364,35 @@ def leads(text: str, old: str, line: int | None) -> bool:
     return _TITLE.fullmatch(old) is not None and _ITEM.match(rest[0]) is not None
 
 
-def impossible(title: str) -> str:
+def impossible_heading(title: str) -> str:
     """Why it is no heading, whoever asks for it; "" when it is one."""
     if len(title.splitlines()) > 1:
         return "a heading is one line"
     return f"a heading of more than {MAX_TITLE} characters" if len(title) > MAX_TITLE else ""
 
 
-def scope(title: str) -> frozenset[str]:
+def heading_scope(title: str) -> frozenset[str]:
     """The words of a title by which what stands under it may be another's than the user's."""
-    return telling(title) | (words(title) & others()) | topics.people_in(title)
+    return heading_subjects(title) | (meaningful_words(title) & other_people_words()) | topics.people_in(title)
 
 
-def telling(title: str) -> frozenset[str]:
+def heading_subjects(title: str) -> frozenset[str]:
     """The words of a title that say something of somebody."""
     left = topics.without_subjects(title)
     if len(left.split()) <= _SHORT:
         left = " ".join(topics.names_of_heading(left))
-    return words(left) - _general()
+    return meaningful_words(left) - _general()
 
 
 @lru_cache(1)
-def others() -> frozenset[str]:
+def other_people_words() -> frozenset[str]:
     """The words of titles under which it is of others than the user, and not of whom."""
-    return words(_OTHERS)
+    return meaningful_words(_OTHERS)
 
 
 @lru_cache(1)
 def _general() -> frozenset[str]:
-    return words(_TITLES_WORDS)
+    return meaningful_words(_TITLES_WORDS)
 
 
 # Headings that come and go with the lines under them, where a change of a memory file is made or taken back.
@@ -401,7 +401,7 @@ Owned = Callable[[str], Collection[int]]
 """Of a memory file by its name: the lines (from 1) of the headings that a Dream of ours made."""
 
 
-def nobodys(_file: str) -> Collection[int]:
+def owns_none(_file: str) -> Collection[int]:
     """Where nobody knows who made a heading."""
     return ()
 
@@ -414,7 +414,7 @@ class _Under(NamedTuple):
     leads: bool
 
 
-def emptied(now: str, after: str, owned: Callable[[], Collection[int]]) -> str:
+def drop_empty_headings(now: str, after: str, owned: Callable[[], Collection[int]]) -> str:
     """`after`, a change of `now`, without those of the headings `owned` in `now` under which nothing is left by it."""
     mine: Collection[int] | None = None
     headings = {one.at: one for one in _headings(now)}
@@ -434,7 +434,7 @@ def emptied(now: str, after: str, owned: Callable[[], Collection[int]]) -> str:
         after = _without(after, gone[-1])
 
 
-def still_needed(base: str, now: str, then: str, after: str) -> str:
+def restore_headings(base: str, now: str, then: str, after: str) -> str:
     """`after` with the headings that going from `base` back to `then` took out of `now` with all that stood under them,
     and under which `now` has lines that stay."""
     kept, stays = _places(base, then), _places(now, after)
@@ -454,7 +454,7 @@ def still_needed(base: str, now: str, then: str, after: str) -> str:
     return "\n".join(result)
 
 
-def taken_back(change: Change, now: str | None, owned: Owned) -> Change:
+def undo_change(change: Change, now: str | None, owned: Owned) -> Change:
     """The change of a memory file that takes back an older one, made on what the file holds `now` where a heading has
     to stay or to go; else as it is."""
     base, then = (str((value or {}).get("text", "")) for value in (change.before, change.after))
@@ -465,7 +465,7 @@ def taken_back(change: Change, now: str | None, owned: Owned) -> Change:
     except (Conflict, UnicodeEncodeError):  # it is said by who makes the change
         return change
     after = (merged or b"").decode()
-    final = emptied(now, still_needed(base, now, then, after), lambda: owned(change.key))
+    final = drop_empty_headings(now, restore_headings(base, now, then, after), lambda: owned(change.key))
     return change if final == after else Change(change.layer, change.key, {"text": now}, {"text": final})
 
 
@@ -529,7 +529,7 @@ def day_of(entries: Sequence[HistoryEntry]) -> str:
     return max((day for day in days if _DAY.fullmatch(day)), default="")
 
 
-def tidied(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEdit]:
+def tidy_lines(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEdit]:
     """Removals of copies and of lines that ended before `today` (`YYYY-MM-DD`; "": no day is known), line by line.
 
     `cursor` is the entry that tells the day. The first of two copies stays."""
@@ -596,10 +596,10 @@ def _alone(bullet: markdown.Bullet, raw: Sequence[str]) -> bool:
 @lru_cache(maxsize=32768)
 def features(text: str) -> frozenset[str]:
     """The words of a text that carry meaning, and its details: names, numbers, addresses, code."""
-    return words(text[:_MOST_TEXT]) | {f"={detail}" for detail in details(text[:_MOST_TEXT])}
+    return meaningful_words(text[:_MOST_TEXT]) | {f"={detail}" for detail in details(text[:_MOST_TEXT])}
 
 
-def plain(line: str) -> str:
+def plain_line(line: str) -> str:
     """What a line says, without bullet, mark and white space around it."""
     found = marks(line)
     return found[0][1] if found else ""

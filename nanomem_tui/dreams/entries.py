@@ -92,7 +92,7 @@ def _of(plain: str, over: str, *, is_bullet: bool) -> str:
     """What the lines under a line begin with: of whom or what they are. A line of the list says it itself, a title or
     what opens a list where it names somebody or something; "" else."""
     head = _head(plain)
-    if not edits.telling(head) or (not is_bullet and not _names(head)):
+    if not edits.heading_subjects(head) or (not is_bullet and not _names(head)):
         return over
     return _joined(over, head)
 
@@ -400,7 +400,7 @@ NO_EDIT = "the model found it and made no edit of it"
 """Why a fact is left out that no edit was tried for."""
 
 
-def nobody(_step: str) -> None:
+def no_watcher(_step: str) -> None:
     """Nobody watches."""
 
 
@@ -428,7 +428,7 @@ class Dreamer(Protocol):
         """How the Dreamer is called in commits, logs and settings."""
 
     def propose(
-        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = nobody
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = no_watcher
     ) -> Proposal:
         """The edits, in the order of the entries that are their evidence; at most `steps` steps are taken to find them.
 

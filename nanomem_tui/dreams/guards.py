@@ -130,7 +130,7 @@ def _may_go(text: str, share: float) -> int:
     return max(1, min(2, filled // 3), int(share * filled))
 
 
-def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
+def impossible_line(edit: LineEdit, max_line: int = Limits().max_line) -> str:
     """Why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
     written = f"{edit.new}{edit.section}"
     if not is_utf8(written):
@@ -139,37 +139,37 @@ def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
         return "an empty line"
     if len(edit.new) > max_line:
         return f"a line of more than {max_line} characters"
-    if edit.op in ("add", "move") and (why := dreams_edits.impossible(edit.section)):
+    if edit.op in ("add", "move") and (why := dreams_edits.impossible_heading(edit.section)):
         return why
     return "control characters" if any(unicodedata.category(c) == "Cc" and c != "\t" for c in written) else ""
 
 
 def _content(edit: LineEdit, files: Mapping[str, str], limits: Limits) -> str:
-    if why := impossible(edit, limits.max_line):
+    if why := impossible_line(edit, limits.max_line):
         return why
-    if edit.op in ("remove", "move") and dreams_edits.leads(files.get(edit.file, ""), edit.old, edit.line):
+    if edit.op in ("remove", "move") and dreams_edits.leads_lines(files.get(edit.file, ""), edit.old, edit.line):
         return "lines stand under it"
-    title = dreams_edits.made(edit, files)
+    title = dreams_edits.new_heading(edit, files)
     if limits.forgotten and limits.forgotten.value([edit.new, title]):
         return WHY
     brought = _secrets(edit.new) | _secrets(title)
     if kinds := {kind for kind, _ in brought - _secrets(edit.old)}:
-        return holding(kinds)
+        return secret_reason(kinds)
     return next((injection.WHY for one in (edit.new, title) if one and orders_the_agent(one)), "")
 
 
-def holding(kinds: Iterable[str]) -> str:
+def secret_reason(kinds: Iterable[str]) -> str:
     """The reason against a line with secrets of these kinds."""
     return f"it holds a secret: {', '.join(sorted(kinds))}"
 
 
-def discreet(refusal: Refusal) -> Refusal:
+def without_secrets(refusal: Refusal) -> Refusal:
     """The refusal with a reason that repeats no part of a secret in its edit: reasons are kept and shown."""
-    kinds = repeated(refusal.edit, refusal.why)
-    return Refusal(refusal.edit, holding(kinds) if kinds else whole(refusal.why))
+    kinds = repeated_secrets(refusal.edit, refusal.why)
+    return Refusal(refusal.edit, secret_reason(kinds) if kinds else whole(refusal.why))
 
 
-def repeated(edit: LineEdit, text: str) -> set[str]:
+def repeated_secrets(edit: LineEdit, text: str) -> set[str]:
     """The kinds of the secrets in the lines of the edit of which `text` repeats a part."""
     said = fold(text)
     kinds = set()
@@ -191,7 +191,7 @@ def _loses(edit: LineEdit, before: Mapping[str, str]) -> bool:
         return edit.to_file not in ("", edit.file)
     if edit.op != "replace" or edit.supersedes:
         return edit.op == "remove" and not dreams_edits.has_copy(before.get(edit.file, ""), edit)
-    old, new = dreams_edits.words(edit.old), dreams_edits.words(edit.new)
+    old, new = dreams_edits.meaningful_words(edit.old), dreams_edits.meaningful_words(edit.new)
     return bool(old) and len(old & new) * 2 < len(old)
 
 
@@ -212,7 +212,7 @@ def _unaccounted(
         main = _REST.split(edit.supersedes, maxsplit=1)[0]
         old = old.replace(main, " ", 1) if main.strip() else old
     sources = [evidence.get(cursor, "") for cursor in edit.evidence]
-    lost = dreams_edits.unaccounted(old, edit.new, *sources, *after.values())
+    lost = dreams_edits.unaccounted_details(old, edit.new, *sources, *after.values())
     return f"nothing accounts for {', '.join(lost[:4])}" if lost else ""
 
 
@@ -240,8 +240,8 @@ class Veil:
         refused: list[Refusal] = []
         for edit in edits:
             real = self.lift(edit)
-            if kinds := hidden(real.new, real.section):
-                refused.append(Refusal(real, holding(kinds)))
+            if kinds := masked_kinds(real.new, real.section):
+                refused.append(Refusal(real, secret_reason(kinds)))
             else:
                 made.append(real)
         return made, refused
@@ -249,7 +249,7 @@ class Veil:
     def lift(self, edit: LineEdit) -> LineEdit:
         """The edit on the real line: what is masked in `old` is as it stands, also where `new` keeps it."""
         held = _masks(edit.old)
-        heads = set() if dreams_edits.made(edit, self.files) else _masks(edit.section)  # a heading as it stands
+        heads = set() if dreams_edits.new_heading(edit, self.files) else _masks(edit.section)  # a heading as it stands
         if not held and not heads:
             return edit
         return replace(edit, old=self._put(edit.old, held), new=self._put(edit.new, held),
@@ -294,7 +294,7 @@ def unmasked(text: str) -> str:
     return secrets.mask_pattern().sub(" ", text)
 
 
-def hidden(*texts: str) -> tuple[str, ...]:
+def masked_kinds(*texts: str) -> tuple[str, ...]:
     """The kinds of secrets that are masked in `texts`."""
     return tuple(sorted({found["kind"] for text in texts for found in secrets.mask_pattern().finditer(text)}))
 
@@ -316,12 +316,12 @@ def on_its_line(edit: LineEdit, files: Mapping[str, str]) -> LineEdit:
     return replace(edit, old=old, new=new)
 
 
-def brought(edit: LineEdit, title: str) -> set[str]:
+def secrets_brought(edit: LineEdit, title: str) -> set[str]:
     """The kinds of secrets, masked or plain, that the edit of a model would write where none stood: in its line, or in
     the heading `title` that it makes."""
     masks = {mask for text in (edit.new, title) for mask in _masks(text)} - _masks(edit.old)
     plain = {secret.kind for text in (edit.new, title) for secret in secrets.find(text)}
-    return {*hidden(*masks), *plain}
+    return {*masked_kinds(*masks), *plain}
 
 
 def _masks(text: str) -> set[str]:
@@ -340,7 +340,7 @@ LEAST_RELATED = 0.6
 _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}  # what is written together
 
 
-def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = "") -> str:
+def reason_unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = "") -> str:
     """Why a person must look at the edit; "" when `said`, the entries that it cites, bear it out.
 
     `today` is the newest day of the history; `text` that of the file before the edit; `around` what the line stands
@@ -349,7 +349,7 @@ def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = 
     said = unmasked(said)
     if edit.op in ("add", "replace"):
         new = unmasked(edit.new)
-        if _is_foreign(new, said) and edits.missing(edits.words(new), edits.words(said)):
+        if _is_foreign(new, said) and edits.missing_words(edits.meaningful_words(new), edits.meaningful_words(said)):
             return OTHER_LANGUAGE
         return _unsaid(plain(new), said, plain(unmasked(edit.old)), around) or _lost(edit, said) or _unasked(edit, said)
     if edit.op == "move" and edit.to_file not in ("", edit.file):
@@ -371,8 +371,8 @@ def _unsaid(new: str, said: str, old: str, around: str) -> str:
 def _lost(edit: LineEdit, said: str) -> str:
     """Why a line must not be replaced: no entry speaks of it, and the new line neither updates nor denies it."""
     old, new = plain(edit.old), plain(edit.new)
-    lost = edits.words(old) - edits.words(new)
-    if not lost or not edits.missing(lost, edits.words(said)) or _of_one_field(old, new):
+    lost = edits.meaningful_words(old) - edits.meaningful_words(new)
+    if not lost or not edits.missing_words(lost, edits.meaningful_words(said)) or _of_one_field(old, new):
         return ""
     shares = compare.shares_of(old, new)
     if pair_features.have_one_value(old, new) or 1 - shares["different"] - shares["unsure"] >= LEAST_RELATED:
@@ -396,17 +396,19 @@ def _unasked(edit: LineEdit, said: str) -> str:
     """Whether nobody asked for what is written of how the agent behaves: of that only its user decides."""
     if SOUL not in (edit.to_file or edit.file, edit.to_file):
         return ""
-    wanted = edits.words(edit.new or edit.old)
+    wanted = edits.meaningful_words(edit.new or edit.old)
     told = [text for _, text in marks(said)]
-    held = [(len(wanted) - len(edits.missing(wanted, edits.words(one))), one) for one in told]
+    held = [(len(wanted) - len(edits.missing_words(wanted, edits.meaningful_words(one))), one) for one in told]
     most = max((count for count, _ in held), default=0)
     asked = most and all(_is_wish(one) for count, one in held if count == most)
     return "" if asked else UNASKED
 
 
-def unsaid_heading(title: str, new: str, said: str) -> str:
+def reason_unsaid_heading(title: str, new: str, said: str) -> str:
     """Why no edit may make the heading `title` above the line `new`; "" when it is a general one, or `said`."""
-    unsaid = edits.missing(edits.telling(unmasked(title)), edits.words(said) | edits.words(new))
+    unsaid = edits.missing_words(
+        edits.heading_subjects(unmasked(title)), edits.meaningful_words(said) | edits.meaningful_words(new)
+    )
     if unsaid or pair_features.denies(title):
         words = ", ".join(as_written(title, unsaid)[:4]) if unsaid else title
         return f"it would make a heading, and no entry that it cites says {words}"
@@ -415,8 +417,8 @@ def unsaid_heading(title: str, new: str, said: str) -> str:
 
 def _moved(edit: LineEdit, said: str) -> str:
     """Whether the entries speak of the line that goes to another file: of half of what it is about."""
-    about = edits.words(edit.old)
-    if 2 * len(edits.missing(about, edits.words(said))) <= len(about):
+    about = edits.meaningful_words(edit.old)
+    if 2 * len(edits.missing_words(about, edits.meaningful_words(said))) <= len(about):
         return ""
     nothing = f"the entries that it cites do not ask to move it to {edit.to_file}"
     return OTHER_LANGUAGE if _is_foreign(edit.old, said) else nothing
@@ -424,7 +426,7 @@ def _moved(edit: LineEdit, said: str) -> str:
 
 def _support_may_go(edit: LineEdit, today: str, text: str) -> bool:
     """Whether a line may go without evidence: it is empty, over, or twice in its list."""
-    return not edits.words(edit.old) or dates.is_over(edit.old, today) or edits.has_copy(text, edit)
+    return not edits.meaningful_words(edit.old) or dates.is_over(edit.old, today) or edits.has_copy(text, edit)
 
 
 def plain(line: str) -> str:
@@ -436,7 +438,7 @@ def plain(line: str) -> str:
 def as_written(text: str, words: frozenset[str]) -> list[str]:
     """The words as the line has them."""
     written = [word.strip("*`_\"'()[].,;:!") for word in text.split()]
-    found = [word for word in dict.fromkeys(written) if words & edits.words(word)]
+    found = [word for word in dict.fromkeys(written) if words & edits.meaningful_words(word)]
     return found or sorted(words)
 
 

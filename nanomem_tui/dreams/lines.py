@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from nanomem_tui.agents import markdown
 from nanomem_tui.dreams import edits
-from nanomem_tui.dreams.edits import details, opens_list, unaccounted
+from nanomem_tui.dreams.edits import details, opens_list, unaccounted_details
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact
 from nanomem_tui.language import compare, reader, sentences
 from nanomem_tui.language.compare import pack, shares_of
@@ -171,7 +171,7 @@ class Outline:
         if best.file == SOUL:
             is_of_somebody = subject_of(fact.text) != "" or not topics_of_line(fact.text).isdisjoint(_OF_SOMEBODY)
             is_rule = fact.kinds.get("rule", 0.0) >= _SURELY_RULE
-            return fact.mark is not None and is_rule and not is_of_somebody and not doubts(fact.text)
+            return fact.mark is not None and is_rule and not is_of_somebody and not is_doubtful(fact.text)
         if fact.mark == "permanent":
             return True
         is_first = best.is_new and not self._of.get(best.file)  # a file without sections
@@ -296,7 +296,7 @@ def _is_rival(section: Section, best: Section) -> bool:
     return section.file != SOUL and not section.is_new and section.topics.isdisjoint(best.topics)
 
 
-def doubts(text: str) -> bool:
+def is_doubtful(text: str) -> bool:
     """Whether a line is only supposed, heard, a joke, or said by a stranger."""
     return not (cues_of(text) | statement(text).marks).isdisjoint(_DOUBTFUL)
 
@@ -305,8 +305,8 @@ def _is_of_another_project(section: Section, names: frozenset[str], fact: Fact) 
     """Whether a section is of a project with a name, and a fact begins with another name."""
     if "projects" not in section.topics or not names or names & (section.names | section.heading):
         return False
-    named = edits.telling(section.title)
-    return bool(named) and not named & edits.words(f"{fact.under} {fact.text}")
+    named = edits.heading_subjects(section.title)
+    return bool(named) and not named & edits.meaningful_words(f"{fact.under} {fact.text}")
 
 
 @lru_cache(4096)
@@ -513,10 +513,10 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
     return tuple(found)
 
 
-def telling(line: Known) -> frozenset[str]:
+def heading_names(line: Known) -> frozenset[str]:
     """Return the names in the headings over a line: they say whom or what it is about."""
     learned = reader.pack(language_of(line.under))
-    return frozenset(w for w in edits.telling(line.under) if w not in learned.weights or w in learned.names)
+    return frozenset(w for w in edits.heading_subjects(line.under) if w not in learned.weights or w in learned.names)
 
 
 # What may not be taken for the same, nor for another value of the same, whatever the judge of statements says.
@@ -533,7 +533,7 @@ _OF = re.compile(r"\bof ([A-Z]\w+)")
 _VETOES_SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
 
 
-def same_barred(line: Known, text: str, owner: str) -> bool:
+def is_not_same(line: Known, text: str, owner: str) -> bool:
     """Whether a line certainly does not say what a text says."""
     one, other = line.statement, text
     language = language_of(f"{one} {other}")
@@ -545,7 +545,7 @@ def same_barred(line: Known, text: str, owner: str) -> bool:
     return bool(difference(one, other, language, f"{owner} {line.under}").why)
 
 
-def change_barred(line: Known, text: str, owner: str) -> bool:
+def is_no_change(line: Known, text: str, owner: str) -> bool:
     """Whether a text certainly gives no other value of what a line says."""
     one, other = line.statement, without_denied(text)
     if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
@@ -618,7 +618,7 @@ def _owned(text: str) -> list[tuple[str, str]]:
 def _goes_on(one: str, other: str) -> bool:
     """Whether one text is another one that goes on within a word of a script without spaces."""
     rest = other[len(one) :].strip(" 。.") if other.startswith(one) else ""
-    return bool(rest) and bool(re.match("[\u3400-\u9fff]", rest)) and not unaccounted(one, other)
+    return bool(rest) and bool(re.match("[\u3400-\u9fff]", rest)) and not unaccounted_details(one, other)
 
 
 # How a new statement stands to a line of the memory files: it says the same, changes the line, or has nothing to do
@@ -736,11 +736,11 @@ def _of_pair(line: Known, fact: Fact, text: str, alike: float, owner: str) -> It
     yield from (f"other {group}" for group in groups[0] & groups[1])
     if another_subject(line, text, owner):
         yield "another subject"
-    if same_barred(line, text, owner):
+    if is_not_same(line, text, owner):
         yield "not the same"
     if leaves_open(line.statement) != leaves_open(fact.text):
         yield "one is open"
-    if edits.says(text, line.text):
+    if edits.says_all(text, line.text):
         yield "says it"
 
 
@@ -783,7 +783,7 @@ _LINK = re.compile(
 )
 
 
-def rewritten(line: Known, text: str) -> tuple[str, str]:
+def rewrite_line(line: Known, text: str) -> tuple[str, str]:
     """Return (the line as it is to be, the value that it loses) where `text` is the newer statement."""
     wrong, right = exchanged(text)
     if wrong and right and (found := _instead(line.whole, line.lead, wrong, right)):
@@ -804,7 +804,7 @@ def rewritten(line: Known, text: str) -> tuple[str, str]:
     return f"{line.lead}{said}", line.text
 
 
-def loses(line: Known, new: str) -> bool:
+def loses_much(line: Known, new: str) -> bool:
     """Whether much of what a line says would be gone with a new one in its place."""
     old = stems(line.statement)
     lost = old - stems(new)
@@ -859,7 +859,9 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
         if value.kind == "date":
             rest = rest[: value.start] + " " * (value.end - value.start) + rest[value.end :]
     more = {word for word in stems(rest) - stems(old) if not cues_of(word) & {"change", "lasting"}}
-    names = {name for name in edits.unaccounted(rest, old) if any(map(str.isalpha, name))} - {fold(subject_of(said))}
+    names = {name for name in edits.unaccounted_details(rest, old) if any(map(str.isalpha, name))} - {
+        fold(subject_of(said))
+    }
     keyed = (field := FIELD.fullmatch(old)) is not None and stems(field["key"]) <= stems(said)
     if len(more) > (1 + is_wide(said) + keyed) * _FEW or names or not (stems(rest) & stems(old)):
         return None

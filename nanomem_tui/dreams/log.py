@@ -235,7 +235,7 @@ class DreamRun(NamedTuple):
 
 def run_of(commit: Commit, meta: Mapping[str, Any] | None = None) -> DreamRun:
     """The Dream that made `commit`, `meta` being what its operation recorded; counts its lines."""
-    usage = mapping((meta or {}).get("usage"))
+    usage = as_mapping((meta or {}).get("usage"))
     refused, tokens = (meta or {}).get("refused"), usage.get("tokens")
     stats = [stat for stat in commit.files if stat.path != DREAM_CURSOR]
     return DreamRun(
@@ -256,12 +256,12 @@ def run_of(commit: Commit, meta: Mapping[str, Any] | None = None) -> DreamRun:
     )
 
 
-def mapping(value: object) -> Mapping[str, Any]:
+def as_mapping(value: object) -> Mapping[str, Any]:
     """A JSON object as it was recorded; empty for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
-def behind(commit: Commit, operations: Iterable[Operation]) -> list[Operation]:
+def operations_behind(commit: Commit, operations: Iterable[Operation]) -> list[Operation]:
     """Those of the operations that may have made a commit, the nearest in time first: two decisions within minutes may
     say the same. A commit comes after its operation, so it is known by what the operation said in it, and by the time.
     """
@@ -288,11 +288,11 @@ class Recorded:
 
     def of(self, commit: Commit) -> Mapping[str, Any] | None:
         """What the operation behind a commit recorded; None where the ledger holds none."""
-        found = behind(commit, self._by_message.get(commit.message.strip(), ()))
+        found = operations_behind(commit, self._by_message.get(commit.message.strip(), ()))
         return found[0].meta if found else None
 
 
-def required(git: Callable[[], GitHistory | None], sha: str, why_none: Callable[[], str] = str) -> GitHistory:
+def require_history(git: Callable[[], GitHistory | None], sha: str, why_none: Callable[[], str] = str) -> GitHistory:
     """Return the history that the commit `sha` is sought in. Raises NotFound where no versions are kept."""
     found = git()
     if found is None:
@@ -359,7 +359,7 @@ class DreamLog:
         return [*found, *([f"older changes cannot be read: {git.cut}"] if git.cut else [])]
 
     def _history(self, sha: str) -> GitHistory:
-        return required(self._git, sha, self._why_none)
+        return require_history(self._git, sha, self._why_none)
 
 
 class EntryEvidence(NamedTuple):
@@ -479,9 +479,9 @@ class DreamQueue:
         waiting = not_dreamt(entries, max(0, stated), self._read_to)
         unread: tuple[HistoryEntry, ...] = ()
         if (self._paths.review / "unread").is_dir():
-            from nanomem_tui.dreams.review import entries_unread
+            from nanomem_tui.dreams.review import unread_entries
 
-            unread = entries_unread(self._paths, lambda noted: self._passed(entries, noted, cursor))
+            unread = unread_entries(self._paths, lambda noted: self._passed(entries, noted, cursor))
         return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread, more)
 
     def _read(self, stated: int) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...], int, int]:
@@ -542,7 +542,7 @@ class DreamQueue:
         return self._paths.data / "dream.lock"
 
 
-def said(operations: Sequence[Operation]) -> str:
+def describe_rewind(operations: Sequence[Operation]) -> str:
     """What undos and redos did to the cursor, when it goes back; "" when it does not."""
     moves = [change for operation in operations for change in operation.changes if change.key == DREAM_CURSOR]
     if not moves:
@@ -556,7 +556,7 @@ def said(operations: Sequence[Operation]) -> str:
     return f"the cursor goes back from {now} to {after}: the next Dream reads {again} again"
 
 
-def held(operations: Sequence[Operation], cursor: int) -> bool:
+def is_taken_back(operations: Sequence[Operation], cursor: int) -> bool:
     """Whether a person took back the Dream that had moved the cursor last, and none came after: it is as that left it.
 
     `operations` are those that touched the cursor, the newest first.

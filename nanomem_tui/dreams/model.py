@@ -19,8 +19,16 @@ from nanomem_tui.core.text import one_line
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Op, apply_edits
-from nanomem_tui.dreams.entries import MAX_FACT, MEMORY, NO_EDIT, Proposal, Skipped, Watch, nobody
-from nanomem_tui.dreams.guards import Refusal, Veil, brought, hide_entries, holding, orders_the_agent, unmasked
+from nanomem_tui.dreams.entries import MAX_FACT, MEMORY, NO_EDIT, Proposal, Skipped, Watch, no_watcher
+from nanomem_tui.dreams.guards import (
+    Refusal,
+    Veil,
+    hide_entries,
+    orders_the_agent,
+    secret_reason,
+    secrets_brought,
+    unmasked,
+)
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.spoken import owner_of
 from nanomem_tui.model.client import Fence, estimate_tokens
@@ -37,7 +45,7 @@ _MAX_READ = 400
 _QUOTED = 300
 
 
-class Desk:
+class StudySession:
     """The files as they become, edit by edit. `steps` counts edits and reads; `log` is for the model's next question.
 
     `told` are the edits that the model was told to mend; `left_over` those that came when no step was left.
@@ -108,8 +116,8 @@ class Desk:
             why = "a Dream may not change that file" if edit.op in _OPS else "there is no such edit"
             self._refuse(edit, why)
             return
-        if kinds := brought(edit, edits.made(edit, self.files)):  # first: no other reason may repeat it
-            self._refuse(edit, holding(kinds))
+        if kinds := secrets_brought(edit, edits.new_heading(edit, self.files)):  # first: no other reason may repeat it
+            self._refuse(edit, secret_reason(kinds))
             return
         edit, why = self._placed(edit)
         if not why and edit.op == "add" and (known := self._known(edit.new)):
@@ -126,7 +134,7 @@ class Desk:
             self._tell(edit, why)
             return
         text, around = before.get(edit.file, ""), self._around(edit, before)
-        why = guards.unsupported(edit, self._cited(edit), self._today, text, around)
+        why = guards.reason_unsupported(edit, self._cited(edit), self._today, text, around)
         if why and not orders_the_agent(edit.new):
             self.files = before
             self._forget(edit)
@@ -191,10 +199,12 @@ class Desk:
 
     def _heading(self, edit: LineEdit) -> str:
         """Why the edit must not make its heading; "" when it makes none, or one that it may."""
-        title = edits.made(edit, self.files)
+        title = edits.new_heading(edit, self.files)
         if not title or orders_the_agent(title):  # that is for the guards to say
             return ""
-        return edits.impossible(title) or guards.unsaid_heading(title, edit.new or edit.old, self._cited(edit))
+        return edits.impossible_heading(title) or guards.reason_unsaid_heading(
+            title, edit.new or edit.old, self._cited(edit)
+        )
 
     def _found(self, edit: LineEdit) -> tuple[LineEdit, str]:
         """The edit with the number that its line has now; `old` must stand there, or at one other place alone."""
@@ -213,13 +223,13 @@ class Desk:
         for files in (self._before, self.files):
             for name, text in files.items():
                 for bullet in markdown.bullets(text):
-                    if edits.says(new, bullet.text) and bullet.text in self.files.get(name, ""):
+                    if edits.says_all(new, bullet.text) and bullet.text in self.files.get(name, ""):
                         return f"{name}:{bullet.line}" if files is self._before else "another edit of this Dream"
         return ""
 
     def _invented(self, edit: LineEdit) -> tuple[str, ...]:
         """The names, numbers, dates and addresses in the new line that are nowhere else."""
-        unknown = edits.unaccounted(unmasked(edit.new), edit.old, self._cited(edit), *self.files.values())
+        unknown = edits.unaccounted_details(unmasked(edit.new), edit.old, self._cited(edit), *self.files.values())
         return tuple(map(secrets.mask, unknown))
 
     def _cited(self, edit: LineEdit) -> str:
@@ -273,7 +283,7 @@ def _same(one: LineEdit, other: LineEdit) -> bool:
         return False
     if one.op != "add":
         return (one.line is not None and one.line == other.line) or bool(one.old and one.old == other.old)
-    first, second = edits.words(one.new), edits.words(other.new)
+    first, second = edits.meaningful_words(one.new), edits.meaningful_words(other.new)
     alike = 2 * len(first & second) >= min(len(first), len(second))
     return one.new == other.new or (alike and bool({*one.evidence} & {*other.evidence} or not one.evidence))
 
@@ -466,7 +476,7 @@ class ModelDreamer:
         self._client = client
 
     def propose(
-        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = nobody
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = no_watcher
     ) -> Proposal:
         """The edits that the model makes of `entries`; the fewer entries, the less fits into one question.
 
@@ -476,7 +486,7 @@ class ModelDreamer:
         veil = Veil({name: files.get(name, "") for name in TITLES})
         try:
             study = self._studied(hide_entries(entries), veil.files, watch)
-            desk = Desk(veil.files, study.entries)
+            desk = StudySession(veil.files, study.entries)
             if study.facts:
                 self._edited(study, desk, steps, watch)
         finally:
@@ -551,7 +561,7 @@ class ModelDreamer:
 
     # Phase two
 
-    def _edited(self, study: _Study, desk: Desk, steps: int, watch: Watch) -> None:
+    def _edited(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> None:
         for _ in range(_MOST_ANSWERS):
             if desk.steps >= steps or desk.repeats:
                 return
@@ -569,7 +579,7 @@ class ModelDreamer:
                 desk.finished = True
                 return
 
-    def _step(self, study: _Study, desk: Desk, steps: int, watch: Watch) -> Mapping[str, Any]:
+    def _step(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> Mapping[str, Any]:
         room = self._room()
         facts = [fact.line() for fact in study.facts]
         entries = [entry_text(entry) for entry in study.entries] if study.whole else []
@@ -644,12 +654,12 @@ def _shown(files: Mapping[str, str], asked: Mapping[str, set[int]], texts: Seque
     whole = {name: numbered(found) for name, found in lines.items()}
     if sum(map(estimate_tokens, whole.values())) <= room:
         return whole
-    wanted = dreams_edits.words("\n".join(texts))
+    wanted = dreams_edits.meaningful_words("\n".join(texts))
     ranked: list[tuple[int, str, int]] = []
     for name, found in lines.items():
         for number, line in enumerate(found, 1):
             near = 10_000 if number in asked.get(name, ()) else 1_000 if line.startswith("#") else 0
-            near += len(dreams_edits.words(line) & wanted)
+            near += len(dreams_edits.meaningful_words(line) & wanted)
             if near and line.strip():
                 ranked.append((-near, name, number))
     chosen: dict[str, list[int]] = {name: [] for name in files}
@@ -672,7 +682,7 @@ def _facts(found: Sequence[Mapping[str, Any]], entries: Sequence[HistoryEntry]) 
     return good, len(facts) - len(good)
 
 
-def _waiting(study: _Study, desk: Desk) -> list[int]:
+def _waiting(study: _Study, desk: StudySession) -> list[int]:
     """The entries (the last of each fact or edit) that the steps did not reach; none when the model was done."""
     if desk.finished or desk.repeats:
         return []
@@ -680,7 +690,7 @@ def _waiting(study: _Study, desk: Desk) -> list[int]:
     return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]
 
 
-def _left_alone(study: _Study, desk: Desk) -> list[_Fact]:
+def _left_alone(study: _Study, desk: StudySession) -> list[_Fact]:
     """The facts of which no edit was made: what the model found is told, or waits, and is not lost unseen.
 
     Which edit is of which fact nobody says: where there are fewer than facts of an entry, it is told by the words."""
@@ -688,9 +698,9 @@ def _left_alone(study: _Study, desk: Desk) -> list[_Fact]:
     for fact in study.facts:
         tries = _tries(fact, desk)
         others = [one for one in study.facts if not {*one.evidence}.isdisjoint(fact.evidence)]
-        said = dreams_edits.words(fact.text)
+        said = dreams_edits.meaningful_words(fact.text)
         if len(tries) < len(others) and not any(
-            2 * len(said & dreams_edits.words(line)) >= len(said) for line in tries
+            2 * len(said & dreams_edits.meaningful_words(line)) >= len(said) for line in tries
         ):
             left.append(fact)
     return left
@@ -706,12 +716,12 @@ def _asked_for(fact: _Fact) -> LineEdit:
     return LineEdit("add", file, new=f"- {fact.text}", evidence=fact.evidence, why="found and not edited in")
 
 
-def _untouched(study: _Study, desk: Desk) -> list[_Fact]:
+def _untouched(study: _Study, desk: StudySession) -> list[_Fact]:
     """The facts whose entries no edit names, made or not."""
     return [fact for fact in study.facts if not _tries(fact, desk)]
 
 
-def _tries(fact: _Fact, desk: Desk) -> list[str]:
+def _tries(fact: _Fact, desk: StudySession) -> list[str]:
     """The lines of the edits, made or not, that name an entry of the fact."""
     edits = (*desk.edits, *(refusal.edit for refusal in desk.refused), *desk.left_over)
     tried = [(edit.evidence, f"{edit.old} {edit.new}") for edit in edits]

@@ -23,7 +23,7 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_operatio
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.dreams import edits
-from nanomem_tui.dreams.log import DreamQueue, full_name, required
+from nanomem_tui.dreams.log import DreamQueue, full_name, require_history
 from nanomem_tui.store.files.layer import FileLayer
 
 # -- What a restore of a commit would do: the values of a preview, and what to say of them. Pure ----------------------
@@ -174,13 +174,13 @@ def written_since(diff: FileDiff, file: RestoredFile) -> Counter[str]:
     return (now - lines_of(diff.after)) & (now - lines_of(file.after))
 
 
-def note(
+def describe_later(
     later: Sequence[Commit], everything_lost: bool, cursor: int, asked: int, rewound: int, lost: Lost = NOTHING_LOST
 ) -> str:
     """What becomes of later changes and of the cursor, in words; "" for nothing worth a word."""
     parts = []
     if lost.lines:
-        of = [named(lost.commits)] if lost.commits else []
+        of = [name_commits(lost.commits)] if lost.commits else []
         of += ["an edit that no commit holds yet"] if lost.uncommitted else []
         said = f"{counted(lost.lines, 'line')} that came later {'is' if lost.lines == 1 else 'are'} lost"
         parts.append(f"{said}, of {' and of '.join(of)}" if of else said)
@@ -195,14 +195,14 @@ def note(
     return "; ".join(parts)
 
 
-def named(commits: Sequence[Commit]) -> str:
+def name_commits(commits: Sequence[Commit]) -> str:
     """How many later commits, and which: `2 later commits (a303f8f1, 51617caa)`."""
     more = [", …"] if len(commits) > _NAMED else []
     ids = ", ".join(commit.short for commit in commits[:_NAMED])
     return f"{counted(len(commits), 'later commit')} ({ids}{''.join(more)})"
 
 
-def problem(
+def reason_impossible(
     commit: Commit, files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool
 ) -> str:
     """Why nothing can be restored; "" when something can."""
@@ -241,7 +241,7 @@ class DreamRestore:
         files: FileLayer,
         perform: Perform,
         queue: DreamQueue,
-        owned: edits.Owned = edits.nobodys,
+        owned: edits.Owned = edits.owns_none,
         why_none: Callable[[], str] = str,
     ) -> None:
         self._why_none = why_none
@@ -314,8 +314,8 @@ class DreamRestore:
             cursor_after=target,
             rewound=rewound,
             whole=whole,
-            note=note(later, whole, queue.cursor, asked, rewound, found.lost),
-            problem=found.problem or problem(commit, files, conflicts, queue.cursor == target),
+            note=describe_later(later, whole, queue.cursor, asked, rewound, found.lost),
+            problem=found.problem or reason_impossible(commit, files, conflicts, queue.cursor == target),
             edits=tuple(edit for _, edit, _ in _edits(diffs)),
             lost=found.lost,
         )
@@ -381,7 +381,7 @@ class DreamRestore:
         later = () if same else _later(git, commit, {path})
         head = git.head()
         committed = git.file_at(head, path) if head else None
-        said = note(later, True, 0, 0, 0)
+        said = describe_later(later, True, 0, 0, 0)
         if not same and committed != now.data:
             said = "; ".join(filter(None, (said, "an edit that no commit holds yet is lost")))
         cursor = self._queue.queue().cursor
@@ -400,7 +400,7 @@ class DreamRestore:
         )
 
     def _history(self, sha: str) -> GitHistory:
-        return required(self._git, sha, self._why_none)
+        return require_history(self._git, sha, self._why_none)
 
     def _whole(self, git: GitHistory, parent: str) -> list[RestoredFile]:
         files = []
@@ -448,8 +448,8 @@ class DreamRestore:
         return _Reverted(files, conflicts)
 
     def _with_headings(self, path: str, base: str, now: str, then: str, merged: merge.Merged) -> str:
-        text = edits.still_needed(base, now, then, merged.text)
-        return edits.emptied(now, text, lambda: self._owned(path))
+        text = edits.restore_headings(base, now, then, merged.text)
+        return edits.drop_empty_headings(now, text, lambda: self._owned(path))
 
 
 def _wanted(
@@ -470,7 +470,7 @@ def _wanted(
         return [(diff, diff.before or "") for diff in named]
     if len(named) != 1:
         raise NotFound("no such hunk", f"{hunk + 1}", "name the file and one of its hunks")
-    count = len(places(named[0]))
+    count = len(restore_hunks(named[0]))
     if not 0 <= hunk < count:
         raise NotFound("no such hunk", f"{hunk + 1}", f"{named[0].path} has {counted(count, 'hunk')} in that commit")
     return [(named[0], merge.revert_hunk(named[0].before or "", named[0].after or "", hunk, 0))]
@@ -518,7 +518,7 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
     return Lost(sum(sum(lines.values()) for lines in gone.values()), tuple(commits), any(unnamed.values()))
 
 
-def places(diff: FileDiff) -> tuple[merge.Hunk, ...]:
+def restore_hunks(diff: FileDiff) -> tuple[merge.Hunk, ...]:
     """The hunks of a restore: the runs of changed lines, with at least one unchanged line between two of them."""
     return merge.hunks(diff.before or "", diff.after or "", 0)
 

@@ -22,7 +22,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Change, Operation, Perform, Value, new_key, new_operation
 from nanomem_tui.core.text import counted, quoted, whole
 from nanomem_tui.dreams import guards
-from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, emptied, nobodys, rebased
+from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, drop_empty_headings, owns_none, rebase
 from nanomem_tui.dreams.guards import Refusal, on_its_line
 from nanomem_tui.language import secrets
 from nanomem_tui.store.files.layer import FileLayer
@@ -62,7 +62,7 @@ class Hunk(NamedTuple):
         return {"id": self.id, **self.value}
 
 
-def identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+def edit_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
     """What an edit asks for and by which entries, wherever the line stands by now.
 
     The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
@@ -144,12 +144,12 @@ class HunkLayer:
         """Whether the change is made. Reads only."""
         if self._value(change.key) == _plain(change.after):
             return True
-        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        waiting = {edit_identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
         return change.after is not None and _waits(change, waiting)
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Keep or remove each; what waits already is not kept twice. Raises the errors of `from_os_error`."""
-        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        waiting = {edit_identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
         try:
             for change in changes:
                 path = self._path(change.key)
@@ -180,7 +180,7 @@ def _waits(change: Change, waiting: Mapping[tuple[object, ...], str]) -> bool:
     if change.after is None or not change.key.startswith(f"{WAITING}_"):
         return False
     hunk = _hunk(change.key, change.after)
-    return waiting.get(identity(hunk.edit, hunk.dreamer), hunk.id) != hunk.id
+    return waiting.get(edit_identity(hunk.edit, hunk.dreamer), hunk.id) != hunk.id
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _hunk(name: str, value: Mapping[str, Any]) -> Hunk:
     return Hunk(name, said, *(str(value.get(key) or "") for key in ("why", "at", "dreamer")))
 
 
-def keepable(edit: LineEdit) -> bool:
+def can_wait(edit: LineEdit) -> bool:
     """Whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
     try:
         edit_of(edit.to_json())
@@ -234,7 +234,7 @@ WAITS = "waits for review"
 class Review:
     """The edits that wait in one workspace."""
 
-    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform, owned: Owned = nobodys) -> None:
+    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform, owned: Owned = owns_none) -> None:
         self._owned = owned
         self._hunks = hunks
         self._files = files
@@ -298,7 +298,7 @@ class Review:
             return hunks
         if len(hunks) != 1:
             raise BadInput("one text for several edits", ", ".join(ids), "accept them one by one")
-        return [hunks[0]._replace(edit=reworded(hunks[0].edit, text))]
+        return [hunks[0]._replace(edit=reword(hunks[0].edit, text))]
 
     def _applied(self, hunks: Sequence[Hunk]) -> dict[str, tuple[str, str]]:
         names = {name for hunk in hunks for name in (hunk.edit.file, hunk.edit.to_file or hunk.edit.file)}
@@ -306,10 +306,12 @@ class Review:
         made: Mapping[str, str] = before
         passed = self.passed(hunks)
         for hunk in hunks:
-            edit = placed(hunk.edit, made, passed)
-            possible(edit)
+            edit = place(hunk.edit, made, passed)
+            check_possible(edit)
             made = apply_edits(made, [edit])
-        after = {name: emptied(text, made[name], partial(self._owned, name)) for name, text in before.items()}
+        after = {
+            name: drop_empty_headings(text, made[name], partial(self._owned, name)) for name, text in before.items()
+        }
         return {name: (text, after[name]) for name, text in before.items() if after[name] != text}
 
     def _gone(self, hunks: Iterable[Hunk]) -> list[Change]:
@@ -329,16 +331,16 @@ def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
 
 def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
     at = clock.iso(clock.now())
-    hunks = (Hunk(new_key(key), masked(refusal.edit), whole(refusal.why), at, dreamer) for refusal in refusals)
+    hunks = (Hunk(new_key(key), mask_edit(refusal.edit), whole(refusal.why), at, dreamer) for refusal in refusals)
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
 
 
-def asked(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+def kept_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
     """What an edit asks for and by which entries, as it is once it is kept; see `identity`."""
-    return identity(masked(edit), dreamer)
+    return edit_identity(mask_edit(edit), dreamer)
 
 
-def reworded(edit: LineEdit, text: str) -> LineEdit:
+def reword(edit: LineEdit, text: str) -> LineEdit:
     """The edit with other words: what stands before the text of a list line stays. Raises BadInput for no line."""
     words = text.strip()
     if edit.op == "remove":
@@ -350,26 +352,28 @@ def reworded(edit: LineEdit, text: str) -> LineEdit:
     return replace(edit, new=words if words.startswith(("-", "*", "+", "#")) else f"{lead}{words}")
 
 
-def possible(edit: LineEdit) -> None:
+def check_possible(edit: LineEdit) -> None:
     """Raise BadInput for what no person may write either: bytes that are no UTF-8, control characters, no words, or a
     mark in the place of a secret that is not kept."""
-    why = guards.impossible(edit)
+    why = guards.impossible_line(edit)
     if why:
         raise BadInput(why, edit.file, "reject it, or give other words")
     if edit.new != edit.old and secrets.is_masked(edit.new):
         raise BadInput("a secret in it was masked and is not kept", edit.file, "give the words (--text), or reject it")
 
 
-def placed(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+def place(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
     """An edit that was kept, on its line as that is in `files` now; see `on_its_line` and `rebased`."""
-    return on_its_line(rebased(on_its_line(edit, files), files, passed), files)
+    return on_its_line(rebase(on_its_line(edit, files), files, passed), files)
 
 
-def masked(edit: LineEdit) -> LineEdit:
+def mask_edit(edit: LineEdit) -> LineEdit:
     """The edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character U+FFFD.
 
     A line that it names is found again by what is masked in it; see `on_its_line`."""
-    why, supersedes = ("" if guards.repeated(edit, text) else _told_as(text) for text in (edit.why, edit.supersedes))
+    why, supersedes = (
+        "" if guards.repeated_secrets(edit, text) else _told_as(text) for text in (edit.why, edit.supersedes)
+    )
     old, new, section = map(_told_as, (edit.old, edit.new, edit.section))
     return replace(edit, old=old, new=new, section=section, why=why, supersedes=supersedes)
 
@@ -392,23 +396,23 @@ def _told(edits: Sequence[LineEdit]) -> str:
 # Of edits that a person chose, those that the files as they are now still allow: the others wait, with the reason.
 
 
-def no_line(edit: LineEdit, text: str) -> str:
+def reason_no_line(edit: LineEdit, text: str) -> str:
     """Why `text` cannot be the words of an edit; "" when it can."""
     try:
-        possible(reworded(edit, text))
+        check_possible(reword(edit, text))
     except BadInput as error:
         return error.what
     return ""
 
 
-def entries_unread(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
+def unread_entries(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
     """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
     those of some cursors."""
     noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
     return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
 
 
-def noted(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
+def unread_changes(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
     """The changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
     notes = HunkLayer(paths).unread()
     known = {cursor for cursors in notes.values() for cursor in cursors}

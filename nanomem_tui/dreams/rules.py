@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.text import counted
 from nanomem_tui.dreams import edits as dreams_edits
-from nanomem_tui.dreams.edits import TITLES, LineEdit, day_of, tidied
+from nanomem_tui.dreams.edits import TITLES, LineEdit, day_of, tidy_lines
 from nanomem_tui.dreams.entries import (
     FIRST_PERSON,
     SOUL,
@@ -28,7 +28,7 @@ from nanomem_tui.dreams.entries import (
     Watch,
     facts_of,
     lines_of,
-    nobody,
+    no_watcher,
 )
 from nanomem_tui.dreams.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dreams.lines import (
@@ -40,14 +40,14 @@ from nanomem_tui.dreams.lines import (
     Relation,
     another_number,
     another_subject,
-    change_barred,
-    doubts,
-    loses,
+    heading_names,
+    is_doubtful,
+    is_no_change,
+    is_not_same,
+    loses_much,
     relations,
-    rewritten,
-    same_barred,
+    rewrite_line,
     stems,
-    telling,
     tells_change,
 )
 from nanomem_tui.language import dates, secrets
@@ -104,7 +104,7 @@ class RulesDreamer:
         return RulesDreamer(archive, limits)
 
     def propose(
-        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = nobody
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = no_watcher
     ) -> Proposal:
         """The edits, in the order of the entries that are their evidence; at most `steps` with what is cleared away.
 
@@ -152,7 +152,7 @@ class _Work:
 
     def clear(self, cursor: int, most: int) -> int:
         """Remove copies and lines that are over, at most `most`; returns how many edits that takes."""
-        for edit in islice(tidied(self.files, cursor, self._today), most):
+        for edit in islice(tidy_lines(self.files, cursor, self._today), most):
             self._make(edit)
         return len(self.edits)
 
@@ -185,7 +185,7 @@ class _Work:
         if found.maybe:
             told = " and ".join(f"“{secrets.mask(other.text)}”" for other in found.maybe[:2])
             return self._hold(line, f"it may contradict {told}")
-        if fact.mark is None and doubts(fact.text):
+        if fact.mark is None and is_doubtful(fact.text):
             return self._hold(line, UNSURE)
         if found.repeats:
             return self._hold(line, f"it may repeat “{secrets.mask(found.repeats[0].text)}”")
@@ -207,7 +207,7 @@ class _Work:
             return Verdict(same=field) if is_known else Verdict(repeats=(field,))
         near = self._lines.near(fact.text, self.owner)
         if fact.person:  # what somebody said stands beside what they said before
-            return Verdict(same=next((line for line, _ in near if dreams_edits.says(fact.text, line.text)), None))
+            return Verdict(same=next((line for line, _ in near if dreams_edits.says_all(fact.text, line.text)), None))
         near = [pair for pair in near if not is_quoted(pair[0])]
         likely = relations(fact, near, place, self.owner)
         likely = [one if self._may_repeat(one, fact) else one._replace(same=0.0) for one in likely]
@@ -254,25 +254,25 @@ class _Work:
             return False
         instead = exchanged(fact.text)[1]
         is_changed = bool(instead) and fold(instead) in fold(line.text)
-        barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
+        barred = another_subject if is_changed else is_not_same  # `moved from A to B`, and the line has B
         return self._is_of(line, fact) and not barred(line, text, self.owner)
 
     def _may_change(self, line: Known, fact: Fact) -> bool:
         """Whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
         if (line.file == SOUL and fact.mark is None) or "also" in statement(fact.text).marks:
             return False
-        return self._is_of(line, fact) and not change_barred(line, fact.text, self.owner)
+        return self._is_of(line, fact) and not is_no_change(line, fact.text, self.owner)
 
     def _is_of(self, line: Known, fact: Fact) -> bool:
         """Whether the headings over a line name nobody else."""
-        over = telling(line)
-        return not over or bool(over & dreams_edits.words(f"{fact.under} {fact.text}"))
+        over = heading_names(line)
+        return not over or bool(over & dreams_edits.meaningful_words(f"{fact.under} {fact.text}"))
 
     def _change(self, fact: Fact, line: Known, instead: LineEdit) -> str:
-        new, lost = rewritten(line, fact.text)
+        new, lost = rewrite_line(line, fact.text)
         if new == line.whole and line.field:
             return f"known: {line.file}:{line.number}"
-        if new == line.whole or loses(line, f"{new} {fact.text}"):
+        if new == line.whole or loses_much(line, f"{new} {fact.text}"):
             return self._hold(instead, f"it may contradict “{secrets.mask(line.text)}”")
         edit = LineEdit(
             "replace", line.file, line=line.number, old=line.whole, new=new, evidence=(fact.cursor,), supersedes=lost,
@@ -365,7 +365,7 @@ def _certain(one: Relation, fact: Fact) -> Relation:
     is_other = _has_other_value(line, text)
     if is_other is not None:
         return Relation(line, float(not is_other), float(is_other))
-    if dreams_edits.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
+    if dreams_edits.says_all(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
         return Relation(line, 1.0, 0.0)
     if _are_in_the_same_words(line.statement, text):
         return Relation(line, 1.0, 0.0)
@@ -394,7 +394,9 @@ def _are_in_the_same_words(one: str, other: str) -> bool:
     words, others = stems(one) - stems("user"), stems(other) - stems("user")
     if not words or words != others or statement(one).denials != statement(other).denials:
         return False
-    return not dreams_edits.unaccounted(one, other) and not dreams_edits.unaccounted(other, f"{one} User")
+    return not dreams_edits.unaccounted_details(one, other) and not dreams_edits.unaccounted_details(
+        other, f"{one} User"
+    )
 
 
 def _has_other_value(line: Known, text: str) -> bool | None:
@@ -423,7 +425,7 @@ def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
 _NAMED = 10
 
 
-def told(cursors: Sequence[int]) -> str:
+def describe_unread(cursors: Sequence[int]) -> str:
     """Which entries were not read, why, and what becomes of them."""
     named = ", ".join(f"#{cursor}" for cursor in cursors[:_NAMED]) + (", …" if len(cursors) > _NAMED else "")
     verb = "waits" if len(cursors) == 1 else "wait"

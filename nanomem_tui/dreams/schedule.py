@@ -141,7 +141,7 @@ class Schedule:
             return Plan(False, "dream_schedule is off", every, cron, trouble)
         if settings.dream_schedule == "on":
             return Plan(True, f"dream_schedule is on{also}", every, cron, trouble)
-        own = agents_own(paths, self._host.layout, self._host.agent())
+        own = reason_agent_dreams(paths, self._host.layout, self._host.agent())
         if own:
             why = f"{own}; `nanomem config set dream_schedule on` runs ours all the same"
             return Plan(False, why, every, cron, trouble)
@@ -246,7 +246,7 @@ class Schedule:
             return self._failed(plan, memory, queue, error)
         by_rules = memory.alone == _ALONE and self._host.settings.dreamer == "model"
         why = "; by rules, since the model failed at this entry" if by_rules else ""
-        return self._well(plan, memory, "dreamt", told(result) + why, result)
+        return self._well(plan, memory, "dreamt", describe_dream(result) + why, result)
 
     def _well(self, plan: Plan, memory: Memory, kind: Kind, said: str, result: DreamResult | None = None) -> Outcome:
         self._write(Memory(at=clock.iso(clock.now()), passed=memory.passed))
@@ -320,23 +320,23 @@ def backoff(failures: int, every: timedelta) -> timedelta:
     return min(RETRY * (1 << min(failures - 1, 20)), every)
 
 
-def told(result: DreamResult) -> str:
+def describe_dream(result: DreamResult) -> str:
     """What a Dream did, in a sentence."""
     read = counted(result.read, "entry", "entries")
     changed = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
     more = f", {counted(len(result.refused), 'edit')} for you to judge" if result.refused else ""
     if result.unreadable:
-        from nanomem_tui.dreams.run import passed_over
+        from nanomem_tui.dreams.run import describe_passed_over
 
-        more += f"; {passed_over(result.unreadable)}"
+        more += f"; {describe_passed_over(result.unreadable)}"
     if changed and result.unread:
-        from nanomem_tui.dreams.rules import told as not_read
+        from nanomem_tui.dreams.rules import describe_unread as not_read
 
         more += f"; {not_read(result.unread)}"
     return f"dreamt over {read}: {changed or result.unchanged}{more}"
 
 
-def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:
+def reason_agent_dreams(paths: Paths, layout: Layout, agent: Presence) -> str:
     """Why the agent of this home dreams by itself here, in words; "" when none does."""
     version = _version(layout.release)
     if version < _FIRST_WITH_DREAM:

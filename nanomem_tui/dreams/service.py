@@ -208,7 +208,7 @@ class Dreams:
 
         Without `max_iterations` the whole batch is read: the limit of the settings then holds for each of its entries.
         """
-        from nanomem_tui.dreams.entries import nobody
+        from nanomem_tui.dreams.entries import no_watcher
 
         return self.runner.run(
             dry_run=dry_run,
@@ -217,7 +217,7 @@ class Dreams:
             whole_batch=max_iterations is None,
             timeout=timeout,
             started_by=started_by,
-            watch=watch or nobody,
+            watch=watch or no_watcher,
             dreamer=self.dreamer(dreamer),
             review=review,
         )

@@ -243,7 +243,7 @@ def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], Imp
 
     `preview` says what an import of it would bring. Nothing is said of a database that is not there.
     """
-    path = foreign.named(paths, settings)
+    path = foreign.configured_database(paths, settings)
     if path is None or not os.path.lexists(path):
         return
     where = paths.relative(path)
@@ -601,7 +601,7 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
     left = {
-        str(file.path): repair.never(file, summary, key_of(file.path.name, summary.header), layout)
+        str(file.path): repair.reason_unrescuable(file, summary, key_of(file.path.name, summary.header), layout)
         for file, summary, _ in sessions.summaries()
     }
     for info in sessions.list():

@@ -17,7 +17,7 @@ from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 
-def told(text: str) -> str:
+def quote_start(text: str) -> str:
     """The beginning of a text between quotation marks, masked before it is cut."""
     from nanomem_tui.language import secrets  # a status makes no label: it reads no rules of words
 
@@ -27,7 +27,7 @@ def told(text: str) -> str:
 # -- Whether a row is still what a person was shown when the edit began. Pure -----------------------------------------
 
 
-def as_shown(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:
+def check_unchanged(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:
     """Raise Conflict, naming both values, when one of the edited `fields` is neither as it was shown nor as it is to
     be. Without `shown` nothing is expected."""
     for name, value in fields.items() if shown is not None else ():
@@ -45,31 +45,31 @@ GONE = "is_deleted"
 """The field that is noted where the other one deleted it."""
 
 
-def others(row: AnyRow) -> dict[str, Any]:
+def conflicting_values(row: AnyRow) -> dict[str, Any]:
     """What the other one made of each field; empty where nothing is to be settled."""
     found = row.meta.get(FIELD) if FIELD in row.meta_json else None
     return found if isinstance(found, dict) else {}
 
 
-def unsettled_lines(row: AnyRow) -> list[str]:
+def conflict_lines(row: AnyRow) -> list[str]:
     """The same in sentences, for a detail."""
     return [
         "Conflict: someone else deleted it at the same time, and did not know what it says now."
         if name == GONE
         else f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}"
-        for name, theirs in others(row).items()
+        for name, theirs in conflicting_values(row).items()
     ]
 
 
-def settled(row: AnyRow, fields: Iterable[str] | None = None) -> str:
+def settle_conflict(row: AnyRow, fields: Iterable[str] | None = None) -> str:
     """The free fields once a person wrote those fields, or decided on all that is noted: who writes anything of a thing
     says that it stays."""
-    return without(row, others(row) if fields is None else {*fields, GONE})
+    return drop_conflict(row, conflicting_values(row) if fields is None else {*fields, GONE})
 
 
-def without(row: AnyRow, fields: Iterable[str]) -> str:
+def drop_conflict(row: AnyRow, fields: Iterable[str]) -> str:
     """The free fields without what is noted of those fields."""
-    noted, gone = others(row), frozenset(fields)
+    noted, gone = conflicting_values(row), frozenset(fields)
     left = {name: theirs for name, theirs in noted.items() if name not in gone}
     if left == noted:
         return row.meta_json
@@ -84,7 +84,7 @@ History = Callable[[str], Sequence[LogEntry]]
 """The operations that touched a key, newest first."""
 
 
-def as_merged(operation: Operation, back: Sequence[Change], rows: Snapshot, history: History) -> Sequence[Change]:
+def merge_undo(operation: Operation, back: Sequence[Change], rows: Snapshot, history: History) -> Sequence[Change]:
     """The changes `back`, which take the operation back, as fits rows that hold what another one made of them.
 
     Raises Conflict where a row was deleted since: nobody would see what is taken back in it."""
@@ -101,7 +101,7 @@ def _fitted(operation: Operation, back: Change, rows: Snapshot, history: History
     row = rows.table(back.layer).get(back.key) if back.layer in ROW_LAYERS else None
     if row is None or row.is_deleted or back.before is None or back.after is None or "meta_json" in back.before:
         return back
-    noted = others(row)
+    noted = conflicting_values(row)
     if not noted:
         return back
     if back.before.get("is_deleted"):  # it never was: who wrote at the same time kept it
@@ -144,4 +144,4 @@ def _with(back: Change, row: AnyRow, fields: dict[str, Any]) -> Change:
 
 
 def _settling(back: Change, row: AnyRow, names: Sequence[str]) -> Change:
-    return _with(back, row, {"meta_json": without(row, names)})
+    return _with(back, row, {"meta_json": drop_conflict(row, names)})

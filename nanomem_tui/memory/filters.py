@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.retention import mark_of
-from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
+from nanomem_tui.memory.retention import get_superseded
+from nanomem_tui.memory.scopes import is_foreign, scope_label, source_label
 from nanomem_tui.store.values import Item, Lesson, fact_of
 
 Row = TypeVar("Row")
@@ -376,7 +376,7 @@ def search(
     return Search(texts, wanted, accept, previous).run()
 
 
-def ranked(texts: Sequence[str], found: Found, limit: int = 2000) -> list[int]:
+def rank_matches(texts: Sequence[str], found: Found, limit: int = 2000) -> list[int]:
     """The indexes of `found`, best first: text that begins with a word, then a word that begins with it, then the rest.
 
     Longer results than `limit` keep list order: a person narrows those before order matters.
@@ -412,19 +412,19 @@ _OF_FACTS = frozenset({"domain", "category", "key"})
 def item_field(row: Item, name: str) -> Any:
     """The value of a field of `ITEM_FIELDS`."""
     if name == "scope":
-        return {row.scope_type, row.scope_key, scope_of(row)}
+        return {row.scope_type, row.scope_key, scope_label(row)}
     if name == "age":
         return row.updated_at
     if name == "session":
         return row.session_key
     if name == "source":
-        return {row.source, source_of(row)}
+        return {row.source, source_label(row)}
     if name == "foreign":
         return is_foreign(row)
     if name == "conflict":
         return "conflict" in row.meta
     if name == "superseded":
-        return mark_of(row) is not None
+        return get_superseded(row) is not None
     if name in _OF_FACTS:
         fact = fact_of(row)
         return getattr(fact, name) if fact is not None else None
@@ -440,7 +440,7 @@ def lesson_field(row: Lesson, name: str, effective: Callable[[Lesson], float], f
     if name == "confidence":
         return effective(row)
     if name == "superseded":
-        return mark_of(row) is not None
+        return get_superseded(row) is not None
     return faded(row) if name == "faded" else getattr(row, name)
 
 
@@ -449,7 +449,7 @@ def lesson_text(row: Lesson) -> str:
     return f"{row.trigger}\n{row.better_action}\n{row.bad_action}"
 
 
-def chosen(
+def filter_rows(
     rows: Sequence[Row],
     query: str,
     fields: Mapping[str, Kind],
@@ -460,7 +460,7 @@ def chosen(
 
     Raises BadInput for a filter of which a part is not understood.
     """
-    wanted = parsed(query, fields)
+    wanted = parse_strict(query, fields)
     if not wanted:
         return list(rows)
     test = wanted.predicate(field)
@@ -469,7 +469,7 @@ def chosen(
     return [rows[index] for index in found.indexes]
 
 
-def parsed(query: str, fields: Mapping[str, Kind]) -> Filter:
+def parse_strict(query: str, fields: Mapping[str, Kind]) -> Filter:
     """The filter that `query` means. Raises BadInput for one of which a part is not understood."""
     wanted = parse(query, fields)
     if wanted.problems:
@@ -566,7 +566,7 @@ def matcher(query: str) -> Matcher:
     return Matcher(parsed.words + parsed.phrases, parsed.excluded, precise)
 
 
-def around(stream: Iterable[Value], many: int = AROUND) -> Iterator[tuple[Value, deque[Value | None]]]:
+def with_neighbours(stream: Iterable[Value], many: int = AROUND) -> Iterator[tuple[Value, deque[Value | None]]]:
     """Each value of a stream with the window that it is in the middle of; None where the stream ends.
 
     The window is one object that moves on: read it before the next value.

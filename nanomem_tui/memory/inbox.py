@@ -16,9 +16,9 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits, retention, safety
-from nanomem_tui.memory.items import KnownFacts, Twins, checked
-from nanomem_tui.memory.retention import target_of
-from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
+from nanomem_tui.memory.items import KnownFacts, SameTextIndex, check_text
+from nanomem_tui.memory.retention import forget_target
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accept_held, hold_for_review, is_waiting, key_for
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -60,7 +60,9 @@ class Inbox:
 
     def list(self) -> list[Waiting]:
         """Everything that waits, the newest first."""
-        return [of(row) for row in sorted(self._rows(), key=lambda row: (row.created_at, row.id), reverse=True)]
+        return [
+            waiting_row(row) for row in sorted(self._rows(), key=lambda row: (row.created_at, row.id), reverse=True)
+        ]
 
     def count(self) -> int:
         """How many items and lessons wait."""
@@ -75,7 +77,7 @@ class Inbox:
         if len(near) > 1:
             raise BadInput(f"{len(near)} things in the inbox begin with that id", row_id, "give more of it")
         if near:
-            return of(near[0])
+            return waiting_row(near[0])
         snapshot = self._store.snapshot
         known = snapshot.items.get(row_id) or snapshot.lessons.get(row_id)
         if known is not None and not known.is_deleted:
@@ -103,10 +105,10 @@ class Inbox:
         items: list[Item] = []
         for one in found:
             row = one.row
-            if isinstance(row, Item) and target_of(row):
+            if isinstance(row, Item) and forget_target(row):
                 if text is not None:
                     raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
-                pairs = capture.accepted(row, self._store.snapshot.items)
+                pairs = capture.accept_forget(row, self._store.snapshot.items)
                 changes += [change_of("item", before, after) for before, after in pairs]
             elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
                 after = _accepted_item(row, text, clock.iso(now), known.expires_at)
@@ -120,7 +122,7 @@ class Inbox:
                 changes.append(change_of("lesson", row, _accepted_lesson(row, text, clock.iso(now))))
         from nanomem_tui.memory import notes
 
-        changes += notes.changes(self._store.paths, self._store.settings, items)
+        changes += notes.mirror_changes(self._store.paths, self._store.settings, items)
         words = text if text is not None else found[0].text
         return self._perform(new_operation("inbox.accept", f"accept {_told(found, words)}", changes))
 
@@ -154,14 +156,14 @@ class Inbox:
         return retention.expires_at(row.kind, clock.now(), self._store.settings) if row.expires_at else None
 
 
-def of(row: Row) -> Waiting:
+def waiting_row(row: Row) -> Waiting:
     """A row that waits, with what its free fields say of it."""
     held = row.meta.get("inbox")
     why = held.get("why") if isinstance(held, dict) else held
-    return Waiting(row, str(why or "held for a person"), row.created_at, origin(row))
+    return Waiting(row, str(why or "held for a person"), row.created_at, describe_origin(row))
 
 
-def origin(row: Row) -> str:
+def describe_origin(row: Row) -> str:
     """Who said a thing and where, in words: `user ana in telegram 42, session telegram:42`."""
     session = f"session {row.session_key}" if row.session_key else ""
     if isinstance(row, Lesson):
@@ -175,21 +177,21 @@ def origin(row: Row) -> str:
 
 def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) -> Item:
 
-    words = secrets.mask(row.text) if text is None else checked(text)
-    return values.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
+    words = secrets.mask(row.text) if text is None else check_text(text)
+    return values.with_value(accept_held(row)._replace(text=words, updated_at=at, expires_at=expires))
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
 
     trigger, bad = secrets.mask(row.trigger), secrets.mask(row.bad_action)
-    words = secrets.mask(row.better_action) if text is None else checked(text)
+    words = secrets.mask(row.better_action) if text is None else check_text(text)
     same = (trigger, words) == (row.trigger, row.better_action)
     key = row.key if same else lesson_key(trigger, words, row.scope, row.session_key)
-    return accepted(row)._replace(trigger=trigger, bad_action=bad, better_action=words, key=key, updated_at=at)
+    return accept_held(row)._replace(trigger=trigger, bad_action=bad, better_action=words, key=key, updated_at=at)
 
 
 def _told(found: Sequence[Waiting], words: str) -> str:
-    return edits.told(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
+    return edits.quote_start(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
 
 
 # What an agent proposes to remember through a server: it waits in the inbox, and only a person makes it a memory.
@@ -216,7 +218,7 @@ class Proposals:
         self._store = store
         self._perform = perform
         self._audience = audience
-        self._twins = Twins(store)
+        self._twins = SameTextIndex(store)
 
     def add(self, text: str, kind: str = "fact", why: str = "") -> Proposed:
         """Put a text into the inbox; one that waits already or is remembered is left as it is. A secret is not stored.
@@ -236,7 +238,7 @@ class Proposals:
                 return Proposed(twin, known=True)
             self._refuse_floods()
             item = self._row(words, kind, (scope, key), reason, _held(text, why))
-            label = f"propose {edits.told(item.text)}"
+            label = f"propose {edits.quote_start(item.text)}"
             self._perform(new_operation("inbox.propose", label, [change_of("item", None, item)], actor="agent"))
             return Proposed(item)
 
@@ -277,7 +279,7 @@ class Proposals:
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
         why = "proposed by an agent" + (f": {reason}" if reason else "")
-        return waiting(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
+        return hold_for_review(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
 
 
 def _checked(text: str, why: str) -> tuple[str, str]:
@@ -285,12 +287,12 @@ def _checked(text: str, why: str) -> tuple[str, str]:
     for value, most, where in ((text, MAX_TEXT, "text"), (why, MAX_WHY, "why")):
         if len(value) > most:
             raise BadInput(f"{len(value):,} characters", where, f"give at most {most:,}")
-    words = checked(secrets.mask(text), "text")
+    words = check_text(secrets.mask(text), "text")
     if safety.is_recalled(text):
         raise BadInput("that was recalled, it is known", "text", "propose only what is new")
-    return words, one_line(checked(secrets.mask(why), "why")) if why.strip() else ""
+    return words, one_line(check_text(secrets.mask(why), "why")) if why.strip() else ""
 
 
 def _held(text: str, why: str) -> str:
     """What a person should know of the text before anything else: it reads as an order, or held a secret."""
-    return safety.held(text) or safety.held(why)
+    return safety.reason_to_hold(text) or safety.reason_to_hold(why)

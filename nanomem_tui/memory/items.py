@@ -18,10 +18,10 @@ from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_k
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import dates
 from nanomem_tui.memory import retention, scopes
-from nanomem_tui.memory.edits import as_shown, settled, told
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.memory.safety import MAX_TEXT, normal
+from nanomem_tui.memory.safety import MAX_TEXT, normalise
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import reading, values
 from nanomem_tui.store.memory_store import MemoryStore
@@ -123,20 +123,20 @@ def merge_into(kept: Item, others: Sequence[Item]) -> Item:
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
     recalled = [row.last_accessed_at for row in rows if row.last_accessed_at]
-    kept = times.dated(kept, times.day_said(kept)) if dates.has_relative(kept.text) else kept
+    kept = times.date_item(kept, times.day_said(kept)) if dates.has_relative(kept.text) else kept
     return kept._replace(
         hits=sum(row.hits for row in rows),
         created_at=oldest.created_at,
         pinned=any(row.pinned for row in rows),
         importance=max(row.importance for row in rows),
-        expires_at=retention.longest(rows),
+        expires_at=retention.latest_expiry(rows),
         last_accessed_at=max(recalled, default=None),
         meta_json=_told(kept, others),
         **{name: getattr(known, name) for name in ORIGIN},
     )
 
 
-def aliases(item: Item) -> Sequence[str]:
+def merged_words(item: Item) -> Sequence[str]:
     """The words of items that were merged into this one, as long as its own words are those of that time."""
     if '"aliases"' not in item.meta_json:
         return ()
@@ -154,9 +154,9 @@ def _told(kept: Item, others: Sequence[Item]) -> str:
         told.setdefault(row.id, _entry(row, kept))
     entries = sorted(told.values(), key=lambda entry: (str(entry.get("created_at")), str(entry["id"])))
     meta["merged_from"] = entries[:MOST]
-    words = list(aliases(kept))
+    words = list(merged_words(kept))
     for row in others:
-        words += [row.text, *aliases(row)] if row.scope_key == kept.scope_key else []
+        words += [row.text, *merged_words(row)] if row.scope_key == kept.scope_key else []
     words = [word for word in dict.fromkeys(words) if word != kept.text and len(word) <= LONG]
     if words:
         meta["aliases"] = {"of": _print(kept.text), "words": words[:MOST]}
@@ -186,7 +186,7 @@ def _print(text: str) -> str:
 # of an item that was merged into it.
 
 
-class Twins:
+class SameTextIndex:
     """The items of one store by scope key; texts are folded where they are first compared."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -198,7 +198,7 @@ class Twins:
     def find(self, scope_key: str, text: str) -> Item | None:
         """The item of that scope that says the same; an enabled one before a disabled one, one with these very words
         before one that was merged with such, never a deleted one."""
-        wanted = normal(text)
+        wanted = normalise(text)
         with self._snapshot.lock:
             self._update()
             folded = self._scopes.get(scope_key, {})
@@ -206,7 +206,7 @@ class Twins:
             best = (False, False)
             for key, known in folded.items():
                 item = self._snapshot.items[key]
-                words = known if known is not None else tuple(map(normal, (item.text, *aliases(item))))
+                words = known if known is not None else tuple(map(normalise, (item.text, *merged_words(item))))
                 folded[key] = words
                 if wanted in words and (found is None or (bool(item.enabled), words[0] == wanted) > best):
                     found, best = item, (bool(item.enabled), words[0] == wanted)
@@ -254,9 +254,9 @@ class Items:
         self._recall = recall
 
     @cached_property
-    def _twins(self) -> Twins:
+    def _twins(self) -> SameTextIndex:
 
-        return Twins(self._store)
+        return SameTextIndex(self._store)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -281,12 +281,12 @@ class Items:
         those that a person deleted here. Read-only."""
         if not self._foreign:
             return []
-        from nanomem_tui.memory.foreign import active, taken_back
+        from nanomem_tui.memory.foreign import active_rows, find_undone
 
-        rows = list(active(self._store.paths, self._foreign, self._store.workspace_id))
+        rows = list(active_rows(self._store.paths, self._foreign, self._store.workspace_id))
         ours = self._store.load().items
         gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
-        back = taken_back(self._store.journal, gone)
+        back = find_undone(self._store.journal, gone)
         found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
         found = values.unknown(found, ours.values())
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
@@ -406,7 +406,7 @@ class Items:
         now = clock.iso(moment := clock.now())
         item = Item(
             id=new_key("ltm"),
-            text=checked(text),
+            text=check_text(text),
             kind=_one_of(kind, KINDS, "--kind"),
             scope_type=scope_type,
             scope_key=scope_key,
@@ -419,17 +419,16 @@ class Items:
             updated_at=now,
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        item = times.dated(item, self._today())
+        item = times.date_item(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:
             return self._confirmed(twin, item)
         from nanomem_tui.memory import notes
 
         warnings = self.warnings(item)
-        mirrored = notes.changes(self._store.paths, self._store.settings, [item])
-        operation = new_operation("items.add", f"add {told(text)}", [change_of("item", None, item), *mirrored])
+        mirrored = notes.mirror_changes(self._store.paths, self._store.settings, [item])
+        operation = new_operation("items.add", f"add {quote_start(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
     def _confirmed(self, twin: Item, item: Item) -> tuple[Operation, Item, list[str]]:
@@ -440,12 +439,11 @@ class Items:
             importance=max(twin.importance, item.importance),
             expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
         )
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        after = times.dated(after, self._today())
+        after = times.date_item(after, self._today())
         fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
         warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
-        label = f"confirm {told(twin.text)}, which is remembered already"
+        label = f"confirm {quote_start(twin.text)}, which is remembered already"
         return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
 
     def warnings(self, item: Item) -> list[str]:
@@ -471,28 +469,30 @@ class Items:
             self._store.see_others()
         row = self._active(item_id)
         if "text" in fields:
-            fields["text"] = checked(fields["text"])
+            fields["text"] = check_text(fields["text"])
         if "kind" in fields:
             fields["kind"] = _one_of(fields["kind"], KINDS, "--kind")
         if "importance" in fields:
             fields["importance"] = _fraction(fields["importance"])
-        as_shown(row, expected, fields)
-        if all(getattr(row, name) == value for name, value in fields.items()) and settled(row, fields) == row.meta_json:
+        check_unchanged(row, expected, fields)
+        if (
+            all(getattr(row, name) == value for name, value in fields.items())
+            and settle_conflict(row, fields) == row.meta_json
+        ):
             raise NothingToDo("nothing to change", row.id)
         moment = clock.now()
         if fields.get("kind", row.kind) != row.kind:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
-        after = with_value(row._replace(**fields, updated_at=at, meta_json=settled(row, fields)))
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
+        after = with_value(row._replace(**fields, updated_at=at, meta_json=settle_conflict(row, fields)))
 
-        after = times.reworded(row, after, self._today())
-        return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
+        after = times.redate_item(row, after, self._today())
+        return self._perform(
+            new_operation("items.edit", f"edit {quote_start(after.text)}", [change_of("item", row, after)])
+        )
 
     def _today(self) -> str:
         """The day in the agent's zone."""
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
-
         return times.day_of_time(clock.iso(clock.now()), times.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -515,11 +515,11 @@ class Items:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         back = verb == "enable"
         changes = [
-            change_of("item", row, (retention.cleared(row) if back else row)._replace(**{field: value}))
+            change_of("item", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
             for row in touched
         ]
-        label = f"{verb} {told(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
-        label += retention.noted(touched) if back else ""
+        label = f"{verb} {quote_start(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
+        label += retention.superseded_label(touched) if back else ""
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
@@ -537,7 +537,9 @@ class Items:
         after = merge_into(kept, others)
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
-        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {told(kept.text)}", changes))
+        return self._perform(
+            new_operation("items.merge", f"merge {len(rows)} items into {quote_start(kept.text)}", changes)
+        )
 
     # -- compaction and pruning -----------------------------------------------------------------------------------
 
@@ -572,21 +574,21 @@ class Items:
         somebody took back is not made again before there are 1.1 times the items that it met.
         """
         limit, rows, journal = self._store.settings.max_items, self._store.snapshot.items, self._store.journal
-        number = retention.enabled(rows.values()) if retention.is_over(len(rows), limit) else 0
-        if not retention.is_over(number, limit) or retention.waits(self._store, number):
+        number = retention.count_enabled(rows.values()) if retention.is_over_cap(len(rows), limit) else 0
+        if not retention.is_over_cap(number, limit) or retention.is_announced(self._store, number):
             return
         last = journal.newest("items.compact", "compaction")
         if last is not None and last.undone and number <= retention.BUFFER * last.operation.meta.get("found", 0):
             return
         removed = len(self.compact_preview(limit).removed)
-        if 2 * removed > number and not retention.is_told(self._store, last):
-            self._perform(retention.notice(retention.Overflow(number, limit, removed)))
+        if 2 * removed > number and not retention.was_announced(self._store, last):
+            self._perform(retention.compaction_notice(retention.Overflow(number, limit, removed)))
         elif removed:
             self.compact(limit, actor="compaction")
 
     def problems(self) -> list[Problem]:
         """What a person should know of a compaction that a checkpoint is to start, or made in the last days."""
-        return retention.problems(self._store)
+        return retention.compaction_problems(self._store)
 
     def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:
         """The items not updated for that many days, by kind and scope; pinned ones stay."""
@@ -618,7 +620,7 @@ def _foreign_item(row: dict[str, Any], name: str) -> Item:
     return Item(**{**known, "text": row["content"], "source": f"foreign:{name}", "revision": 0})
 
 
-def checked(text: str, where: str = "--text") -> str:
+def check_text(text: str, where: str = "--text") -> str:
     """A text as an item keeps it. Raises BadInput for one that is empty, too long or no UTF-8; `where`: its option."""
     if not text.strip():
         raise BadInput("the text is empty", where, "give the words to remember")
@@ -662,7 +664,7 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
         raise NothingToDo("nothing to change", ", ".join(ids))
     if len(parts) == 1:
         return perform(parts[0])
-    values = {name: told(str(value)) if name == "text" else value for name, value in fields.items()}
+    values = {name: quote_start(str(value)) if name == "text" else value for name, value in fields.items()}
     label = f"edit {counted(len(parts), 'item')}: {', '.join(f'{name} {value}' for name, value in values.items())}"
     return perform(new_operation("items.edit", label, [change for part in parts for change in part.changes]))
 
@@ -672,7 +674,7 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
 Verb = Literal["move", "copy"]
 
 
-class Twin(NamedTuple):
+class SameMemory(NamedTuple):
     """An item that cannot simply go, and the one at the target that stands in its way. `why` in words; `mergeable`:
     one item can be made of the two."""
 
@@ -690,11 +692,11 @@ class Plan(NamedTuple):
     scope: Scope
     goes: tuple[Item, ...]
     there: tuple[Item, ...] = ()
-    twins: tuple[Twin, ...] = ()
+    twins: tuple[SameMemory, ...] = ()
     unseen: tuple[Item, ...] = ()
 
     @property
-    def mergeable(self) -> tuple[Twin, ...]:
+    def mergeable(self) -> tuple[SameMemory, ...]:
         """Those that a merge makes one of."""
         return tuple(twin for twin in self.twins if twin.mergeable)
 
@@ -718,7 +720,7 @@ class Moving:
     def __init__(self, store: MemoryStore, perform: Perform) -> None:
         self._store = store
         self._perform = perform
-        self._twins = Twins(store)
+        self._twins = SameTextIndex(store)
         self._facts = KnownFacts(store)
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
@@ -728,7 +730,7 @@ class Moving:
             raise BadInput("no item is named", verb, "name the items by their ids")
         goes: list[Item] = []
         there: list[Item] = []
-        twins: list[Twin] = []
+        twins: list[SameMemory] = []
         arriving: dict[object, Item] = {}
         for row in rows:
             if _is_in(row, scope):
@@ -756,7 +758,7 @@ class Moving:
             plan = self.plan(ids, scope, verb)
             changes, number = self._changes(plan, merge=merge)
             row = plan.goes[0] if plan.goes else plan.mergeable[0].item
-            what = told(row.text) if number == 1 else counted(number, "item")
+            what = quote_start(row.text) if number == 1 else counted(number, "item")
             operation = new_operation(f"items.{verb}", f"{verb} {what} to {scope.name}", changes)
             return self._perform(operation), plan
 
@@ -817,7 +819,7 @@ class Moving:
             raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
         return row
 
-    def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> Twin | None:
+    def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:
         """What stands in the way at the target."""
         identity = values.identity_of_item(_placed(row, scope))
         fact = self._facts.get(identity) if identity is not None else None
@@ -829,16 +831,18 @@ class Moving:
         return _compared(row, same, scope)
 
 
-def _compared(row: Item, there: Item, scope: Scope) -> Twin:
+def _compared(row: Item, there: Item, scope: Scope) -> SameMemory:
     if there.waits:
-        return Twin(row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False)
+        return SameMemory(
+            row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False
+        )
     if not there.enabled and row.enabled:
-        return Twin(row, there, f"the same text is switched off in {scope.name} ({there.id})", mergeable=False)
-    if normal(row.text) != normal(there.text) and values.identity_of_item(row) is not None:
-        return Twin(row, there, f"the fact has another value in {scope.name} ({there.id})", mergeable=False)
+        return SameMemory(row, there, f"the same text is switched off in {scope.name} ({there.id})", mergeable=False)
+    if normalise(row.text) != normalise(there.text) and values.identity_of_item(row) is not None:
+        return SameMemory(row, there, f"the fact has another value in {scope.name} ({there.id})", mergeable=False)
     if row.kind != there.kind:
-        return Twin(row, there, f"the same text is there as {there.kind} ({there.id})", mergeable=False)
-    return Twin(row, there, f"the same text is already in {scope.name} ({there.id})", mergeable=True)
+        return SameMemory(row, there, f"the same text is there as {there.kind} ({there.id})", mergeable=False)
+    return SameMemory(row, there, f"the same text is already in {scope.name} ({there.id})", mergeable=True)
 
 
 def _is_in(row: Item, scope: Scope) -> bool:
@@ -856,4 +860,4 @@ def _placed(row: Item, scope: Scope) -> Item:
 def _marks(row: Item, scope: Scope) -> list[object]:
     """By what an item is known at its target: its words, and the fact that it is."""
     identity = values.identity_of_item(_placed(row, scope))
-    return [normal(row.text), *([identity] if identity is not None else [])]
+    return [normalise(row.text), *([identity] if identity is not None else [])]

@@ -19,8 +19,8 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.scopes import said_again
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.scopes import confirm_held
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.operations import LogEntry
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # How sure a lesson is now (seed 000 §2.5): it fades with time since it was last confirmed. Pure; reads no words.
 
 
-def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
+def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> float:
     """The confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
     moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
     last = max((moment for moment in moments if moment is not None), default=None)
@@ -45,10 +45,10 @@ def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
 def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
     """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
     moment ago is not below the least by a moment."""
-    return weak(effective(lesson, settings, now), settings)
+    return is_weak_confidence(effective_confidence(lesson, settings, now), settings)
 
 
-def weak(sure: float, settings: Settings) -> bool:
+def is_weak_confidence(sure: float, settings: Settings) -> bool:
     """Whether a lesson of that confidence is not given."""
     return math.ceil(sure) < settings.min_lesson_confidence
 
@@ -110,7 +110,7 @@ class Lessons:
 
     def effective(self, lesson: Lesson) -> float:
         """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
-        return effective(lesson, self._store.settings, clock.now())
+        return effective_confidence(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
         """The ids of those that are enabled and not sure enough any more to be given now."""
@@ -147,7 +147,7 @@ class Lessons:
         if is_about_no_name(row):
             return "the name of its tool is none, so it stands in no block"
         if is_weak(row, settings, now):
-            sure = effective(row, settings, now)
+            sure = effective_confidence(row, settings, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
             again = f"to confirm it: nanomem memory lessons edit {row.id} --confidence {row.confidence}"
             return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}; {again}"
@@ -173,7 +173,9 @@ class Lessons:
     ) -> Operation:
         """A new lesson; its id is the key of the operation's one change. Raises BadInput."""
         lesson = self.new(trigger, better_action, bad_action, scope, session_key, confidence)
-        operation = new_operation("lessons.add", f"add lesson {told(trigger)}", [change_of("lesson", None, lesson)])
+        operation = new_operation(
+            "lessons.add", f"add lesson {quote_start(trigger)}", [change_of("lesson", None, lesson)]
+        )
         return self._perform(operation)
 
     def new(
@@ -219,15 +221,14 @@ class Lessons:
         if expected is not None:
             self._store.see_others()
         row = self._active(lesson_id)
-        after = row._replace(**_checked(fields), meta_json=settled(row, fields))
-        as_shown(row, expected, fields)
+        after = row._replace(**_checked(fields), meta_json=settle_conflict(row, fields))
+        check_unchanged(row, expected, fields)
         if after == row and "confidence" not in fields:
             raise NothingToDo("nothing to change", row.id)
         key = _key(after) if _key(after) != _key(row) else row.key
         after = after._replace(key=key, updated_at=clock.iso(clock.now()))
-        label = (
-            f"{'edit' if after._replace(updated_at=row.updated_at) != row else 'confirm'} lesson {told(row.trigger)}"
-        )
+        verb = "edit" if after._replace(updated_at=row.updated_at) != row else "confirm"
+        label = f"{verb} lesson {quote_start(row.trigger)}"
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -245,11 +246,11 @@ class Lessons:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         back = verb == "enable"
         changes = [
-            change_of("lesson", row, (retention.cleared(row) if back else row)._replace(**{field: value}))
+            change_of("lesson", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
             for row in touched
         ]
-        what = f"lesson {told(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
-        what += retention.noted(touched) if back else ""
+        what = f"lesson {quote_start(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
+        what += retention.superseded_label(touched) if back else ""
         return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
@@ -334,7 +335,7 @@ class Efficacy(NamedTuple):
         return {**self._asdict(), "verdict": self.verdict}
 
 
-def of(lesson: Lesson) -> Efficacy:
+def efficacy_of(lesson: Lesson) -> Efficacy:
     """The record of a lesson; an empty one where there is none that can be read."""
     if '"efficacy"' not in lesson.meta_json:
         return Efficacy()
@@ -354,12 +355,12 @@ def is_wish(lesson: Lesson) -> bool:
 def is_withdrawn(lesson: Lesson) -> bool:
     """Whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a model
     does not heed it says nothing against it."""
-    return not is_wish(lesson) and of(lesson).verdict == "harmful"
+    return not is_wish(lesson) and efficacy_of(lesson).verdict == "harmful"
 
 
-def words(lesson: Lesson) -> str:
+def describe_efficacy(lesson: Lesson) -> str:
     """The record of a lesson as a person reads it."""
-    record = of(lesson)
+    record = efficacy_of(lesson)
     if not record.shown:
         return "never shown"
     counts = f"shown {record.shown:,}, followed {record.followed:,}, recurred {record.recurred:,}"
@@ -383,9 +384,9 @@ def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetim
         tool = lesson.trigger.removeprefix("tool:").removesuffix(":error")
         is_about = lesson.trigger.startswith("tool:") and tool in failed
         outcome: Outcome = "" if not is_about else "recurred" if failed[tool] else "followed"
-        record = of(lesson)
+        record = efficacy_of(lesson)
         record = record._replace(shown=record.shown + 1, last_shown_at=clock.iso(now))
-        found.append(Judged(with_record(lesson, _counted(record, outcome)), lesson, outcome))
+        found.append(Judged(with_efficacy(lesson, _counted(record, outcome)), lesson, outcome))
     return found
 
 
@@ -397,7 +398,7 @@ def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str
     for lesson in shown:
         if is_wish(lesson) and (lesson.scope == "session" or lesson.trigger in taught):
             outcome: Outcome = "recurred" if corrected == lesson.trigger else "followed"
-            found.append(Judged(with_record(lesson, _counted(of(lesson), outcome)), lesson, outcome))
+            found.append(Judged(with_efficacy(lesson, _counted(efficacy_of(lesson), outcome)), lesson, outcome))
     return found
 
 
@@ -407,7 +408,7 @@ def _counted(record: Efficacy, outcome: Outcome) -> Efficacy:
     )
 
 
-def with_record(lesson: Lesson, record: Efficacy) -> Lesson:
+def with_efficacy(lesson: Lesson, record: Efficacy) -> Lesson:
     """The lesson with another record."""
     meta = {**lesson.meta, "efficacy": record._asdict()}
     return lesson._replace(meta_json=dumped(meta))
@@ -504,7 +505,9 @@ def learn(
         taught = _from_success(event._replace(tool=tool_name(event.tool)), active, now, session_key, recurred)
     taught = [_in_spite(one, recurred) for one in taught]
     changed = {one.lesson.id for one in taught}
-    beyond = over_cap([*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings)
+    beyond = find_over_cap(
+        [*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings
+    )
     dropped = [Taught(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
     return [*taught, *dropped]
 
@@ -515,7 +518,7 @@ def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
     before = taught.before
     if before is None or taught.what != "confirmed":
         return taught
-    if before.id not in recurred and of(before).verdict != "harmful":
+    if before.id not in recurred and efficacy_of(before).verdict != "harmful":
         return taught
     at = taught.lesson.updated_at if is_wish(before) else before.updated_at
     return Taught(taught.lesson._replace(confidence=before.confidence, updated_at=at), before, "recurred")
@@ -527,7 +530,7 @@ def _from_failure(
     # What a tool gives back is anybody's text, and no list knows all orders: none of its words go into a lesson.
     from nanomem_tui.language import injection
 
-    better = better_way(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
+    better = suggest_better_way(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
     return _teach(f"tool:{event.tool}:error", "", better, "tool_feedback", lessons, now, session_key, "")
 
 
@@ -539,7 +542,7 @@ def _from_success(
     mine = [
         one for one in lessons
         if one.enabled and one.trigger == trigger and one.session_key == session_key
-        and of(one).verdict != "harmful"  # it stands in no block: nothing succeeded for its sake
+        and efficacy_of(one).verdict != "harmful"  # it stands in no block: nothing succeeded for its sake
     ]  # fmt: skip
     open_ones = [one for one in mine if _later(one.updated_at, one.last_applied_at)]
     if not open_ones:
@@ -571,7 +574,7 @@ def _from_feedback(
     bad = "" if event.echoes or corrections.says_nothing(event.answer) else event.answer
     if not why:  # one who may teach says what waited only for that
         at = clock.iso(now)
-        lessons = [said_again(one, actor_key, at) if _waits_for_origin(one) else one for one in lessons]
+        lessons = [confirm_held(one, actor_key, at) if _waits_for_origin(one) else one for one in lessons]
     taught = _teach(found.trigger, bad, found.text, "user_feedback", lessons, now, session_key, actor_key)
     if unknown and any(one.before is not None and one.what != "held" for one in taught):
         return []
@@ -650,7 +653,7 @@ def _global_key(lesson: Lesson) -> str:
     return lesson_key(lesson.trigger, lesson.better_action, "global", "")
 
 
-def over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
+def find_over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
     """The lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor dropped."""
     enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
     too_many = len(enabled) - settings.max_lessons
@@ -673,11 +676,9 @@ def rank_for_message(
     words = set(tokens(text))
     scored = []
     shown: set[tuple[str, str]] = set()
-    given = [
-        (one, sure) for one in lessons
-        if _shows(one, session_key) and not weak(sure := effective(one, settings, now), settings)
-    ]  # fmt: skip
-    older = superseded(one for one, _ in given)
+    seen = [(one, effective_confidence(one, settings, now)) for one in lessons if _shows(one, session_key)]
+    given = [(one, sure) for one, sure in seen if not is_weak_confidence(sure, settings)]
+    older = find_superseded_lessons(one for one, _ in given)
     for lesson, sure in sorted(given, key=lambda one: one[0].scope != "session"):
         same = (fold(lesson.trigger), fold(lesson.better_action))
         if same in shown or lesson.id in older:
@@ -697,10 +698,10 @@ def find_newer(
 ) -> Lesson | None:
     """The lesson that is given in a session instead of this one, which is older and of the same topic."""
     given = [one for one in lessons if _shows(one, session_key) and not is_weak(one, settings, now)]
-    return superseded(given).get(lesson.id)
+    return find_superseded_lessons(given).get(lesson.id)
 
 
-def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
+def find_superseded_lessons(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     """Of lessons that would stand before one model: those that another takes the place of, by id, with that one.
 
     Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there;
@@ -764,7 +765,7 @@ ARGUMENTS, REFLECTION_HEAD = 500, 400
 _FAILED = frozenset({"learned", "confirmed", "recurred"})
 
 
-def reflected(
+def reflect_failure(
     event: ToolResult, taught: Taught, known: Callable[[str], Record | None], at: str
 ) -> tuple[Record, Taught] | None:
     """The reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
@@ -772,7 +773,7 @@ def reflected(
     lesson = taught.lesson
     if not event.failed or taught.what not in _FAILED or lesson.source != "tool_feedback":
         return None
-    row = known(str(lesson.meta.get("reflection") or "")) or known(id_of(lesson.key))
+    row = known(str(lesson.meta.get("reflection") or "")) or known(reflection_id(lesson.key))
     if row is not None and row.is_deleted:
         return None
     meta = {
@@ -784,14 +785,14 @@ def reflected(
     times = meta.get("times", 1)
     meta["times"] = times + 1 if row and isinstance(times, int) else 1
     first = row or Record(
-        id_of(lesson.key), KIND, event.tool, lesson.better_action, lesson.session_key, "agent", created_at=at
+        reflection_id(lesson.key), KIND, event.tool, lesson.better_action, lesson.session_key, "agent", created_at=at
     )
     after = first._replace(at=at, updated_at=at, meta_json=dumped(meta))
     linked = lesson._replace(meta_json=dumped({**lesson.meta, "reflection": after.id}))
     return after, taught._replace(lesson=linked)
 
 
-def id_of(lesson_key: str) -> str:
+def reflection_id(lesson_key: str) -> str:
     """The id of the reflection of a lesson that was learned from a tool, also of one that is learned again."""
     return f"{KIND}_{hashlib.blake2b(lesson_key.encode('utf-8', 'replace'), digest_size=10).hexdigest()}"
 
@@ -846,7 +847,7 @@ _ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
 _PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
 
 
-def better_way(tool: str, failure: str, asked: str = "") -> str:
+def suggest_better_way(tool: str, failure: str, asked: str = "") -> str:
     """What to do better the next time, by the kind of failure. A place that failed is named where the call asked for it
     (`asked`, its arguments): another one would send the model wherever the failure says."""
     places = (place.rstrip(".") for place in _PLACE.findall(failure))

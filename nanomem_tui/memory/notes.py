@@ -139,14 +139,14 @@ class Line(NamedTuple):
     text: str
 
 
-def kept_here(paths: Paths, settings: Settings) -> bool:
+def has_mirrors(paths: Paths, settings: Settings) -> bool:
     """Whether this workspace has mirrors: by the setting, or because it keeps them already."""
     if settings.mirrors != "auto":
         return settings.mirrors == "on"
     return any(_is_folder(paths.memory / name) for name in FOLDERS)
 
 
-def line_of(item: Item) -> Line:
+def mirror_line(item: Item) -> Line:
     """The line of an item, in the form of seed 001; characters that a terminal obeys are made visible."""
     at = clock.parse(item.created_at) or clock.now()
     text = dump_mirror_line(at, safe_text(item.text)).decode("utf-8").removesuffix("\n")
@@ -157,15 +157,17 @@ def line_of(item: Item) -> Line:
     return Line(f"episodic/{day}.md", day, text)
 
 
-def changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
+def mirror_changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
     """What the operation that adds these items does to the mirrors; nothing where none are kept.
 
     For items that are new: one that was merged into an item that is there has its line already.
     """
-    if not kept_here(paths, settings):
+    if not has_mirrors(paths, settings):
         return []
     return [
-        Change("mirror", f"{line.file}#{item.id}", None, line._asdict()) for item in items for line in [line_of(item)]
+        Change("mirror", f"{line.file}#{item.id}", None, line._asdict())
+        for item in items
+        for line in [mirror_line(item)]
     ]
 
 

@@ -59,7 +59,7 @@ class Repair(NamedTuple):
     changes: Callable[[], Sequence[Change]] | None = None
 
 
-def aside(ws: Memory, path: Path, what: str) -> Repair:
+def quarantine(ws: Memory, path: Path, what: str) -> Repair:
     """The move of a file to the quarantine; `what`: what is wrong with it."""
 
     def move() -> None:
@@ -119,12 +119,12 @@ def store_repairs(ws: Memory) -> Iterator[Repair]:
     for entry in ws.store.unfinished():
         if entry.state == operations.STUCK:
             close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
-            yield Repair(half_done(entry.operation), where, "what is there stays", close)
+            yield Repair(describe_half_done(entry.operation), where, "what is there stays", close)
     if not ws.store.index_state().current:
         yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
 
 
-def of_work(ws: Memory) -> Iterator[Repair]:
+def work_repairs(ws: Memory) -> Iterator[Repair]:
     """The newest schema for the records of work."""
     if ws.tier_database.has_older_schema():
         how = "they are brought up to date; of a file a copy is kept"
@@ -132,7 +132,7 @@ def of_work(ws: Memory) -> Iterator[Repair]:
         yield Repair(what, where, how, ws.tier_database.bring_up_to_date)
 
 
-def half_done(operation: Operation) -> str:
+def describe_half_done(operation: Operation) -> str:
     """In words: which operation could not be finished, and which files somebody may have changed since."""
     files = dict.fromkeys(change.key for change in operation.changes if change.layer not in ROW_LAYERS)
     return f"{operation.label} ({operation.id}) is half done: not all of its files fit it ({', '.join(files)})"
@@ -144,14 +144,14 @@ NAMED = 3
 """Places that the log names of what was put right; all stand in its free field `fixes`."""
 
 
-def repairs(ws: Memory) -> list[Repair]:
+def find_repairs(ws: Memory) -> list[Repair]:
     """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
     found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
     every = [
-        *_each(ws, _misplaced, store_repairs, of_work),
+        *_each(ws, _misplaced, store_repairs, work_repairs),
         *found,
         *_each(ws, _left_behind, _modes),
     ]
@@ -166,7 +166,7 @@ def _each(ws: Memory, *finders: Callable[[Memory], Iterator[Repair]]) -> Iterato
             yield from finder(ws)
 
 
-def mend(ws: Memory, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
+def apply_repairs(ws: Memory, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
     """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other.
 
     The log tells of it before it is done, with the name of the `backup` that takes it back; where the log itself is to
@@ -181,7 +181,7 @@ def mend(ws: Memory, found: Sequence[Repair], backup: str = "") -> list[tuple[Re
     return done + _change(ws, [one for one in can if one.changes is not None])
 
 
-def ways_back(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
+def describe_undo(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
     """What takes back what was put right, each a sentence without its end; `backup`: the one that was made before."""
     if not any(not why for _, why in done):
         return []
@@ -244,7 +244,7 @@ def _misplaced(ws: Memory) -> Iterator[Repair]:
     if ws.paths.quarantine in wrong:
         return
     for path in wrong:
-        yield aside(ws, path, doctor.MISPLACED)
+        yield quarantine(ws, path, doctor.MISPLACED)
     for path, kind in doctor.misplaced_locks(ws.paths).items():
         what, do = f"a {kind} lies in the place of a lock", partial(atomic.move_aside, ws.paths.quarantine, path)
         yield Repair(what, ws.paths.relative(path), "it is moved to the quarantine", do)
@@ -411,19 +411,19 @@ def _sidecars(ws: Memory) -> Iterator[Repair]:
         for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
             transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
             if not transcript.exists():
-                yield aside(ws, folder / name, "a turn in flight without its session")
+                yield quarantine(ws, folder / name, "a turn in flight without its session")
             elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
-                yield aside(ws, folder / name, "a turn in flight, older than its session")
+                yield quarantine(ws, folder / name, "a turn in flight, older than its session")
 
 
 def _locks(ws: Memory) -> Iterator[Repair]:
     for problem in doctor.repository(ws.paths, ws.agent()):
         if problem.severity == "error" and problem.where.endswith(".lock"):
-            yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
+            yield quarantine(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _sessions(ws: Memory) -> Iterator[Repair]:
-    for one in repair.rescues(ws):
+    for one in repair.plan_rescues(ws):
         if not one.refused:
             how = "its file gets the name that the agent looks for"
             if one.joined:
@@ -434,7 +434,7 @@ def _sessions(ws: Memory) -> Iterator[Repair]:
 
 
 def _transcripts(ws: Memory) -> Iterator[Repair]:
-    for one in repair.broken(ws):
+    for one in repair.find_broken(ws):
         lines = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
         how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
         if not one.lines:
@@ -443,13 +443,13 @@ def _transcripts(ws: Memory) -> Iterator[Repair]:
         if one.wide:
             lines = "UTF-16 or UTF-32, of which agents read nothing" + (f"; {lines}" if one.lines or one.shared else "")
             how = "it is written as UTF-8; undo brings the file back as it was"
-        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.changes, ws, one))
+        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.repair_changes, ws, one))
 
 
 def _left_behind(ws: Memory) -> Iterator[Repair]:
     for problem in doctor.left_behind(ws.paths, ws.layout):
         if problem.fix == "it can be removed":
-            yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
+            yield quarantine(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
 def _modes(ws: Memory) -> Iterator[Repair]:

@@ -17,7 +17,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToD
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, normalised
-from nanomem_tui.memory.edits import told
+from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.store import reading
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row, dumped, identity_of_item
@@ -45,13 +45,13 @@ class Superseded(NamedTuple):
     why: str
 
 
-def superseded(row: Row, by: Row, layer: str, why: Why, at: str) -> Row:
+def mark_superseded(row: Row, by: Row, layer: str, why: Why, at: str) -> Row:
     """The row once `by` stands in its place. `layer`: that of `by`."""
     meta = {**row.meta, FIELD: {"by": by.id, "layer": layer, "at": at, "why": why}}
     return row._replace(enabled=False, meta_json=dumped(meta))
 
 
-def standing(row: Row, over: str) -> Row:
+def mark_winner(row: Row, over: str) -> Row:
     """The row that stands, which remembers over which one."""
     meta = row.meta
     known = meta.get(WINNER)
@@ -59,7 +59,7 @@ def standing(row: Row, over: str) -> Row:
     return row._replace(meta_json=dumped({**meta, WINNER: list(dict.fromkeys(ids))}))
 
 
-def mark_of(row: Row) -> Superseded | None:
+def get_superseded(row: Row) -> Superseded | None:
     """By what a row is superseded; None for one that is not, or that is enabled again."""
     if row.enabled or f'"{FIELD}"' not in row.meta_json:
         return None
@@ -69,22 +69,24 @@ def mark_of(row: Row) -> Superseded | None:
     return Superseded(*(str(mark.get(name) or "") for name in Superseded._fields))
 
 
-def cleared(row: R) -> R:
+def clear_superseded(row: R) -> R:
     """The row without the mark, as who enables it wants it."""
     if f'"{FIELD}"' not in row.meta_json:
         return row
     return row._replace(meta_json=dumped({name: value for name, value in row.meta.items() if name != FIELD}))
 
 
-def over(row: Row) -> list[str]:
+def superseded_ids(row: Row) -> list[str]:
     """The ids over which a row was made to stand; some may stand again."""
     known = row.meta.get(WINNER) if f'"{WINNER}"' in row.meta_json else None
     return [one for one in known if isinstance(one, str)] if isinstance(known, list) else []
 
 
-def earlier(row: Item, items: Mapping[str, Item]) -> list[Item]:
+def find_superseded(row: Item, items: Mapping[str, Item]) -> list[Item]:
     """The items in whose place a row stands, and those in whose place these stood, that are still there."""
-    marked = [(mark.by, one) for one in items.values() if not one.is_deleted and (mark := mark_of(one)) is not None]
+    marked = [
+        (mark.by, one) for one in items.values() if not one.is_deleted and (mark := get_superseded(one)) is not None
+    ]
     found = {row.id: row}
     while more := {one.id: one for by, one in marked if by in found and one.id not in found}:
         found |= more
@@ -92,35 +94,35 @@ def earlier(row: Item, items: Mapping[str, Item]) -> list[Item]:
     return [*found.values()]
 
 
-def words(mark: Superseded, tables: Mapping[str, Mapping[str, Row]]) -> str:
+def describe_superseded(mark: Superseded, tables: Mapping[str, Mapping[str, Row]]) -> str:
     """The mark in words: by what, when, why. `tables`: the rows of each layer by id."""
     row = tables.get(mark.layer or "item", {}).get(mark.by)
-    said = "" if row is None else f" “{text_of(row)}”"
+    said = "" if row is None else f" “{row_text(row)}”"
     gone = " (deleted since)" if row is None or row.is_deleted else "" if row.enabled else " (disabled since)"
     why = f", {TOLD[mark.why]}" if mark.why in TOLD else ""
     return f"by {mark.by}{said}{gone} on {mark.at[:10]}{why}"
 
 
-def noted(rows: Iterable[Row]) -> str:
+def superseded_label(rows: Iterable[Row]) -> str:
     """What the label of an operation that enables rows says of those that were superseded; empty when none was."""
-    marks = [mark for row in rows if (mark := mark_of(row)) is not None]
+    marks = [mark for row in rows if (mark := get_superseded(row)) is not None]
     if not marks:
         return ""
     return f", which {marks[0].by} had superseded" if len(marks) == 1 else f", {len(marks):,} of them superseded"
 
 
-def text_of(row: Row) -> str:
+def row_text(row: Row) -> str:
     """The words of an item, or what a lesson says is better."""
     return row.text if isinstance(row, Item) else row.better_action
 
 
-def in_their_place(found: Iterable[Candidate], rows: Callable[[list[str]], Mapping[str, Item]]) -> list[Candidate]:
+def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], Mapping[str, Item]]) -> list[Candidate]:
     """Return the rows found, those that others took the place of replaced by these: the words of what was so before
     find what is so now. `rows` gives the items with some ids. One that stands nowhere any more is left out."""
     standing: dict[str, Candidate] = {}
     waiting = []
     for one in found:
-        if (mark := mark_of(one.item)) is None:
+        if (mark := get_superseded(one.item)) is None:
             standing[one.item.id] = one
         else:
             waiting.append((mark, one))
@@ -133,28 +135,28 @@ def in_their_place(found: Iterable[Candidate], rows: Callable[[list[str]], Mappi
             row = known.get(mark.by)
             if row is None or row.is_deleted:
                 continue
-            if (after := mark_of(row)) is not None:
+            if (after := get_superseded(row)) is not None:
                 waiting.append((after, one))
             elif row.enabled and (row.id not in standing or standing[row.id].score < one.score):
                 standing[row.id] = Candidate(row, one.score, one.item)
     return [*standing.values()]
 
 
-def notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
+def superseded_notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
     """What a person who looks at a row should know of it, each with a name: by what it is superseded, and what of
     that it supersedes stands back still. `tables` as in `words`."""
-    mark = mark_of(row)
-    found = [("Superseded", words(mark, tables))] if mark is not None else []
-    for one in over(row):
+    mark = get_superseded(row)
+    found = [("Superseded", describe_superseded(mark, tables))] if mark is not None else []
+    for one in superseded_ids(row):
         lost = tables["item"].get(one) or tables["lesson"].get(one)
-        known = mark_of(lost) if lost is not None and not lost.is_deleted else None
+        known = get_superseded(lost) if lost is not None and not lost.is_deleted else None
         if lost is not None and known is not None and known.by == row.id:
             why = f", {TOLD[known.why]}" if known.why in TOLD else ""
-            found.append(("Supersedes", f"{one} “{text_of(lost)}” on {known.at[:10]}{why}"))
+            found.append(("Supersedes", f"{one} “{row_text(lost)}” on {known.at[:10]}{why}"))
     return found
 
 
-def target_of(row: object) -> str:
+def forget_target(row: object) -> str:
     """The id of the item that a proposal would delete; empty for every other row."""
     held = row.meta.get("inbox") if isinstance(row, Item) and not row.enabled else None
     return str(held.get("forgets", "")) if isinstance(held, dict) else ""
@@ -169,7 +171,7 @@ _last: WeakKeyDictionary[MemoryStore, datetime] = WeakKeyDictionary()
 """When hygiene last looked at a store, in this process."""
 
 
-def days(kind: str, settings: Settings) -> int:
+def days_kept(kind: str, settings: Settings) -> int:
     """Days that an item of a kind is kept; 0: for good."""
     by_kind = {
         "episodic": settings.retention_episodic_days,
@@ -182,14 +184,14 @@ def days(kind: str, settings: Settings) -> int:
 
 def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
     """When an item of a kind that is remembered at `moment` expires, UTC ISO; None: never."""
-    number = days(kind, settings)
+    number = days_kept(kind, settings)
     try:
         return clock.iso(moment + timedelta(days=number)) if number else None
     except OverflowError:
         return None
 
 
-def longest(items: Iterable[Item]) -> str | None:
+def latest_expiry(items: Iterable[Item]) -> str | None:
     """When the last of some items expires, UTC ISO; None: one of them never does."""
     times = [item.expires_at for item in items]
     return None if None in times else max((time for time in times if time), default=None)
@@ -201,7 +203,7 @@ def expiry(item: Item, settings: Settings) -> str | None:
     It has the date of the settings under which it was remembered. `0` holds at once, also for what is there, and as the
     date stays, another number lets it expire again; how many days else holds for what is remembered from then on.
     """
-    return item.expires_at if days(item.kind, settings) and not item.pinned else None
+    return item.expires_at if days_kept(item.kind, settings) and not item.pinned else None
 
 
 def is_expired(item: Item, now: datetime) -> bool:
@@ -212,7 +214,7 @@ def is_expired(item: Item, now: datetime) -> bool:
     return moment is not None and moment <= now
 
 
-def expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
+def find_expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
     """The active items whose time is over; none of a kind that is kept for good, and none that waits in the inbox."""
     return [
         row for row in items if not row.is_deleted and expiry(row, settings) and is_expired(row, now) and not row.waits
@@ -230,7 +232,7 @@ def prune_expired(
     """Delete what is expired, as one operation. Raises NothingToDo."""
     snapshot = store.load("item")
     with snapshot.lock:
-        rows = expired(snapshot.items.values(), settings, now or clock.now())
+        rows = find_expired(snapshot.items.values(), settings, now or clock.now())
     if not rows:
         raise NothingToDo("nothing to prune", "no item is expired")
     changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
@@ -238,7 +240,7 @@ def prune_expired(
     return (perform or store.perform)(new_operation(KIND, label, changes, actor=actor))
 
 
-def hygiene(
+def prune_hourly(
     store: MemoryStore, settings: Settings, now: datetime | None = None, perform: Perform | None = None
 ) -> Operation | None:
     """What a turn does at most once an hour in a process: delete what is expired. None when it is not yet time, or
@@ -254,7 +256,7 @@ def hygiene(
         return None
 
 
-def taken_back(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
+def undo_changes(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
     """The changes that take an operation back. An item that was deleted because its time was over begins its time
     anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
     whatever time it was given since."""
@@ -284,7 +286,7 @@ def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -
     )
 
 
-def deleted(store: MemoryStore) -> list[Item]:
+def list_deleted(store: MemoryStore) -> list[Item]:
     """The deleted memories, the last touched first; what was only a wish to forget one is none."""
     snapshot = store.load("item")
     with snapshot.lock:
@@ -312,7 +314,7 @@ def find_deleted(store: MemoryStore, item_id: str) -> Item:
 
 def _is_deleted_memory(row: Item) -> bool:
 
-    return row.is_deleted and not target_of(row)
+    return row.is_deleted and not forget_target(row)
 
 
 def restore(
@@ -331,7 +333,7 @@ def restore(
         row._replace(expires_at=expires_at(row.kind, now, settings)) if is_expired(row, now) else row for row in after
     ]
     changes = [change_of("item", old, new) for old, new in zip(before, after, strict=True)]
-    what = told(after[0].text) if len(after) == 1 else counted(len(after), "item")
+    what = quote_start(after[0].text) if len(after) == 1 else counted(len(after), "item")
     return (perform or store.perform)(new_operation("items.restore", f"restore {what}", changes)), after
 
 
@@ -441,18 +443,18 @@ class Overflow(NamedTuple):
         )
 
 
-def overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int) -> Overflow | None:
+def plan_overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int) -> Overflow | None:
     """What a compaction would remove once these items came; None when it would remove nothing."""
     rows = {key: row for key, row in present.items() if _counts(row)}
     before = len(rows)
     rows.update((row.id, row) for row in coming if _counts(row))
-    if not is_over(len(rows), cap) or len(rows) == before:
+    if not is_over_cap(len(rows), cap) or len(rows) == before:
         return None
     removed = len(compact_items(rows.values(), cap).removed)
     return Overflow(len(rows), cap, removed) if removed else None
 
 
-def notice(found: Overflow) -> Operation:
+def compaction_notice(found: Overflow) -> Operation:
     """The entry of the log that tells what will be compacted; nothing is before `WAIT` is over."""
     label = (
         f"{counted(found.items, 'item')}, more than {BUFFER} times `max_items` ({found.cap:,}):"
@@ -461,17 +463,17 @@ def notice(found: Overflow) -> Operation:
     return new_operation(CAP_KIND, label, (), actor="compaction", meta=found._asdict())
 
 
-def is_over(items: int, cap: int) -> bool:
+def is_over_cap(items: int, cap: int) -> bool:
     """Whether so many enabled items are compacted by a checkpoint."""
     return bool(cap) and items > BUFFER * cap
 
 
-def enabled(items: Iterable[Item]) -> int:
+def count_enabled(items: Iterable[Item]) -> int:
     """How many items count for the cap."""
     return sum(map(_counts, items))
 
 
-def waits(store: MemoryStore, items: int) -> bool:
+def is_announced(store: MemoryStore, items: int) -> bool:
     """Whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
     told = store.journal.newest(CAP_KIND, "compaction")
     if told is None or not _within(told.operation.at, WAIT):
@@ -479,7 +481,7 @@ def waits(store: MemoryStore, items: int) -> bool:
     return items <= RUNAWAY * int(told.operation.meta.get("items", 0))
 
 
-def is_told(store: MemoryStore, since: LogEntry | None) -> bool:
+def was_announced(store: MemoryStore, since: LogEntry | None) -> bool:
     """Whether it was told in the last days, and after `since`, that items are beyond the cap."""
     told = store.journal.newest(CAP_KIND, "compaction")
     if told is None or not _within(told.operation.at, NOTICE_FOR):
@@ -487,7 +489,7 @@ def is_told(store: MemoryStore, since: LogEntry | None) -> bool:
     return since is None or told.operation.at > since.operation.at
 
 
-def problems(store: MemoryStore) -> list[Problem]:
+def compaction_problems(store: MemoryStore) -> list[Problem]:
     """What the status says of a compaction that is coming, or was made by a checkpoint in the last days.
 
     Costs one look at the counters where there are no more rows, deleted ones too, than the cap has room for.
@@ -499,7 +501,7 @@ def problems(store: MemoryStore) -> list[Problem]:
 
 def _problems(store: MemoryStore) -> list[Problem]:
     cap = store.settings.max_items
-    if not is_over(reading.item_rows(store), cap):
+    if not is_over_cap(reading.item_rows(store), cap):
         return []
     found: list[Problem] = []
     done: LogEntry | None = store.journal.newest("items.compact", "compaction")
@@ -508,7 +510,7 @@ def _problems(store: MemoryStore) -> list[Problem]:
         told = None  # that was done
     if told is not None and _within(told.operation.at, NOTICE_FOR):
         number = sum(group[4] for group in reading.item_groups(store) if group[3])
-        if is_over(number, cap):
+        if is_over_cap(number, cap):
             at = clock.parse(told.operation.at)
             after = clock.iso(at + WAIT)[:16].replace("T", " ") if at is not None else "a day"
             what = f"{counted(number, 'item')}, more than {BUFFER} times `max_items` ({cap:,}): some {number - cap:,}"

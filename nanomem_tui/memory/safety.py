@@ -74,7 +74,7 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
     whole = (0, len(text))
     found: list[Finding] = []
     stripped = text.strip()
-    if weight(stripped) < SHORTEST:
+    if letter_length(stripped) < SHORTEST:
         found.append(Finding("short", f"fewer than {SHORTEST} characters", whole))
     if len(stripped) > LONGEST:
         found.append(Finding("long", f"more than {LONGEST} characters", whole))
@@ -91,7 +91,7 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
     return found + [Finding("secret", f"it holds a secret: {name}", span) for name, span in marks]
 
 
-def held(text: str) -> str:
+def reason_to_hold(text: str) -> str:
     """Why a text that nobody looked at has to wait for a person, as a capture would; empty when it need not."""
     if why := injection.reason(text):
         return why
@@ -102,14 +102,14 @@ def held(text: str) -> str:
 def warnings(text: str) -> list[str]:
     """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
     told = [found.why for found in check(text) if found.kind in ("injection", "code", "command")]
-    return told + of_secrets(text)
+    return told + check_secrets(text)
 
 
-def of_data(value: object) -> list[str]:
+def check_data(value: object) -> list[str]:
     """The same of what happened or what was done, as JSON: commands and code are what that is made of."""
     text = "\n".join(_told(value))
     why = injection.reason(text)
-    return [*([why] if why else []), *of_secrets(text)]
+    return [*([why] if why else []), *check_secrets(text)]
 
 
 def _told(value: object, name: str = "") -> Iterator[str]:
@@ -124,7 +124,7 @@ def _told(value: object, name: str = "") -> Iterator[str]:
         yield f"{name}: {value}" if name else str(value)
 
 
-def of_secrets(text: str) -> list[str]:
+def check_secrets(text: str) -> list[str]:
     """The same of the secrets in it alone: a lesson is an order, and may name a command."""
     kinds = dict.fromkeys(secret.kind for secret in secrets.find(text))
     return [
@@ -134,7 +134,7 @@ def of_secrets(text: str) -> list[str]:
     ]
 
 
-def weight(text: str) -> int:
+def letter_length(text: str) -> int:
     """The length of a text in letters: a character of Chinese, Japanese or Korean counts as two."""
     return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
 
@@ -149,11 +149,11 @@ def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
 
 def _bare(text: str) -> str:
     """The words of a memory without the kind and the dates that a block gives with it."""
-    return normal(_DATES.sub("", _SHOWN.sub("", text)))
+    return normalise(_DATES.sub("", _SHOWN.sub("", text)))
 
 
 @lru_cache(4096)
-def normal(text: str) -> str:
+def normalise(text: str) -> str:
     """The form in which two texts are the same memory: width, case and white space folded, marks at the end dropped."""
     return fold(text).strip(" .!。！,，;；")
 

@@ -80,7 +80,7 @@ def is_group(channel: str | None, chat_id: str | None, sender_id: str | None) ->
     return bool(sender_id) and not {chat_id, chat} & {sender_id, *str(sender_id).split("|")}
 
 
-def is_of_one(channel: str | None, chat_id: str | None) -> bool:
+def is_one_person(channel: str | None, chat_id: str | None) -> bool:
     """Whether the id of a chat alone tells that one person writes in it."""
     tells = _BY_CHANNEL.get(channel or "")
     return tells is not None and bool(chat_id) and tells(str(chat_id)) is False
@@ -270,22 +270,22 @@ def is_waiting(item: Item) -> bool:
     return item.waits
 
 
-def waiting(row: R, why: str, **details: object) -> R:
+def hold_for_review(row: R, why: str, **details: object) -> R:
     """The item or lesson as it waits in the inbox, with the reason and what else the person should know."""
     meta = {**row.meta, "inbox": {"why": why, **details}}
     return row._replace(enabled=False, meta_json=dumped(meta))
 
 
-def accepted(row: R) -> R:
+def accept_held(row: R) -> R:
     """The item or lesson once a person accepted it: active, and no longer in the inbox."""
     meta = {name: value for name, value in row.meta.items() if name != "inbox"}
     return row._replace(enabled=True, meta_json=dumped(meta))
 
 
-def said_again(row: R, by: str | None, at: str) -> R:
+def confirm_held(row: R, by: str | None, at: str) -> R:
     """The item or lesson once one who may teach said what waited for its origin alone: active, and it tells who said it
     and when (UTC ISO)."""
-    active = accepted(row)
+    active = accept_held(row)
     return active._replace(meta_json=dumped({**active.meta, SAID_AGAIN: {"by": by or "", "at": at}}))
 
 
@@ -332,7 +332,7 @@ class Scope(NamedTuple):
     @property
     def name(self) -> str:
         """As people type it."""
-        return name_of(self.scope_type, self.scope_key)
+        return scope_name(self.scope_type, self.scope_key)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -347,7 +347,7 @@ class Scope(NamedTuple):
         return f"the chat {self.name}" if self.scope_type == "chat" else f"{self.name}, in every chat"
 
 
-def named(text: str, workspace_id: str) -> Scope:
+def parse_scope(text: str, workspace_id: str) -> Scope:
     """The scope that a person names, or that a key names. Raises BadInput."""
     text = text.strip()
     if text.casefold() == "global":
@@ -364,12 +364,12 @@ def named(text: str, workspace_id: str) -> Scope:
     return Scope(kind, key_for(kind, audience, workspace_id), *audience)
 
 
-def of_item(item: Item) -> Scope:
+def scope_of_item(item: Item) -> Scope:
     """The scope of an item, read from its key; one whose key names nobody has neither channel nor chat."""
-    return of_key(item.scope_type, item.scope_key)
+    return scope_of_key(item.scope_type, item.scope_key)
 
 
-def of_key(scope_type: str, scope_key: str) -> Scope:
+def scope_of_key(scope_type: str, scope_key: str) -> Scope:
     """The scope of that type and key."""
     key = _KEY.fullmatch(scope_key)
     if key is None or key[2] != scope_type:
@@ -378,7 +378,7 @@ def of_key(scope_type: str, scope_key: str) -> Scope:
     return Scope(kind, scope_key, channel, who if kind == "chat" else None, who if kind == "user" else None)
 
 
-def name_of(scope_type: str, scope_key: str) -> str:
+def scope_name(scope_type: str, scope_key: str) -> str:
     """A scope as people type it; its key where it has no such name."""
     if scope_type == "global":
         return scope_key if scope_key.startswith("channel:") else "global"
@@ -388,7 +388,7 @@ def name_of(scope_type: str, scope_key: str) -> str:
     return f"{key[1]}:{'@' if scope_type == 'user' else ''}{key[3]}"
 
 
-def lies_in(scope_type: str, scope_key: str, key: str) -> bool:
+def is_in_scope(scope_type: str, scope_key: str, key: str) -> bool:
     """Whether what has this scope is of the scope with `key`: what is global may keep the key of where it was said."""
     is_global = scope_type == "global" and key.startswith("workspace:") and not scope_key.startswith("channel:")
     return scope_key == key or is_global
@@ -458,7 +458,7 @@ class Groups:
             layer = layer_of(example)
             if layer is not None:
                 by_layer[layer] += number
-                by_scope[of_key(example.scope_type, example.scope_key).name] += number
+                by_scope[scope_of_key(example.scope_type, example.scope_key).name] += number
         ordered: dict[str, int] = {name: by_layer[name] for name in LAYERS if by_layer[name]}
         return Sees(audience, ordered, dict(by_scope), total)
 
@@ -489,8 +489,8 @@ class Groups:
             other.setdefault(place, Counter())
         seen = self._seen_by(askers, with_global=with_global, private_in_groups=private_in_groups)
         rows = [
-            ScopeRow(of_key(*place), _in_order(kinds[place]), found["disabled"], found["waiting"], found["unseen"],
-                     taught[place], tuple(seen.get(place, ())))
+            ScopeRow(scope_of_key(*place), _in_order(kinds[place]), found["disabled"], found["waiting"],
+                     found["unseen"], taught[place], tuple(seen.get(place, ())))
             for place, found in other.items()
         ]  # fmt: skip
         return sorted(rows, key=lambda row: (_ORDER.get(row.scope.scope_type, 3), row.scope.name))
@@ -516,7 +516,7 @@ def is_unseen(item: Item) -> bool:
 
 @lru_cache(4096)
 def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sender_id: str | None) -> bool:
-    scope = of_key(scope_type, scope_key)
+    scope = scope_of_key(scope_type, scope_key)
     if scope_type == "global":
         return scope_key.startswith("channel:")
     example = Item("", "", kind, scope_type, scope_key, scope.channel, chat_id, sender_id)
@@ -555,7 +555,7 @@ def is_foreign(item: Item) -> bool:
     return item.source.startswith(FOREIGN)
 
 
-def scope_of(item: Item) -> str:
+def scope_label(item: Item) -> str:
     """A scope as people say it: `global`, `telegram:42`, `telegram:@7` for a user."""
     if item.scope_type == "global":
         return "global"
@@ -565,6 +565,6 @@ def scope_of(item: Item) -> str:
     return item.scope_key or item.scope_type
 
 
-def source_of(item: Item) -> str:
+def source_label(item: Item) -> str:
     """Where an item came from, short."""
     return item.source.removeprefix(FOREIGN)

@@ -42,7 +42,7 @@ def state_folder(paths: Paths, setting: str) -> Path:
     return folder
 
 
-def usual_or_named(paths: Paths, setting: str) -> Path:
+def wal_folder(paths: Paths, setting: str) -> Path:
     """As `state_folder`, for who only looks: the usual folder when the setting names no possible one."""
     try:
         return state_folder(paths, setting)

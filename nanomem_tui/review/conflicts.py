@@ -17,11 +17,11 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_operatio
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.compare import Comparison
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.edits import told
-from nanomem_tui.memory.retention import Why, text_of
-from nanomem_tui.review.duplicates import swapped
-from nanomem_tui.review.findings import Finding, snoozed_until
-from nanomem_tui.review.pairs import Pairs, said_by, stands_for
+from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.memory.retention import Why, row_text
+from nanomem_tui.review.duplicates import changed_runs
+from nanomem_tui.review.findings import Finding, snooze_end
+from nanomem_tui.review.pairs import Pairs, covers, spoken_text
 from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -66,7 +66,7 @@ class Contradiction(NamedTuple):
             return "may be the same thing said otherwise"
         if self.judged.relation == "denial":
             return "says that it is not so any more"
-        runs = list(swapped(said_by(self.older), said_by(self.newer)))
+        runs = list(changed_runs(spoken_text(self.older), spoken_text(self.newer)))
         whole = [(old, new) for old, new in runs if old and new and max(len(old), len(new)) <= SHOWN]
         return f"a newer value: {whole[-1][1]}, not {whole[-1][0]}" if whole else "a newer value"
 
@@ -79,7 +79,7 @@ class Contradiction(NamedTuple):
     @property
     def print_(self) -> str:
         """Changes with the words of either."""
-        texts = "\0".join(text_of(row) for row in sorted((self.older, self.newer), key=lambda row: row.id))
+        texts = "\0".join(row_text(row) for row in sorted((self.older, self.newer), key=lambda row: row.id))
         return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     @property
@@ -155,7 +155,7 @@ class Conflicts:
         """Put them off `until` then (UTC ISO; a week where it is empty). Raises as `supersede`."""
         with self._store.deciding.alone():
             self._checked(pairs)
-            changes = self._marks.changes([finding_of(one) for one in pairs], "snooze", until or snoozed_until())
+            changes = self._marks.changes([finding_of(one) for one in pairs], "snooze", until or snooze_end())
             return self._perform(new_operation("conflicts.snooze", f"put off {_named(pairs)}", changes))
 
     def split(self, pair: Contradiction, scope: str, side: Side = "older") -> Operation:
@@ -163,7 +163,7 @@ class Conflicts:
         lesson, NothingToDo, and as `supersede`."""
         with self._store.deciding.alone():
             changes = self.split_changes(pair, scope, side)
-            label = f"move {told(text_of(pair.row(side)))} to {scope}"
+            label = f"move {quote_start(row_text(pair.row(side)))} to {scope}"
             return self._perform(new_operation("conflicts.split", label, changes))
 
     def _decided(self, verb: str, pairs: Sequence[Contradiction], goes: Side, why: Why) -> Operation:
@@ -172,7 +172,7 @@ class Conflicts:
             if len(pairs) == 1:
                 one = pairs[0]
                 stays = one.newer if goes == "older" else one.older
-                label = f"supersede {told(text_of(one.row(goes)))} by {told(text_of(stays))}"
+                label = f"supersede {quote_start(row_text(one.row(goes)))} by {quote_start(row_text(stays))}"
             else:
                 label = f"supersede the {goes} of {counted(len(pairs), 'contradiction')}"
             return self._perform(new_operation(f"conflicts.{verb}", label, changes))
@@ -185,7 +185,7 @@ class Conflicts:
         after: dict[tuple[str, str], Row] = {}
         for pair in pairs:
             loser, winner = (pair.older, pair.newer) if goes == "older" else (pair.newer, pair.older)
-            if not stands_for(winner, loser):
+            if not covers(winner, loser):
                 fix = "others would be left with neither: keep both, or make it global first"
                 raise Refused(f"only {scope_words(winner)} sees what stands", winner.id, fix)
             lost, won = (layer_of(loser), loser.id), (layer_of(winner), winner.id)
@@ -194,8 +194,8 @@ class Conflicts:
             if won in after and not after[won].enabled:
                 raise Refused("it gives way to another of these", winner.id, "decide on these one by one")
             gone = after.get(lost, self._now(*lost))
-            after[lost] = retention.superseded(gone, winner, won[0], why, at)
-            after[won] = retention.standing(after.get(won, self._now(*won)), loser.id)
+            after[lost] = retention.mark_superseded(gone, winner, won[0], why, at)
+            after[won] = retention.mark_winner(after.get(won, self._now(*won)), loser.id)
         return [change_of(layer, self._now(layer, key), row) for (layer, key), row in after.items()]
 
     def split_changes(self, pair: Contradiction, scope: str, side: Side = "older") -> list[Change]:
@@ -217,7 +217,7 @@ class Conflicts:
             for row in (pair.older, pair.newer):
                 now = self._store.load().table(layer_of(row)).get(row.id)
                 same = now is not None and not now.is_deleted and cast("Row", now).enabled
-                if not same or text_of(cast("Row", now)) != text_of(row):
+                if not same or row_text(cast("Row", now)) != row_text(row):
                     raise Conflict("somebody changed it meanwhile", row.id, "look at it again")
 
     def _now(self, layer: str, key: str) -> Row:
@@ -258,7 +258,7 @@ def finding_of(pair: Contradiction) -> Finding:
     first = pair.older
     scope, source = (first.scope_key if isinstance(first, Item) else first.session_key), first.source
     return Finding(
-        pair.id, "conflict", layer_of(first), pair.ids, text_of(first), pair.why, pair.newer.updated_at,
+        pair.id, "conflict", layer_of(first), pair.ids, row_text(first), pair.why, pair.newer.updated_at,
         pair.weight, pair.print_, ("merge", "keep", "reject", "disable", "split", "edit", "delete", "snooze"),
         scope, source,
     )  # fmt: skip
@@ -275,10 +275,10 @@ def scope_words(row: Row) -> str:
 
 
 def _named(pairs: Sequence[Contradiction]) -> str:
-    return told(text_of(pairs[0].older)) if len(pairs) == 1 else counted(len(pairs), "contradiction")
+    return quote_start(row_text(pairs[0].older)) if len(pairs) == 1 else counted(len(pairs), "contradiction")
 
 
-def side_of(pair: Contradiction, key: str) -> Side:
+def parse_side(pair: Contradiction, key: str) -> Side:
     """Which of the two a person names. Raises BadInput."""
     for side in ("older", "newer"):
         if key in (side, pair.row(side).id):

@@ -19,8 +19,8 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.compare import asks_to_remember, compared
-from nanomem_tui.memory.edits import told
-from nanomem_tui.review.findings import Decision, Finding, snoozed_until
+from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.review.findings import Decision, Finding, snooze_end
 from nanomem_tui.review.pairs import Pair, Pairs
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, identity_of_item
@@ -39,7 +39,7 @@ MOST = 2_000
 _WORDS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:[.,:'’@-][^\W_]+)*|[^\w\s.,;:!?]")
 
 
-def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
+def changed_runs(one: str, other: str) -> Iterator[tuple[str, str]]:
     """The runs of words in which two texts differ: those of the one, and those of the other in their place."""
     ours, theirs = list(_WORDS.finditer(one[:MOST])), list(_WORDS.finditer(other[:MOST]))
     old, new = ([word[0].casefold() for word in words] for words in (ours, theirs))
@@ -51,11 +51,11 @@ def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def differing(one: str, other: str) -> list[str]:
+def describe_differences(one: str, other: str) -> list[str]:
     """The differences of two texts, each as a person reads it, of the other as it stands beside the one."""
     return [
         f"“{left}” ≠ “{right}”" if left and right else f"says more: {right}" if right else f"leaves out: {left}"
-        for left, right in swapped(one, other)
+        for left, right in changed_runs(one, other)
     ]
 
 
@@ -112,7 +112,7 @@ class Cluster(NamedTuple):
         return tuple(dict.fromkeys(item.scope_key for item in self.items))
 
 
-def left_open(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
+def open_items(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
     """What is left of a cluster once those are out that a person said to be no duplicates of the first; None: nothing,
     or it is put off. `now`: UTC ISO."""
     ours = {name: mark for name, mark in marks.items() if name.startswith(PREFIX)}
@@ -170,7 +170,7 @@ def text_print(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
+def proposed_winner(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
     """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
     of its own, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
@@ -178,12 +178,12 @@ def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
 
 
-def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
+def agreeing_rows(rows: Sequence[Item]) -> Iterator[list[Item]]:
     """Rows of the same words in parts that say the same as their first; parts of one row are left out."""
     rest = list(rows)
     while len(rest) > 1:
         first, others = rest[0], rest[1:]
-        alike = [row for row in others if of_one(first, row) and says_same(first.text, row.text)]
+        alike = [row for row in others if can_be_one(first, row) and is_same(first.text, row.text)]
         alike = alike[: MEMBERS - 1]
         if alike:
             yield [first, *alike]
@@ -191,7 +191,7 @@ def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
         rest = [row for row in others if row.id not in gone]
 
 
-def of_one(one: Item, other: Item) -> bool:
+def can_be_one(one: Item, other: Item) -> bool:
     """Whether two items can be one memory: not facts of different names."""
     names = identity_of_item(one), identity_of_item(other)
     return names[0] is None or names[1] is None or names[0][1:] == names[1][1:]
@@ -209,13 +209,13 @@ def cluster_of(rows: Sequence[Item], grade: str, alike: float = 1.0) -> Cluster:
     return Cluster(tuple(rows), grade, alike, grade == "same" and not doubts, "; ".join([why, *doubts]))
 
 
-def says_same(one: str, other: str) -> bool:
+def is_same(one: str, other: str) -> bool:
     """Whether two texts say the same, either way round."""
     return one == other or "same" in (compared(one, other).relation, compared(other, one).relation)
 
 
 def _why_near(rows: Sequence[Item], how: str) -> str:
-    told = differing(rows[0].text, rows[1].text)[:3]
+    told = describe_differences(rows[0].text, rows[1].text)[:3]
     return f"{how}: {', '.join(told)}" if told else how
 
 
@@ -264,7 +264,7 @@ class Duplicates:
         return self._asked(found)
 
     def _asked(self, found: Iterable[Cluster]) -> list[Cluster]:
-        open_ = left_open(self._marks(), clock.iso(clock.now()))
+        open_ = open_items(self._marks(), clock.iso(clock.now()))
         left = [one for cluster in found if (one := open_(cluster)) is not None]
         return sorted(left, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
 
@@ -320,7 +320,7 @@ class Duplicates:
 
     def snooze(self, clusters: Sequence[Cluster], until: str = "") -> Operation:
         """Put them off `until` then (UTC ISO; a week where it is empty). Raises NothingToDo."""
-        return self._marked("snooze", clusters, until or snoozed_until())
+        return self._marked("snooze", clusters, until or snooze_end())
 
     def _marked(self, verb: Literal["keep", "snooze"], clusters: Sequence[Cluster], until: str = "") -> Operation:
         from nanomem_tui.review.findings import Marks
@@ -329,7 +329,7 @@ class Duplicates:
             raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
         with self._store.deciding.alone():
             changes = Marks(self._store).changes([finding_of(one) for one in clusters], verb, until)
-            what = told(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
+            what = quote_start(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
             label = f"keep all of {what}" if verb == "keep" else f"put off {what}"
             return self._perform(new_operation(f"duplicates.{verb}", label, changes))
 
@@ -396,7 +396,7 @@ class Duplicates:
             and isinstance(pair.older, Item)
             and isinstance(pair.newer, Item)
             and pair.older.scope_key == pair.newer.scope_key
-            and of_one(pair.older, pair.newer)
+            and can_be_one(pair.older, pair.newer)
         ]
 
 
@@ -414,7 +414,7 @@ def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[No
 
 def _alike(groups: Mapping[Node, Sequence[Item]], pairs: Sequence[Pair]) -> Iterator[Cluster]:
     """Items that say in other words what a first one says, which is pinned or the longest; each is in one cluster."""
-    first_of = {row.id: max(rows, key=stays) for rows in groups.values() for row in rows} if pairs else {}
+    first_of = {row.id: max(rows, key=proposed_winner) for rows in groups.values() for row in rows} if pairs else {}
     near: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for pair in pairs:
         one, other = first_of[pair.older.id].id, first_of[pair.newer.id].id
@@ -432,19 +432,21 @@ def _same(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
     """Items of the same words, each with those that say the same as the first."""
     for rows in groups.values():
         if len(rows) > 1:
-            yield from (cluster_of(part, "same") for part in agreeing(sorted(rows, key=stays, reverse=True)))
+            yield from (
+                cluster_of(part, "same") for part in agreeing_rows(sorted(rows, key=proposed_winner, reverse=True))
+            )
 
 
 def _across(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
     """The same words for everybody and in a narrower scope."""
     of_words: defaultdict[str, list[Item]] = defaultdict(list)
     for (_, words), rows in sorted(groups.items()):
-        of_words[words].append(max(rows, key=stays))
+        of_words[words].append(max(rows, key=proposed_winner))
     for firsts in of_words.values():
         everybody = next((row for row in firsts if row.scope_type == "global"), None)
         if len(firsts) > 1 and everybody is not None:
             rest = [row for row in firsts if row.scope_type != "global"][: WIDEST - 1]
-            found = [everybody, *(row for row in rest if of_one(everybody, row))]
+            found = [everybody, *(row for row in rest if can_be_one(everybody, row))]
             if len(found) > 1:
                 yield cluster_of(found, "scopes")
 
@@ -454,7 +456,7 @@ def _in_meaning(meaning: NearInMeaning, rows: Sequence[Item], found: Sequence[Cl
     taken = {key for cluster in found for key in cluster.ids}
     made: list[Cluster] = []
     for one, other, alike in sorted(meaning.pairs(rows), key=lambda pair: (-pair[2], pair[0].id)):
-        if one.id in taken or other.id in taken or not of_one(one, other):
+        if one.id in taken or other.id in taken or not can_be_one(one, other):
             continue
         taken |= {one.id, other.id}
         both = sorted((one, other), key=lambda row: (bool(row.pinned), len(row.text), row.id), reverse=True)
@@ -502,7 +504,7 @@ class NearInMeaning:
                     other is not None
                     and pair not in met
                     and other.scope_key == row.scope_key
-                    and says_same(row.text, other.text)
+                    and is_same(row.text, other.text)
                 ):
                     met.add(pair)
                     yield row, other, 1.0 - distance

@@ -306,4 +306,4 @@ def _items(ws: ReviewedMemory) -> Iterable[Place]:
     rows = [*ws.items.all(), *ws.items.foreign()]
     for row in rows:
         kind, screen = ("item", "items") if fact_of(row) is None else ("fact", "knowledge")
-        yield Place(kind, screen, row.id, row.text, row.updated_at, said=times.noted(row) or row.created_at)
+        yield Place(kind, screen, row.id, row.text, row.updated_at, said=times.day_noted(row) or row.created_at)

@@ -146,7 +146,7 @@ SNOOZED = timedelta(days=7)
 """How long a finding is put off where nobody says how long."""
 
 
-def snoozed_until() -> str:
+def snooze_end() -> str:
     """Until when a finding is put off that is put off now (UTC ISO)."""
     return clock.iso(clock.now() + SNOOZED)
 
@@ -249,7 +249,7 @@ class Judged(NamedTuple):
     files: Stamp
 
 
-def judged(ws: Memory) -> Judged:
+def take_basis(ws: Memory) -> Judged:
     """All that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
     snapshot = ws.store.load()
     with snapshot.lock:
@@ -263,7 +263,7 @@ def files_of(ws: Memory) -> Stamp:
     return tuple(map(_stamp, (*places, *filter(None, (ws.layout.sessions_dir,)))))
 
 
-def same(one: AnyRow | None, other: AnyRow | None) -> bool:
+def is_judged_alike(one: AnyRow | None, other: AnyRow | None) -> bool:
     """Whether two states of a row are judged alike."""
     if one is other:
         return True
@@ -273,7 +273,7 @@ def same(one: AnyRow | None, other: AnyRow | None) -> bool:
     return bool(look(one) == look(other))
 
 
-def stands(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
+def is_current(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
     """Whether the rows that a finding is about are as they were."""
     if finding.layer not in STANDING:
         return True
@@ -282,7 +282,7 @@ def stands(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow
         old, new = before.get(key), after.get(key)
         if old is new:
             continue
-        if not same(old, new) or (finding.kind in OF_USE and _hits(old) != _hits(new)):
+        if not is_judged_alike(old, new) or (finding.kind in OF_USE and _hits(old) != _hits(new)):
             return False
     return True
 
@@ -296,7 +296,7 @@ def is_new(then: Judged, now: Mapping[str, Mapping[str, AnyRow]], settled: Mappi
             old = before.get(key)
             if old is row or row.is_deleted or not _enabled(row):
                 continue
-            if not same(old, row) and not same(settled.get((layer, key)), row):
+            if not is_judged_alike(old, row) and not is_judged_alike(settled.get((layer, key)), row):
                 return True
     return False
 
@@ -385,7 +385,7 @@ def _at(entry: LogEntry) -> datetime | None:
     return clock.parse(entry.operation.at)
 
 
-def print_of(*judged: object) -> str:
+def fingerprint(*judged: object) -> str:
     """What changes when one of the things that were judged does."""
     body = "\n".join(map(str, judged))
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -13,9 +13,9 @@ from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import filters
-from nanomem_tui.memory.scopes import of_key
+from nanomem_tui.memory.scopes import scope_of_key
 from nanomem_tui.review.findings import FINDING_FIELDS, Decision, Finding, How, finding_field, finding_text
-from nanomem_tui.review.queue import TOLD, TriagedMemory
+from nanomem_tui.review.queue import DECISION_VERBS, TriagedMemory
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
 
@@ -75,7 +75,7 @@ def can_hold(screen: str, action: str) -> bool:
     return action in (_DECISIONS if screen == INBOX else _VALUES.get(screen, {}))
 
 
-def recorded(action: str, screen: str, rows: str, query: str, operation: Operation) -> Step | None:
+def record_step(action: str, screen: str, rows: str, query: str, operation: Operation) -> Step | None:
     """The step that did `operation`; None for what a macro cannot hold, also an edit that gave rows different words."""
     if not can_hold(screen, action):
         return None
@@ -97,18 +97,18 @@ def recorded(action: str, screen: str, rows: str, query: str, operation: Operati
 def _moved(operation: Operation) -> dict[str, Any]:
     """To which scope the items of an operation went; empty where each went where it belongs."""
     places = {
-        of_key(str(change.after.get("scope_type")), str(change.after["scope_key"])).name
+        scope_of_key(str(change.after.get("scope_type")), str(change.after["scope_key"])).name
         for change in operation.changes
         if change.layer == "item" and change.after and "scope_key" in change.after
     }
     return {"scope": places.pop()} if len(places) == 1 else {}
 
 
-def told(step: Step) -> str:
+def describe_step(step: Step) -> str:
     """A step in words."""
     verb = step.action
     if step.screen == INBOX:
-        verb = TOLD[_DECISIONS[step.action]] if step.action in _DECISIONS else step.action
+        verb = DECISION_VERBS[_DECISIONS[step.action]] if step.action in _DECISIONS else step.action
         if step.action == "split":
             verb = f"move to {step.values['scope']}" if step.values.get("scope") else "move where it belongs"
     elif step.action == "toggle":
@@ -148,7 +148,7 @@ def plan(ws: TriagedMemory, rehearsal: Rehearsal, macro: Macro, rows: Sequence[s
         except NothingToDo:
             steps.append(Planned(step, (), ""))
         except NanomemError as error:
-            where = " ".join(filter(None, (f"step {number}: {told(step)}", error.where)))
+            where = " ".join(filter(None, (f"step {number}: {describe_step(step)}", error.where)))
             raise Refused(error.what, where, error.fix) from error
     operation = _joined(macro, rehearsal.done)
     return Plan(macro, tuple(steps), operation, {} if operation is None else _texts(ws, operation))
@@ -202,17 +202,17 @@ def _ids(ws: TriagedMemory, step: Step, rows: Sequence[str]) -> list[str]:
 
 def _findings(ws: TriagedMemory, step: Step) -> Sequence[Finding]:
     """The findings that a filter lets through and about which the decision can be made."""
-    from nanomem_tui.review.queue import fits
+    from nanomem_tui.review.queue import is_possible
 
-    rows = [one for one in ws.triage.findings() if fits(one, _DECISIONS[step.action], several=True)]
-    return filters.chosen(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
+    rows = [one for one in ws.triage.findings() if is_possible(one, _DECISIONS[step.action], several=True)]
+    return filters.filter_rows(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
 
 
 def _items(ws: TriagedMemory, step: Step) -> Sequence[Item]:
     rows: Sequence[Item] = ws.items.all()
     if step.screen == "knowledge":
         rows = [fact.item for fact in ws.facts.all()]
-    return filters.chosen(rows, step.filter, filters.ITEM_FIELDS, lambda row: row.text, filters.item_field)
+    return filters.filter_rows(rows, step.filter, filters.ITEM_FIELDS, lambda row: row.text, filters.item_field)
 
 
 def _lessons(ws: TriagedMemory, query: str) -> Sequence[Lesson]:
@@ -221,7 +221,7 @@ def _lessons(ws: TriagedMemory, query: str) -> Sequence[Lesson]:
     def field(row: Lesson, name: str) -> Any:
         return filters.lesson_field(row, name, part.effective, lambda one: one.id in part.faded((one,)))
 
-    return filters.chosen(part.all(), query, filters.LESSON_FIELDS, filters.lesson_text, field)
+    return filters.filter_rows(part.all(), query, filters.LESSON_FIELDS, filters.lesson_text, field)
 
 
 def _do(screen: str) -> Callable[[TriagedMemory, Step, list[str]], Operation]:

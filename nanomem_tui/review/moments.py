@@ -18,7 +18,7 @@ from nanomem_tui.core.operations import Change, Operation, failed_in, new_operat
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import scopes
-from nanomem_tui.memory.scopes import lies_in
+from nanomem_tui.memory.scopes import is_in_scope
 from nanomem_tui.store.operations import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
@@ -60,7 +60,7 @@ class Difference(NamedTuple):
         return "removed" if self.now is None else "changed"
 
 
-def rewound(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) -> dict[RowKey, Any]:
+def rewind(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) -> dict[RowKey, Any]:
     """The rows and work records that `later` operations, newest first, touched, as they were before all of them;
     deleted rows are among them, None where none was ever made. `tables`: those of now, by layer and key."""
     found: dict[RowKey, Any] = {}
@@ -167,7 +167,8 @@ class Chosen(NamedTuple):
             (not self.layer or layer_name(row) == self.layer)
             and (not self.kind or getattr(row, "kind", "") == self.kind)
             and (
-                not self.scope_key or (isinstance(row, Item) and lies_in(row.scope_type, row.scope_key, self.scope_key))
+                not self.scope_key
+                or (isinstance(row, Item) and is_in_scope(row.scope_type, row.scope_key, self.scope_key))
             )
             and (not self.ids or not self.ids.isdisjoint((row.id, getattr(row, "key", ""))))
         )
@@ -229,7 +230,7 @@ class Moments:
         """The rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named` does."""
         if layer is not None and layer not in LAYERS:
             raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
-        scope_key = scopes.named(scope, self._ws.id).scope_key if scope is not None else ""
+        scope_key = scopes.parse_scope(scope, self._ws.id).scope_key if scope is not None else ""
         return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
 
     def of(self, mark: Mark) -> Moment:
@@ -395,7 +396,7 @@ class Moments:
                 break
         changes = (change for part in later for done in part for change in done.changes)
         tables = self._tables({change.key for change in changes if change.layer == work_layer.NAME})
-        return tables, *(rewound(tables, operations) for operations in later)
+        return tables, *(rewind(tables, operations) for operations in later)
 
     def _tables(self, of_work: Collection[str]) -> dict[str, dict[str, Any]]:
         """The rows of now by layer and id, and the work records of these keys."""

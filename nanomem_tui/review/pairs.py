@@ -117,13 +117,13 @@ class Pairs:
                 self._put(key, row)
 
     def _put(self, key: str, row: Row) -> None:
-        words = said_by(row)
+        words = spoken_text(row)
         if not words:
             return
         place = (scope_of(row), _speaker(row), _key(row, words))
         self._place[key] = place
         known = self._nodes.get(place)
-        rows = sorted((*(known.rows if known else ()), row), key=when, reverse=True)
+        rows = sorted((*(known.rows if known else ()), row), key=last_said, reverse=True)
         if known is None:
             self._nodes[place] = _Node(tuple(rows))
         else:
@@ -201,7 +201,7 @@ class Pairs:
         return [other for other in found if _may_meet(node.row, self._nodes[other].row)][:COMPARED]
 
     def _when(self, place: Place) -> tuple[str, str, str]:
-        return when(self._nodes[place].row)
+        return last_said(self._nodes[place].row)
 
     def _judge(self, one: Place, other: Place) -> None:
         old, new = sorted((one, other), key=self._when)
@@ -222,12 +222,12 @@ def judge(older: Row, newer: Row) -> Comparison:
     if names[0] and names[1]:
         if names[0][1:] != names[1][1:]:
             return Comparison("different", 1.0)
-        same = said_by(older).casefold() == said_by(newer).casefold()
+        same = spoken_text(older).casefold() == spoken_text(newer).casefold()
         return Comparison("same", 1.0) if same else Comparison("newer", SURE)
-    return said_again(said_by(older), said_by(newer))
+    return compare_texts(spoken_text(older), spoken_text(newer))
 
 
-def said_again(older: str, newer: str) -> Comparison:
+def compare_texts(older: str, newer: str) -> Comparison:
     """How the later of two texts stands to the earlier; they are the same where either way round says so. The share of
     an unsure pair is how likely it is a conflict."""
     judged = compared(older, newer)
@@ -244,7 +244,7 @@ def said_again(older: str, newer: str) -> Comparison:
 
 def _about(node: _Node) -> _Node:
     """The node with the words by which a memory is found, and what it is about that has one value."""
-    text = said_by(node.row)
+    text = spoken_text(node.row)
     if len(text) > MOST:
         return node
     read = statement.__wrapped__(
@@ -277,7 +277,7 @@ def _may_meet(one: Row, other: Row) -> bool:
     return seen_together(one, other)
 
 
-def said_by(row: Row) -> str:
+def spoken_text(row: Row) -> str:
     """What a row says; a lesson only where no other trigger may be meant."""
     if isinstance(row, Item):
         fact = fact_of(row) if row.kind == "fact" and not row.text else None
@@ -335,7 +335,7 @@ def seen_together(one: Row, other: Row) -> bool:
     return user.chat_id == where if chat.sender_id is None else chat.sender_id == who
 
 
-def stands_for(winner: Row, loser: Row) -> bool:
+def covers(winner: Row, loser: Row) -> bool:
     """Whether everybody who is given the one would be given the other in its place: it is for everybody, of the same
     scope, or a private chat and the person in it."""
     first, second = scope_of(winner), scope_of(loser)
@@ -348,6 +348,6 @@ def stands_for(winner: Row, loser: Row) -> bool:
     )
 
 
-def when(row: Row) -> tuple[str, str, str]:
+def last_said(row: Row) -> tuple[str, str, str]:
     """When a row was said last, to tell the newer."""
     return row.updated_at, row.created_at, row.id

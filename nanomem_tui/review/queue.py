@@ -37,7 +37,7 @@ from nanomem_tui.review.findings import (
     Marks,
     Progress,
     progress,
-    snoozed_until,
+    snooze_end,
 )
 from nanomem_tui.review.parts import ReviewedMemory
 from nanomem_tui.store.snapshot import change_of
@@ -107,7 +107,7 @@ class Plan:
 
 # -- What a decision about findings changes: rows that go, are switched off, reworded, moved or merged ----------------
 
-TOLD: Mapping[Decision, str] = {
+DECISION_VERBS: Mapping[Decision, str] = {
     "keep": "keep", "reject": "reject", "merge": "merge", "edit": "edit", "disable": "disable", "delete": "delete",
     "split": "move", "snooze": "put off",
 }  # fmt: skip
@@ -129,10 +129,14 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: Ho
     if decision == "edit" and not isinstance(row, Record):
         return _edited(ws, finding, how.text or "")
     if decision == "split" and isinstance(row, Item):
-        return planned(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
+        return plan_changes(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
     if decision == "merge" and isinstance(row, Item):
         return _merged(ws, finding, how.into)
-    raise Refused(f"{TOLD[decision]} does not fit a {finding.layer}", finding.ids[0], f"one of {words(finding.offers)}")
+    raise Refused(
+        f"{DECISION_VERBS[decision]} does not fit a {finding.layer}",
+        finding.ids[0],
+        f"one of {join_decisions(finding.offers)}",
+    )
 
 
 def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
@@ -149,14 +153,14 @@ def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
     return {"scope_type": scope, "scope_key": scopes.key_for(scope, audience, workspace_id), **named}
 
 
-def words(decisions: Sequence[Decision]) -> str:
+def join_decisions(decisions: Sequence[Decision]) -> str:
     """Decisions as a list in a sentence."""
     return ", ".join(decisions)
 
 
 def _row(ws: ReviewedMemory, finding: Finding) -> AnyRow:
     if finding.layer not in ROW_LAYERS or not finding.ids:
-        raise Refused("it is no item and no lesson", finding.id, f"one of {words(finding.offers)}")
+        raise Refused("it is no item and no lesson", finding.id, f"one of {join_decisions(finding.offers)}")
     row: AnyRow | None = ws.store.load().table(finding.layer).get(finding.ids[0])
     if row is None or row.is_deleted:
         raise NotFound("it is not there any more", finding.ids[0], "see `nanomem triage list`")
@@ -170,8 +174,8 @@ def _edited(ws: ReviewedMemory, finding: Finding, text: str) -> Sequence[Change]
     if not text:
         raise BadInput("no words are given, and none are proposed", finding.id, "give the words")
     if finding.layer == "lesson":
-        return planned(ws, lambda _, lessons: lessons.edit(key, better_action=text))
-    return planned(ws, lambda items, _: items.edit(key, text=text))
+        return plan_changes(ws, lambda _, lessons: lessons.edit(key, better_action=text))
+    return plan_changes(ws, lambda items, _: items.edit(key, text=text))
 
 
 def _merged(ws: ReviewedMemory, finding: Finding, into: str | None) -> Sequence[Change]:
@@ -180,10 +184,10 @@ def _merged(ws: ReviewedMemory, finding: Finding, into: str | None) -> Sequence[
     rows = [ws.items.get(key) for key in finding.ids]
     if into is None and len({(row.scope_key, row.kind) for row in rows}) > 1:
         raise Refused("they differ in scope or kind", finding.id, "say into which one: `nanomem triage merge --into`")
-    return planned(ws, lambda items, _: items.merge(finding.ids, into=into or finding.ids[-1]))
+    return plan_changes(ws, lambda items, _: items.merge(finding.ids, into=into or finding.ids[-1]))
 
 
-def planned(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
+def plan_changes(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
     """The changes of what a service of items or lessons would do."""
     made: list[Operation] = []
 
@@ -285,7 +289,7 @@ class Triage:
         with self._looking:
             if only_old and not self.is_old:
                 return  # another looked meanwhile
-            before, marks = review_findings.judged(self._ws), self._marks.standing()
+            before, marks = review_findings.take_basis(self._ws), self._marks.standing()
             self._parted = False
             found: list[Finding] = []
             for finder in self._finders():
@@ -390,7 +394,7 @@ class Triage:
                 raise plan.left[0][1]
             done = tuple(plan.done)
             if decision in MARKED:
-                until = (how.until or snoozed_until()) if decision == "snooze" else ""
+                until = (how.until or snooze_end()) if decision == "snooze" else ""
                 kept = [one for one in done if one.kind not in HELD or decision == "snooze"]
                 plan.changes += self._marks.changes(kept, decision, until)
             operation = self._operation(plan, beside, next_id or self._next(done))
@@ -405,8 +409,10 @@ class Triage:
         now = standing.get(one.id)
         if now is None or (now.print_, now.ids, now.text) != (one.print_, one.ids, one.text):
             raise Conflict("it changed since it was shown", one.id, "look at it again, then decide")
-        if not fits(one, decision, several=several):
-            raise Refused(f"{TOLD[decision]} does not fit here", one.id, f"one of {words(one.offers)}")
+        if not is_possible(one, decision, several=several):
+            raise Refused(
+                f"{DECISION_VERBS[decision]} does not fit here", one.id, f"one of {join_decisions(one.offers)}"
+            )
         if decision == "edit" and one.kind in HELD and not how.text:
             raise BadInput("no words are given", one.id, "give the words to accept it with")
         if one.kind in HELD:
@@ -419,8 +425,8 @@ class Triage:
         meta = {**plan.meta, "decided": len(plan.done), "next": next_id}
         if plan.label and not plan.changes and not beside:
             return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
-        verb, text = TOLD[plan.decision], plan.done[0].text
-        label = f"{verb} {edits.told(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
+        verb, text = DECISION_VERBS[plan.decision], plan.done[0].text
+        label = f"{verb} {edits.quote_start(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
         meta["findings"] = [one.id for one in plan.done]
         return new_operation(f"triage.{plan.decision}", label, [*plan.changes, *plan.of_held, *beside], meta=meta)
 
@@ -469,7 +475,7 @@ class Triage:
         yield from self._held()
         look, now = self._look, self._now()
         if look is not None:
-            yield from (one for one in look.found.values() if review_findings.stands(one, look.judged, now))
+            yield from (one for one in look.found.values() if review_findings.is_current(one, look.judged, now))
 
     def _current(self, wanted: Sequence[Finding]) -> Mapping[str, Finding]:
         """Those of the wanted that stand, as they are now, by id; looks first where nobody did."""
@@ -482,7 +488,7 @@ class Triage:
         look, now = self._look, self._now()
         if look is not None:
             known = [look.found[one.id] for one in wanted if one.id in look.found]
-            found += [one for one in known if review_findings.stands(one, look.judged, now)]
+            found += [one for one in known if review_findings.is_current(one, look.judged, now)]
         return {one.id: one for one in found}
 
     def _now(self) -> Mapping[str, Mapping[str, AnyRow]]:
@@ -490,7 +496,7 @@ class Triage:
         return {name: snapshot.table(name) for name in review_findings.STANDING}
 
 
-def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
+def is_possible(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
     """Whether a decision can be made about a finding; of `several` at once only those that are offered are merged."""
     if decision in finding.offers or decision in ALWAYS:
         return True
@@ -568,7 +574,9 @@ class Rule(NamedTuple):
         what = KINDS.get(self.kind, self.kind)
         parts = [quoted(self.why) if self.why else "", _scope(self.scope_key), f"source {self.source}"]
         told = ", ".join(filter(None, parts if self.source else parts[:2]))
-        return f"{TOLD[self.decision]} what {'is ' if self.kind in _IS else ''}{what}" + (f": {told}" if told else "")
+        return f"{DECISION_VERBS[self.decision]} what {'is ' if self.kind in _IS else ''}{what}" + (
+            f": {told}" if told else ""
+        )
 
 
 _IS = frozenset({"waiting", "stale", "unused", "long", "orphan"})

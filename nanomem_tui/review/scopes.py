@@ -29,13 +29,13 @@ from nanomem_tui.memory.scopes import (
     is_private,
     is_unseen,
     layers,
-    name_of,
-    named,
-    of_item,
-    of_key,
+    parse_scope,
+    scope_name,
+    scope_of_item,
+    scope_of_key,
 )
 from nanomem_tui.memory.sessions.sessions import BESIDE
-from nanomem_tui.review.findings import Marks, print_of
+from nanomem_tui.review.findings import Marks, fingerprint
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Leak(NamedTuple):
         return f"{self.kind}:{self.item.id}"
 
 
-class Somebody(NamedTuple):
+class NamedPerson(NamedTuple):
     """A sender or a chat that the workspace knows: the name, the scope that is theirs, and the keys of the chats and
     users where they are at home."""
 
@@ -117,15 +117,15 @@ class Names:
             self._meet(audience.channel, audience.chat_id, audience.sender_id)
         self.people = sum(scope.scope_type == "user" for scope in self._homes)
         self.chats = sum(scope.scope_type == "chat" for scope in self._homes)
-        self._words: dict[str, list[Somebody]] = {}
-        self._others: dict[str, list[Somebody]] = {}
+        self._words: dict[str, list[NamedPerson]] = {}
+        self._others: dict[str, list[NamedPerson]] = {}
         self._gather()
 
-    def in_text(self, text: str) -> Iterator[Somebody]:
+    def in_text(self, text: str) -> Iterator[NamedPerson]:
         """Everybody whose name stands in the text, each once."""
         text = text[:WHOLE_TEXT]
         folded = _folded(text)
-        found: dict[Scope, Somebody] = {}
+        found: dict[Scope, NamedPerson] = {}
         if not self._heads.isdisjoint(_PIECE.findall(folded)):  # most texts hold no part of any name
             for match in _WORD.finditer(text):
                 word = match.group()
@@ -148,7 +148,7 @@ class Names:
         return frozenset(self._homes.get(scope, ()))
 
     def _of_item(self, row: Item) -> None:
-        scope = of_item(row)
+        scope = scope_of_item(row)
         if scope.channel is not None:
             self._homes[scope].add(scope.scope_key)
             if scope.chat_id is not None:
@@ -163,15 +163,15 @@ class Names:
             return
         chat = f"channel:{channel}:chat:{chat_id}"
         if chat_id:
-            self._homes[of_key("chat", chat)].add(chat)
+            self._homes[scope_of_key("chat", chat)].add(chat)
         if sender_id:
             user = f"channel:{channel}:user:{sender_id}"
-            self._homes[of_key("user", user)] |= {user, chat} if chat_id else {user}
+            self._homes[scope_of_key("user", user)] |= {user, chat} if chat_id else {user}
 
     def _gather(self) -> None:
         for scope, homes in self._homes.items():
             for name in _names_of(scope.sender_id or scope.chat_id or ""):
-                one = Somebody(name, scope, frozenset(homes))
+                one = NamedPerson(name, scope, frozenset(homes))
                 table = self._words if _WORD.fullmatch(name) and _spaced(name) else self._others
                 table.setdefault(_folded(name), []).append(one)
         self._heads = frozenset(piece for name in self._words for piece in _PIECE.findall(name)[:1])
@@ -207,7 +207,7 @@ class Look:
         for row in items:
             leak = self._leaks.get(row.id)
             if before.get(row.id) is not row:
-                leak = of(row, names, with_global=with_global, private_in_groups=private_in_groups)
+                leak = find_leak(row, names, with_global=with_global, private_in_groups=private_in_groups)
             rows[row.id] = row
             if leak is not None:
                 found[row.id] = leak
@@ -218,7 +218,9 @@ class Look:
         )
 
 
-def of(row: Item, names: Names, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Leak | None:
+def find_leak(
+    row: Item, names: Names, *, with_global: bool = True, private_in_groups: Collection[str] = ()
+) -> Leak | None:
     """What leaks of one item, the worst; None where nothing does."""
     if is_unseen(row):
         why = (
@@ -235,13 +237,13 @@ def of(row: Item, names: Names, *, with_global: bool = True, private_in_groups: 
             return private
     named = _naming(row, names)
     if named is None and row.scope_type == "user" and row.kind in private_in_groups and is_private(row):
-        chat = name_of("chat", f"channel:{row.channel}:chat:{row.chat_id}")
+        chat = scope_name("chat", f"channel:{row.channel}:chat:{row.chat_id}")
         return Leak(row, "group", f"said in private in {chat}; private_in_groups gives it in groups", 0.5, chat)
     return named
 
 
 def _naming(row: Item, names: Names) -> Leak | None:
-    here = of_item(row)
+    here = scope_of_item(row)
     named = sorted(names.in_text(row.text), key=lambda one: one.scope.scope_type != "user")  # a chat is called like its
     known = [one for one in named if _at_home(one, here, names)]
     meant = {_folded(one.name) for one in known}  # of several of one name the one who is known here
@@ -262,7 +264,7 @@ def _naming(row: Item, names: Names) -> Leak | None:
     return None
 
 
-def _at_home(one: Somebody, here: Scope, names: Names) -> bool:
+def _at_home(one: NamedPerson, here: Scope, names: Names) -> bool:
     return one.scope == here or here.scope_key in one.homes or not one.homes.isdisjoint(names.homes(here))
 
 
@@ -291,11 +293,11 @@ def _told_in(row: Item) -> str:
     """The scope of who said an item and where: the person's of what follows a person, else the chat's; empty where that
     is not known."""
     if row.channel and row.sender_id and row.kind in ("preference", "fact"):
-        return name_of("user", f"channel:{row.channel}:user:{row.sender_id}")
+        return scope_name("user", f"channel:{row.channel}:user:{row.sender_id}")
     if row.channel and row.chat_id:
-        return name_of("chat", f"channel:{row.channel}:chat:{row.chat_id}")
+        return scope_name("chat", f"channel:{row.channel}:chat:{row.chat_id}")
     channel, colon, chat = (row.session_key or "").partition(":")
-    return name_of("chat", f"channel:{channel}:chat:{chat}") if colon and chat else ""
+    return scope_name("chat", f"channel:{channel}:chat:{chat}") if colon and chat else ""
 
 
 def _names_of(who: str) -> list[str]:
@@ -398,11 +400,13 @@ class Scopes:
 
     def named(self, text: str) -> Scope:
         """The scope that a person names. Raises BadInput."""
-        return named(text, self._ws.id)
+        return parse_scope(text, self._ws.id)
 
     def known(self) -> list[Scope]:
         """Every scope that something is in or could be: global, then the chats and persons that are known."""
-        found = {scope.scope_key: scope for item in self._living() if (scope := of_item(item)).channel is not None}
+        found = {
+            scope.scope_key: scope for item in self._living() if (scope := scope_of_item(item)).channel is not None
+        }
         for audience in self.askers():
             for kind, key in (("chat", audience.chat_key), ("user", audience.user_key if audience.sender_id else None)):
                 if key is not None:
@@ -414,11 +418,11 @@ class Scopes:
     def leaks(self) -> list[Leak]:
         """What leaks, the worst first, without what a person keeps or has put off."""
         found, marks, now = self.found_leaks(), self._marks.all(), clock.iso(clock.now())
-        marked = {one.item.id: mark for one in found if (mark := marks.get(id_of(one))) is not None}
+        marked = {one.item.id: mark for one in found if (mark := marks.get(leak_id(one))) is not None}
         return [
             one
             for one in found
-            if one.item.id not in marked or not marked[one.item.id].stands(printed(one), now)
+            if one.item.id not in marked or not marked[one.item.id].stands(leak_fingerprint(one), now)
         ]  # fmt: skip
 
     def found_leaks(self) -> list[Leak]:
@@ -477,7 +481,7 @@ class Scopes:
             (row.scope_type, row.scope_key, row.channel, row.chat_id, row.sender_id): row for row in self._living()
         }
         for row in places.values():
-            scope = of_item(row)
+            scope = scope_of_item(row)
             if row.channel:
                 found[Audience(row.channel, row.chat_id, row.sender_id)] = None
             if scope.channel:
@@ -497,16 +501,16 @@ def _possible(audience: Audience) -> bool:
         return False
 
 
-def id_of(leak: Leak) -> str:
+def leak_id(leak: Leak) -> str:
     """The id of the finding of a leak."""
     return f"leak:{leak.item.id}"
 
 
-def printed(leak: Leak) -> str:
+def leak_fingerprint(leak: Leak) -> str:
     """What changes when the leak is another one."""
-    return print_of(leak.item.text, *judged(leak))
+    return fingerprint(leak.item.text, *leak_basis(leak))
 
 
-def judged(leak: Leak) -> tuple[str, ...]:
+def leak_basis(leak: Leak) -> tuple[str, ...]:
     """What a leak is judged on beside its words."""
     return leak.kind, leak.item.scope_key, leak.belongs

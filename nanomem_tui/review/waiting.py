@@ -199,10 +199,10 @@ class Waits:
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
         """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
         gone ones by number."""
-        from nanomem_tui.dreams.blame import recorded
+        from nanomem_tui.dreams.blame import recorded_evidence
 
         edit = one.hunk.edit
-        found = recorded(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
+        found = recorded_evidence(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
         return tuple(entry._replace(text=_masked(entry.text)) for entry in found)
 
     def now(self, one: WaitingEdit, text: str | None = None) -> str:
@@ -223,7 +223,8 @@ class Waits:
         if not edits:
             return ()
         from nanomem_tui.dreams.edits import TITLES, apply_edits
-        from nanomem_tui.dreams.review import placed, possible
+        from nanomem_tui.dreams.review import check_possible
+        from nanomem_tui.dreams.review import place as placed
 
         passed = self._ws.dream.review.passed([one.hunk for one in edits])
         texts = {name: self._ws.documents.read(name) or "" for name in TITLES}
@@ -231,7 +232,7 @@ class Waits:
         for one in edits:
             try:
                 edit = placed(one.hunk.edit, texts, passed)
-                possible(edit)
+                check_possible(edit)
                 texts = apply_edits(texts, [edit])
             except (BadInput, Conflict) as error:
                 left.append((one, error))

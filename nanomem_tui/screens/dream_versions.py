@@ -15,8 +15,8 @@ from nanomem_tui.core import merge
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
-from nanomem_tui.dreams.blame import NOW, Lasting, Saved
-from nanomem_tui.dreams.edits import plain
+from nanomem_tui.dreams.blame import NOW, DreamSurvival, Saved
+from nanomem_tui.dreams.edits import plain_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.diffs import Part, take_back
 from nanomem_tui.screens.base.list_screen import View
@@ -311,7 +311,7 @@ MOST_WIDE = 72  # cells of the curve
 class Survived:
     """A Dream, what it said in its commit, what became of its lines, and the commits that took some away, by id."""
 
-    lasting: Lasting
+    lasting: DreamSurvival
     subject: str
     takers: Mapping[str, str]
 
@@ -451,7 +451,7 @@ class SurvivalScreen(WorkspaceScreen[Survived]):
             self.do_elsewhere("dream", "dream_restore")
 
 
-def _takers(one: Lasting) -> set[str]:
+def _takers(one: DreamSurvival) -> set[str]:
     return {fate.gone for fate in one.lines if fate.gone is not None}
 
 
@@ -464,10 +464,10 @@ def _dream_survival_lines(row: Survived) -> Iterable[Block]:
     gone = [fate for fate in row.lasting.lines if fate.gone is not None]
     if standing:
         yield Heading(f"Stand ({len(standing):,})")
-        yield from (Spans((("  ", ""), (plain(fate.text), "")), 4) for fate in standing)
+        yield from (Spans((("  ", ""), (plain_line(fate.text), "")), 4) for fate in standing)
     if gone:
         yield Heading(f"Gone ({len(gone):,})")
     for fate in gone:
-        yield Spans((("- ", "removed"), (plain(fate.text), "removed")), 4)
+        yield Spans((("- ", "removed"), (plain_line(fate.text), "removed")), 4)
         by = f"{fate.gone[:8]} {row.takers.get(fate.gone, '')}" if fate.gone else "an edit that no commit holds yet"
         yield Spans((("    with ", "label"), (by, "dim")), 4)

@@ -18,7 +18,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.retention import target_of
+from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.scopes import HINT
 from nanomem_tui.review.findings import (
     FINDING_FIELDS,
@@ -31,7 +31,7 @@ from nanomem_tui.review.findings import (
     finding_field,
     finding_text,
 )
-from nanomem_tui.review.queue import HELD, TOLD, Rule, can_rule, rule_like
+from nanomem_tui.review.queue import DECISION_VERBS, HELD, Rule, can_rule, rule_like
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -233,7 +233,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         if len(rows) > LISTED:
             blocks.append(Body(f"… and {len(rows) - LISTED:,} more", "dim"))
 
-        title = f"{TOLD[decision].capitalize()} {counted(len(rows), 'finding')}"
+        title = f"{DECISION_VERBS[decision].capitalize()} {counted(len(rows), 'finding')}"
         self.confirm(title, blocks, decide, opened_by=self.key_of(ACTION_OF[decision]))
 
     async def do_edit(self) -> None:
@@ -339,7 +339,7 @@ def _words(ws: Workspace, finding: Finding) -> str:
     row: Any = ws.store.load().table(finding.layer).get(finding.ids[0])
     if row is None:
         raise BadInput("it has no words of its own", finding.id, f"see {KINDS.get(finding.kind, finding.kind)}")
-    if target_of(row):
+    if forget_target(row):
         raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
     return str(getattr(row, "better_action", "") or getattr(row, "text", ""))
 
@@ -425,7 +425,7 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
     kept = one.row
     accept, reject, edit = (key_of(name) for name in ("accept", "reject", "edit"))
     told = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
-    if target_of(kept):
+    if forget_target(kept):
         told = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
     waits = Body(f"Waits: {one.why.removeprefix('waits ')}.", "warn")
     named = (

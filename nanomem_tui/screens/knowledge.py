@@ -17,7 +17,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, Refused, in_words
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
-from nanomem_tui.memory.scopes import scope_of
+from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
 from nanomem_tui.screens.base.rows import MANY
 from nanomem_tui.screens.knowledge_list import (
@@ -414,7 +414,7 @@ class KnowledgeScreen(NearFacts):
         blocks: list[Block] = []
         for row in (stays, *(row for row in rows if row is not stays)):
             what, tone = ("goes   ", "bad") if blocks else ("stays  ", "good")
-            place = f"  {where_of(row)}, {scope_of(row.item)}"
+            place = f"  {where_of(row)}, {scope_label(row.item)}"
             blocks.append(Spans(((what, tone), (one_line(row.item.text, 200), ""), (place, "dim")), 7))
         blocks.append(Body("Put the cursor on the one that is to stay. The values of the others go on in its history.",
                            "dim"))  # fmt: skip

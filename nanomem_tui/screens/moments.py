@@ -13,7 +13,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.scopes import of_item
+from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.moments import Difference, value_of, words_of
 from nanomem_tui.screens.base.diffs import Part, take_back
 from nanomem_tui.screens.base.rows import SAID, in_pairs
@@ -358,7 +358,7 @@ def _kinds(one: Difference) -> set[str]:
 
 
 def _scopes(one: Difference) -> set[str]:
-    return {of_item(row).name for row in (one.then, one.now) if isinstance(row, Item)}
+    return {scope_of_item(row).name for row in (one.then, one.now) if isinstance(row, Item)}
 
 
 def _words(one: Difference) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.turns.traces import Given, find_injected
+from nanomem_tui.memory.turns.traces import InjectedPart, find_injected
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import when
 from nanomem_tui.screens.recall_rows import audience_words
@@ -39,7 +39,7 @@ TONES = {"given": "accent", "held": "warn"}
 class GivenPart:
     """An item or a lesson of a turn: the words that the model had, and what became of them."""
 
-    of: Given
+    of: InjectedPart
     stops: bool = True
 
     @property
@@ -218,14 +218,14 @@ class InjectionsScreen(PartsScreen["Injected"]):
             say(self, "Neither a transcript nor a log of that session is here any more", "warning")
 
 
-def _waits(ws: Workspace, part: Given) -> bool:
+def _waits(ws: Workspace, part: InjectedPart) -> bool:
     """Whether it still waits in the inbox."""
     table = ws.store.snapshot.items if part.what == "item" else ws.store.snapshot.lessons
     row = table.get(part.id)
     return row is not None and not row.is_deleted and row.waits
 
 
-def _reworded(of: Given) -> Iterable[tuple[str, str, Sequence[Span]]]:
+def _reworded(of: InjectedPart) -> Iterable[tuple[str, str, Sequence[Span]]]:
     """The words of then and of now, what differs marked."""
     lines = (DiffLine("-", of.then), DiffLine("+", of.text))
     for line, spans in spans_of(Hunk(lines)):

@@ -13,7 +13,7 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.items import Plan, Verb
-from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Sees, named, of_item
+from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Sees, parse_scope, scope_of_item
 from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -128,7 +128,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         found = scopes.leaks()
         within: dict[str, int] = {}
         for leak in found:
-            name = of_item(leak.item).name
+            name = scope_of_item(leak.item).name
             within[name] = within.get(name, 0) + 1
         yield [
             *(Place(leak=leak) for leak in found),
@@ -175,7 +175,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         item = leak.item
         named = (
             ("belongs to", leak.belongs or "where it is said to, by you"),
-            ("scope", of_item(item).name),
+            ("scope", scope_of_item(item).name),
             ("kind", item.kind),
             ("session", item.session_key),
             ("sender", item.sender_id),
@@ -299,7 +299,7 @@ def _count(row: Place, kind: str) -> str:
 
 def _scope_of(row: Place) -> Scope:
     assert row.leak is not None or row.scope is not None
-    return of_item(row.leak.item) if row.leak is not None else cast("ScopeRow", row.scope).scope
+    return scope_of_item(row.leak.item) if row.leak is not None else cast("ScopeRow", row.scope).scope
 
 
 def _asker_of(scope: Scope) -> Audience | None:
@@ -368,7 +368,7 @@ def _dialog(ws: Callable[[], Workspace], title: str, belongs: str) -> PickScreen
     def typed(text: str) -> Way | None:
         verb, name = _parted(text)
         try:
-            scope = named(name, ws().id)
+            scope = parse_scope(name, ws().id)
         except BadInput:
             return None
         return Way(verb, scope, scope.words)

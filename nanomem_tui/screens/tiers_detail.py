@@ -23,7 +23,7 @@ from nanomem_tui.screens.tiers_rows import number, rate_of, sign_of, took
 from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
 from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.operational import said
+from nanomem_tui.tiers.operational import entry_text
 from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.plots import fitting, meter, sparkline, stacked
@@ -254,7 +254,7 @@ def _headed(record: TierRecord) -> list[Block]:
     """What it is, once: a long text, or one of several lines, stands below the name of the kind."""
     fields = record.fields
     if record.kind == "event":
-        return [Spans(((one_line(said(fields["category"], fields["data"]), HEADING), "heading"),))]
+        return [Spans(((one_line(entry_text(fields["category"], fields["data"]), HEADING), "heading"),))]
     whole = str(fields.get(KINDS_KINDS[record.kind].title) or record.id)
     if one_line(whole, HEADING) == one_line(whole) and "\n" not in whole.strip():
         return [Spans(((one_line(whole), "heading"),))]
@@ -455,7 +455,7 @@ def _named(record: TierRecord) -> str:
         why = fields.get("reason") or fields.get("changed_by")
         return f"{record.title}: {why}" if why else record.title
     if record.kind == "event":
-        return f"{fields.get('source') or record.title}: {said(record.title, fields.get('data'))}"
+        return f"{fields.get('source') or record.title}: {entry_text(record.title, fields.get('data'))}"
     if record.kind == "metric":
         return f"{record.title} {number(fields.get('value'))} {fields.get('unit') or ''}"
     return record.title
@@ -668,7 +668,7 @@ def _entry(entry: OperationalEntry) -> Part:
     if entry.category == "tool_result":
         what, text = str(data.get("tool")), str(data.get("error") or pretty(data.get("output", data.get("input"))))
     else:
-        text = said(entry.category, entry.data)
+        text = entry_text(entry.category, entry.data)
     return Told(entry.id, entry.at, what, text, entry.data, tone)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.widget import Widget
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.facts.usage import BY, By, Sum, Used, total
+from nanomem_tui.memory.facts.usage import BY, By, Sum, Used, sum_rows
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
@@ -98,7 +98,7 @@ def numbers(drawn: Drawn, width: int, signs: Glyphs) -> list[Block]:
     """The row at the cursor: counts, cost, who used how much of it."""
     if not drawn.of_name:
         return []
-    one = total(drawn.of_name, drawn.name)
+    one = sum_rows(drawn.of_name, drawn.name)
     blocks: list[Block] = [
         Heading(f"{drawn.by}: {one.name or '(none)'}"),
         Field("tokens", f"{one.total_tokens:,}"),
@@ -258,7 +258,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
         groups: dict[str, list[Used]] = {}
         for row in self._counted:
             groups.setdefault(str(getattr(row, self._by)), []).append(row)
-        sums: list[Counted] = [total(some, name) for name, some in groups.items()]
+        sums: list[Counted] = [sum_rows(some, name) for name, some in groups.items()]
         self._most = max(map(self._amount, sums), default=0.0)
         if self._order[0] is not None:
             return sorted(sums, key=self._order[0], reverse=self._order[1])
@@ -277,7 +277,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     def _say_totals(self) -> None:
         super()._say_totals()
-        one = total(self._counted)
+        one = sum_rows(self._counted)
         cost = f"{money_of(one.cost)}{'' if one.is_whole else ' and more'}" if one.cost is not None else "no prices"
         parts = [counted(len(self.table.rows), self._by if self._by != "origin" else "owner")]
         parts += [f"{one.total_tokens:,} tokens", cost]

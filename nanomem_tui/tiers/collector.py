@@ -130,7 +130,7 @@ Standing = tuple[str, int, str]
 """What stays for a while: a port on which somebody listens, a busy process, a large one."""
 
 
-def standing(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
+def lasting_state(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
     """What of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last event."""
     found: set[Standing] = {("port", port, "") for port in event.get("listening", ())}
     processes = event.get("processes", {})
@@ -179,7 +179,7 @@ class Collector:
         for name, value, unit in measured:
             self._operational.push("metric", {"name": name, "value": value, **({"unit": unit} if unit else {})}, SOURCE)
         memory = next((one.value for one in measured if one.name == "memory.total"), 0.0)
-        self._tell(event, standing(event, memory, self._standing))
+        self._tell(event, lasting_state(event, memory, self._standing))
         return len(measured)
 
     def _tell(self, event: dict[str, Any], now: set[Standing]) -> None:
@@ -209,7 +209,7 @@ class Collector:
         return self._settings.collector_interval_seconds
 
 
-def missing(settings: Settings) -> list[Problem]:
+def missing_parts(settings: Settings) -> list[Problem]:
     """What the collector needs and does not find, where it is switched on."""
     import importlib.util
 

@@ -43,8 +43,8 @@ from nanomem_tui.tiers.context_fitting import (
     ContextChunk,
     Finding,
     Task,
-    task_of,
-    tiers_of,
+    parse_tiers,
+    read_task,
 )
 from nanomem_tui.tiers.operational import agent_of, description_of
 
@@ -91,7 +91,7 @@ class Found(NamedTuple):
     notes: list[str]
 
 
-def look(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> Found:
+def find_in_tiers(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> Found:
     """What these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
     found = Found([], [])
     if "operational" in tiers:
@@ -102,7 +102,7 @@ def look(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> 
         found.findings.extend(_memory(parts.engine(), task, audience, found))
     if "knowledge" in tiers and task.words:
         hits = parts.knowledge().search(task.text, EACH)
-        found.findings.extend(of_chunk(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
+        found.findings.extend(chunk_finding(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
     return found
 
 
@@ -113,8 +113,8 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
     if not task.words:
         return
     for value in _few(now.metrics(), lambda value: value.name, task):
-        yield of_metric("operational", value.name, value.name, value.value, value.unit, value.at)
-    for state in _few(now.agent_states(), lambda one: f"{one.agent} {in_words(one.state)}", task):
+        yield metric_finding("operational", value.name, value.name, value.value, value.unit, value.at)
+    for state in _few(now.agent_states(), lambda one: f"{one.agent} {format_value(one.state)}", task):
         lines = [("state", state.state)]
         yield finding("operational", "agent-state", state.agent, f"agent {state.agent}", lines, state.at)
     for entry in now.holding(_beginnings(task), ENTRIES, EACH):
@@ -125,7 +125,7 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
 def _of_entry(entry: OperationalEntry) -> Finding:
     data = entry.data
     if entry.category != "task":
-        return of_entry("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
+        return entry_finding("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
     rest = {name: value for name, value in data.items() if name not in ("id", "description", "status")}
     lines = [("source", entry.source), ("status", data["status"]), ("data", rest)]
     return finding("operational", "task", data["id"], f"task: {description_of(data)}", lines, entry.at, 0.8)
@@ -167,7 +167,7 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
     known = {record.key: record for record in records.database.ask(ask, none)}
     near = {one.record.key: one for one in _near(parts, task, found) if one.record.tier in wanted}
     for key, record in ({key: one.record for key, one in near.items()} | known).items():
-        yield of_record(record, nearness(near[key].distance) if key in near else 0.0)
+        yield record_finding(record, nearness(near[key].distance) if key in near else 0.0)
 
 
 def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
@@ -196,8 +196,8 @@ def _memory(engine: Engine, task: Task, audience: Audience, found: Found) -> Ite
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
     for hit in begun.given:
-        yield of_item(hit.item, nearness(hit.parts.get("distance")), begun.zone)
-    yield from map(of_lesson, begun.lessons)
+        yield item_finding(hit.item, nearness(hit.parts.get("distance")), begun.zone)
+    yield from map(lesson_finding, begun.lessons)
 
 
 # -- what is said to a model ------------------------------------------------------------------------------------------
@@ -221,15 +221,17 @@ HEADS = {"tool-call": "call of", "agent-state": "agent", "config-change": "chang
 """How the first line of a kind begins, where it is not its name."""
 
 
-def of_record(record: TierRecord, nearness: float = 0.0) -> Finding:
+def record_finding(record: TierRecord, nearness: float = 0.0) -> Finding:
     """A record as a finding."""
     fields = record.fields
     if record.kind in ("metric", "metric-hour"):
         value = fields["value"] if record.kind == "metric" else fields["mean"]
-        return of_metric(record.tier, record.id, fields["name"], value, fields["unit"] or "", record.at)
+        return metric_finding(record.tier, record.id, fields["name"], value, fields["unit"] or "", record.at)
     named = fields.get(KINDS[record.kind].title) or record.id
     if record.kind == "event" and named in ("event", "tool_result"):
-        return of_entry(record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"])
+        return entry_finding(
+            record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"]
+        )
     lines = [(name.replace("_", " "), fields.get(name)) for name in SHOWN.get(record.kind, ())]
     return finding(
         record.tier, record.kind, record.id, f"{HEADS.get(record.kind, f'{record.kind}:')} {named}", lines, record.at,
@@ -248,7 +250,7 @@ def finding(
     nearness: float = 0.0,
 ) -> Finding:
     """A finding of a first line and of named values below it; those that say nothing are left out."""
-    told = [(name, in_words(value)) for name, value in lines]
+    told = [(name, format_value(value)) for name, value in lines]
     rest = [f"{name}: {text}" for name, text in told if text]
     when = f" ({at[:16].replace('T', ' ')} UTC)" if at else ""
     return Finding(
@@ -257,17 +259,17 @@ def finding(
     )  # fmt: skip
 
 
-def of_entry(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> Finding:
+def entry_finding(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> Finding:
     """Something that happened, as a finding."""
     if category == "tool_result" and isinstance(data, Mapping):
         rest = {name: value for name, value in data.items() if name != "tool"}
         lines = [("source", source), ("data", rest)]
-        return finding(tier, "event", id, f"call of {in_words(data.get('tool'))}", lines, at, 0.4)
+        return finding(tier, "event", id, f"call of {format_value(data.get('tool'))}", lines, at, 0.4)
     importance = 1.0 if critical else 0.3
     return finding(tier, "event", id, "event", [("source", source), ("data", data)], at, importance)
 
 
-def of_metric(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
+def metric_finding(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
     """The value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
     what = "metric, mean of the hour" if tier == "longterm" else "metric"
     made = finding(tier, "metric", id, f"{what}: {name} = {value:g}{unit and f' {unit}'}", at=at)
@@ -278,16 +280,16 @@ def _clipped(text: str) -> str:
     return text if len(text) <= MOST else text[:MOST] + MARK
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A JSON value as a person reads it: names and values, without the signs of JSON."""
     if value is None or value in ("", [], {}):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := in_words(inner)))
+        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := format_value(inner)))
     if isinstance(value, (list, tuple)):
-        return "; ".join(filter(None, map(in_words, value)))
+        return "; ".join(filter(None, map(format_value, value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -311,7 +313,7 @@ def importance_of(record: TierRecord) -> float:
     return 0.4 if fields.get("success") is not False else 0.6
 
 
-def of_chunk(hit: KnowledgeHit) -> Finding:
+def chunk_finding(hit: KnowledgeHit) -> Finding:
     """A chunk of a document as a finding."""
     heading = f"{hit.title} {hit.section}".strip()
     place = f"{hit.title}#{hit.section}" if hit.section else hit.title
@@ -319,16 +321,16 @@ def of_chunk(hit: KnowledgeHit) -> Finding:
     return Finding("knowledge", hit.kind, hit.id, text, text, place=place, heading=heading)
 
 
-def of_item(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
+def item_finding(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
     """An item of long-term memory as a finding. `zone`: the agent's."""
-    text, about = _clipped(times.resolved(item, zone)), times.about(item, zone)
+    text, about = _clipped(times.resolve_dates(item, zone)), times.filed_under(item, zone)
     shown = f"{text} ({about})" if about else text
     return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
 
 
-def of_lesson(lesson: Lesson) -> Finding:
+def lesson_finding(lesson: Lesson) -> Finding:
     """A lesson as a finding: what it is about, what is better, and what is not."""
-    avoid = f" (not: {bad})" if (bad := prompt.avoided(lesson)) else ""
+    avoid = f" (not: {bad})" if (bad := prompt.avoid_line(lesson)) else ""
     text = _clipped(f"{lesson.trigger}: {lesson.better_action}{avoid}")
     importance = max(0.0, min(1.0, lesson.confidence / 10))
     return Finding("longterm", "lesson", lesson.id, text, text, lesson.updated_at, importance)
@@ -350,13 +352,13 @@ class Counter(NamedTuple):
 
 
 @lru_cache(4)
-def counter(wanted: str = AUTO) -> Counter:
+def make_counter(wanted: str = AUTO) -> Counter:
     """The counter of a setting: `auto`, `estimate`, or the path of a `tokenizer.json`. Raises MissingExtra or BadInput
     for a file that cannot be used."""
     if wanted == ESTIMATE:
-        return Counter("an estimate by script", estimate)
+        return Counter("an estimate by script", estimate_tokens)
     if wanted in (AUTO, ""):
-        return _of_tiktoken() or Counter("an estimate by script", estimate)
+        return _of_tiktoken() or Counter("an estimate by script", estimate_tokens)
     return _of_file(Path(wanted).expanduser())
 
 
@@ -443,7 +445,7 @@ def _patterns() -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], float], .
 
 
 @lru_cache(4096)
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """How many tokens a text is, about; at least one where there is anything."""
     pieces, scripts = _patterns()
     found = 0.0
@@ -496,25 +498,25 @@ class ContextAssembly:
 
         No chunk holds a secret: each stands as its kind and a fingerprint.
         """
-        asked = task_of(task)
-        wanted = tiers_of(tiers)
+        asked = read_task(task)
+        wanted = parse_tiers(tiers)
         most = self._settings.context_max_tokens if max_tokens is None else min(max_tokens, MOST_TOKENS)
         if most < 1:
             raise BadInput("no room for context", f"{most} tokens", "give 1 or more")
-        name, count = counter(self._settings.context_tokenizer)
+        name, count = make_counter(self._settings.context_tokenizer)
         if not self._settings.memory_enabled:
             return Context(asked, (), 0, most, name, wanted, notes=(OFF,))
-        found = look(self._parts, asked, wanted, audience or Audience())
+        found = find_in_tiers(self._parts, asked, wanted, audience or Audience())
         ranked = context_fitting.rank(found.findings, asked.words, clock.now().date())
         ranked = [one._replace(finding=_masked(one.finding)) for one in ranked]
 
         def cost(source: str, content: str) -> int:
-            return count(context_fitting.entry(source, content) + "\n") if framed else count(content)
+            return count(context_fitting.render_entry(source, content) + "\n") if framed else count(content)
 
         room = most - (count(context_fitting.FRAME) if framed else 0)
         fitted = Budget(room, count, cost).fit(ranked)
         chunks = fitted.chunks
-        while framed and chunks and count(context_fitting.rendered(chunks)) > most:
+        while framed and chunks and count(context_fitting.render(chunks)) > most:
             last = chunks.pop()  # tokens of parts are not those of the whole, to the last one
             fitted.cut.insert(0, last._replace(tokens=0, whole=0, why="the budget is full"))
         notes = tuple(found.notes if asked.words else ["no word of the task says anything", *found.notes])
@@ -523,7 +525,7 @@ class ContextAssembly:
 
     def block(self, context: Context) -> str:
         """The block that a model is given; within the budget where the context was assembled `framed`."""
-        return context_fitting.rendered(context.chunks)
+        return context_fitting.render(context.chunks)
 
 
 def _masked(finding: Finding) -> Finding:

@@ -172,7 +172,7 @@ class Context(NamedTuple):
         }
 
 
-def task_of(text: str) -> Task:
+def read_task(text: str) -> Task:
     """What a person or an agent says is to be done, read. Raises BadInput where nothing is said."""
     text = whole(text).strip()[:MAX_QUERY]
     if not text:
@@ -197,7 +197,7 @@ def _name(match: re.Match[str]) -> str:
     return match[2] if _TELLING.search(match[2]) else ""
 
 
-def tiers_of(names: Sequence[str]) -> tuple[str, ...]:
+def parse_tiers(names: Sequence[str]) -> tuple[str, ...]:
     """The tiers of these names, in their order; none given: all. Raises BadInput for one that there is not."""
     plain = {name: "".join(letter for letter in name.lower() if letter.isalpha()) for name in names}
     wrong = next((name for name, known in plain.items() if known not in TIERS), None)
@@ -258,8 +258,8 @@ class Budget:
             return f"the same as {self._keys[finding.key]}"
         if self.room < LEAST and self._given:
             return "the budget is full"
-        found = said(finding.said)
-        known = like(found, self._said)
+        found = read_text(finding.said)
+        known = find_alike(found, self._said)
         if known is not None:
             place, share = known
             return f"says what {self._given[place].source} says ({share:.0f} % the same)"
@@ -286,7 +286,7 @@ class Budget:
 
         content = found.content
         if not fits(content):
-            content = shortened(content, one.parts["terms"], fits) if most >= LEAST else ""
+            content = shorten(content, one.parts["terms"], fits) if most >= LEAST else ""
         whole = self._count(found.content) if content != found.content else 0
         return _chunk(one, content, self._count(content), whole) if content else None
 
@@ -309,7 +309,7 @@ def _chunk(one: Ranked, content: str, tokens: int = 0, whole: int = 0, why: str 
     return ContextChunk(found.source, content, one.relevance, tokens, *about, whole, one.parts, why)
 
 
-def shortened(text: str, terms: Collection[str], fits: Callable[[str], bool]) -> str:
+def shorten(text: str, terms: Collection[str], fits: Callable[[str], bool]) -> str:
     """The beginning of a text that `fits`, cut at the end of a line or a sentence, else within one, with a mark where
     it is cut. Where the first of the `terms` is behind the cut: its first line, and then from the sentence on that
     holds it. Empty where nothing fits."""
@@ -374,7 +374,7 @@ class Said(NamedTuple):
     rest: str = ""
 
 
-def said(text: str) -> Said:
+def read_text(text: str) -> Said:
     """A text, read to be compared."""
     head = text[:MOST]
     telling: Counter[str] = Counter(_NUMBERS.findall(head))
@@ -392,7 +392,7 @@ def said(text: str) -> Said:
     return Said(fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:])
 
 
-def like(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
+def find_alike(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
     """The first of the `others` that says what `one` says: its place, and the per cent of letters that agree."""
     from rapidfuzz import fuzz
 
@@ -428,14 +428,14 @@ FRAME = f"{FENCE_OPEN}\n{HEAD}\n\n{FENCE_CLOSE}"
 """The block without anything in it."""
 
 
-def rendered(chunks: Iterable[ContextChunk]) -> str:
+def render(chunks: Iterable[ContextChunk]) -> str:
     """The block of these chunks, best first; empty where there is none."""
-    lines = [entry(chunk.source, chunk.content) for chunk in chunks]
+    lines = [render_entry(chunk.source, chunk.content) for chunk in chunks]
     return "\n".join([FENCE_OPEN, HEAD, "", *lines, FENCE_CLOSE]) if lines else ""
 
 
 @lru_cache(1024)
-def entry(source: str, content: str) -> str:
+def render_entry(source: str, content: str) -> str:
     """One chunk in the block: where it comes from, and what it says, the lines after the first one indented."""
     said = LEFT_OUT if injection.reason(content) else plain_lines(content).replace("\n", "\n  ")
     tier = source.partition("/")[0]
@@ -443,7 +443,7 @@ def entry(source: str, content: str) -> str:
     return f"- [{named}] {said}"
 
 
-def warning(source: str, content: str) -> str:
+def instructing_reason(source: str, content: str) -> str:
     """Why a chunk reads as an order to a model, or where it comes from does; empty when neither does."""
     return injection.reason(content) or _orders(source, content)
 

@@ -32,7 +32,7 @@ from nanomem_tui.store.work.records import WorkStore, note, set_note
 from nanomem_tui.store.work.search import Row, Shelf
 from nanomem_tui.store.work.values import KINDS, Chunk, Document, KnowledgeDocument, KnowledgeHit
 from nanomem_tui.tiers import knowledge_sources as sources_of
-from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, quiet
+from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, ManualPage, Tell, no_progress
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -538,7 +538,7 @@ class KnowledgeBase:
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def add(
-        self, found: Found, label: str = "", *, tell: Tell = quiet, dry_run: bool = False, actor: Actor = "human"
+        self, found: Found, label: str = "", *, tell: Tell = no_progress, dry_run: bool = False, actor: Actor = "human"
     ) -> Added:
         """Keep documents; of one that is there only what changed is written. One operation for all of them.
 
@@ -573,7 +573,7 @@ class KnowledgeBase:
             try:
                 operation = self._perform(done)
             finally:
-                self.layer.tell = quiet
+                self.layer.tell = no_progress
             if any(map(_package, after.values())) and not any(map(_package, before.values())) and not dry_run:
                 self._note_packages()
         if not dry_run:
@@ -606,7 +606,7 @@ class KnowledgeBase:
         changes = [Change(NAME, key, value_of(one), None) for key, one in found.items()]
         return self._perform(new_operation("knowledge", f"{label} from the knowledge base", changes))
 
-    def sync(self, *, tell: Tell = quiet, dry_run: bool = False) -> Added:
+    def sync(self, *, tell: Tell = no_progress, dry_run: bool = False) -> Added:
         """Bring the knowledge base up to date: files that changed are read again, and what is new is added of folders,
         of packages where one was added before (those installed since), and of man pages where all were added before.
 
@@ -761,7 +761,7 @@ class KnowledgeLayer:
     name = NAME
 
     def __init__(self, database: WorkStore, backups: Path) -> None:
-        self.tell: Tell = quiet
+        self.tell: Tell = no_progress
         self._database = database
         self._backups = backups
 

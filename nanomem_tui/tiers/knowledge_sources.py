@@ -83,7 +83,7 @@ _PASSED_OVER = frozenset(("node_modules", "__pycache__", "venv", "site-packages"
 _SENTENCE = re.compile(r"(?<=[.!?。！？;:])\s+|(?<=[。！？])")
 
 
-def quiet(what: str, done: int, total: int) -> None:
+def no_progress(what: str, done: int, total: int) -> None:
     """Nobody is told."""
 
 
@@ -106,7 +106,7 @@ class Found(NamedTuple):
 # -- chunks ------------------------------------------------------------------------------------------------------------
 
 
-def cut(reading: Reading) -> tuple[Chunk, ...]:
+def cut_chunks(reading: Reading) -> tuple[Chunk, ...]:
     """The chunks of a document, in its order."""
     return tuple(
         chunk
@@ -196,7 +196,7 @@ def document_of(data: bytes, name: str, kind: str, source: str, meta: dict[str, 
 def _made(reading: Reading, kind: str, source: str, meta: dict[str, Any], title: str = "") -> Document:
     shown = " ".join(safe_text(title or reading.title).split())[:200]
     about = " ".join(safe_text(reading.about).split())
-    return Document(kind, shown, safe_text(source), cut(reading), about, meta)
+    return Document(kind, shown, safe_text(source), cut_chunks(reading), about, meta)
 
 
 def _is_binary(data: bytes) -> bool:
@@ -337,7 +337,7 @@ class _Member(NamedTuple):
     is_link: bool = False
 
 
-def read_pack(path: Path, tell: Tell = quiet) -> Found:
+def read_pack(path: Path, tell: Tell = no_progress) -> Found:
     """The documents of a folder, a .zip or a .tar archive with text, Markdown and HTML in it.
 
     A file `manifest.json` at its root may say the pack's title and source, and those of its files:
@@ -542,12 +542,12 @@ def _named(asked: str) -> list[ManualPage]:
     return found
 
 
-def named_manuals(names: Iterable[str], tell: Tell = quiet) -> Found:
+def named_manuals(names: Iterable[str], tell: Tell = no_progress) -> Found:
     """The man pages of these names as documents. Raises NotFound for a name that no page has, or BadInput."""
     return read_manuals({page.path: page for name in names for page in _named(name)}.values(), "", tell)
 
 
-def all_manuals(tell: Tell = quiet) -> Found:
+def all_manuals(tell: Tell = no_progress) -> Found:
     """All man pages of this machine as documents; raises NotFound where there are none."""
     wanted = list(manual_pages())
     if not wanted:
@@ -555,7 +555,7 @@ def all_manuals(tell: Tell = quiet) -> Found:
     return read_manuals(wanted, ALL_MANUALS, tell)
 
 
-def read_manuals(wanted: Iterable[ManualPage], part_of: str, tell: Tell = quiet) -> Found:
+def read_manuals(wanted: Iterable[ManualPage], part_of: str, tell: Tell = no_progress) -> Found:
     """Pages as documents, each once, however many names lead to it."""
     pages = list({real.path: real for real in map(_leads_to, wanted)}.values())
     found = Found([], [])
@@ -684,12 +684,12 @@ def has_package_folders() -> bool:
     return any((folder / entry).is_dir() for folder in _package_folders() for entry in os.listdir(folder))
 
 
-def all_packages(tell: Tell = quiet) -> Found:
+def all_packages(tell: Tell = no_progress) -> Found:
     """The documentation of all installed packages, without their man pages."""
     return named_packages(installed_packages(), tell, manuals=False)
 
 
-def new_packages(added: set[str], before: set[str] | None, tell: Tell = quiet) -> Found:
+def new_packages(added: set[str], before: set[str] | None, tell: Tell = no_progress) -> Found:
     """The documentation of the packages that were `added`, and of those installed since; `before`: what was installed
     then (None: nobody knows, so nothing is new)."""
     now = set(installed_packages())
@@ -701,7 +701,7 @@ def new_packages(added: set[str], before: set[str] | None, tell: Tell = quiet) -
     return found
 
 
-def named_packages(names: Sequence[str], tell: Tell = quiet, *, manuals: bool = True) -> Found:
+def named_packages(names: Sequence[str], tell: Tell = no_progress, *, manuals: bool = True) -> Found:
     """The documentation of packages: what a distribution keeps in `share/doc`, their man pages (`manuals`), and what
     Python packages say of themselves. Raises NotFound for a name that no installed package has."""
     python = _python()

@@ -348,7 +348,7 @@ class Lifecycle:
                 due = {due.kind.name: [due.what, due.before] for due in dues}
                 change = Change(LAYER, f"run/{run.id}", None, {"began_at": run.began_at, "due": due, "rows": rows})
                 meta = {"started_by": started_by, "rows": rows}
-                label = f"lifecycle: {told(counts)}"
+                label = f"lifecycle: {describe_outcome(counts)}"
                 operation = self._perform(new_operation(KIND, label, [change], actor="compaction", meta=meta))
             if done:
                 self._database.write(partial(self._end, now=now), durable=True)
@@ -487,7 +487,7 @@ def _clock_trouble(connection: Connection) -> str:
     return ""
 
 
-def told(counts: Mapping[tuple[str, What], int]) -> str:
+def describe_outcome(counts: Mapping[tuple[str, What], int]) -> str:
     """What was done, in words: `3 goals, 120 tool calls to long-term memory; 5,040 metrics averaged by hour`."""
     parts = []
     for what, words in _WORDS.items():

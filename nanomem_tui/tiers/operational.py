@@ -83,7 +83,7 @@ def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
             if said.get("aged") in (ids := [one.id for one in found]):
                 found = found[ids.index(said["aged"]) + 1 :]
             elif "id" in said:
-                checked(said["category"], said["data"], said["source"])
+                check_entry(said["category"], said["data"], said["source"])
                 critical = said["critical"] is not False
                 at = clock.iso(clock.parse(said["at"]) or clock.now())
                 found.append(OperationalEntry(
@@ -93,7 +93,7 @@ def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
     return found, is_whole
 
 
-def checked(category: str, data: Any, source: Any) -> None:
+def check_entry(category: str, data: Any, source: Any) -> None:
     """Raise BadInput for what no entry of that category can be."""
     if category not in CATEGORIES:
         raise BadInput("no such category", one_line(str(category), 40), f"one of {', '.join(CATEGORIES)}")
@@ -177,7 +177,7 @@ def is_active(status: str) -> bool:
     return status.strip().lower() not in ENDED
 
 
-def said(category: str, data: Any) -> str:
+def entry_text(category: str, data: Any) -> str:
     """What an entry of that category says, in words: those of a message, a metric, a task; else its data as JSON."""
     if isinstance(data, str):
         return data
@@ -194,7 +194,7 @@ def said(category: str, data: Any) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
-def records_of(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
+def entry_records(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
     """The kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is an
     event too."""
     data = entry.data
@@ -291,7 +291,7 @@ class Operational:
         Raises BadInput, Refused for what was forgotten, and the store's errors: nothing was kept then.
         """
         data = {} if data is None else data
-        checked(category, data, source)
+        check_entry(category, data, source)
         self._gone().refuse([data, source], f"an entry of {category}")
         text_of(data)
         grave = critical or is_critical(data, source)
@@ -536,7 +536,7 @@ def _entry(row: dict[str, Any]) -> OperationalEntry:
 
 def _records(entry: OperationalEntry) -> Iterator[TierRecord]:
     now = clock.iso(clock.now())
-    for kind, fields in records_of(entry):
+    for kind, fields in entry_records(entry):
         yield TierRecord(kind, entry.id, values_checked(KINDS[kind], fields), stored_at=now, changed_at=now)
 
 

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.tokens import query_weights
-from nanomem_tui.memory.edits import told
+from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.memory.recall.scoring import FAR, nearness
 from nanomem_tui.store.operations import LogEntry
 from nanomem_tui.store.work import layer, search
@@ -176,11 +176,11 @@ class Trail:
         def write(connection: Connection) -> TierRecord:
             before = work_records.get(connection, kind, record_id)
             if before is None:
-                raise not_there(kind, record_id)
+                raise missing_record(kind, record_id)
             return change(connection, before)
 
         if not self.database.exists:
-            raise not_there(kind, record_id)
+            raise missing_record(kind, record_id)
         return self.database.write(write)
 
     # -- what an agent asks ---------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
     return {**fields, **changed}
 
 
-def not_there(kind: Kind, record_id: str) -> NotFound:
+def missing_record(kind: Kind, record_id: str) -> NotFound:
     """The error for a record that is not there."""
     return NotFound(f"no such {kind.name}", record_id, f"see `nanomem record {kind.name} list`")
 
@@ -328,7 +328,7 @@ class TierRecords(Trail):
         if found is None and near:
             raise BadInput("more than one of them begins with that id", record_id, "give more of it")
         if found is None:
-            raise not_there(known, record_id)
+            raise missing_record(known, record_id)
         return found
 
     def of(
@@ -405,7 +405,7 @@ class TierRecords(Trail):
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
         """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
         these alone, such as incidents or procedures; none: of all. Raises BadInput."""
-        return answer(self.search, self._meaning, query, collections, n_results)
+        return find_semantic(self.search, self._meaning, query, collections, n_results)
 
     def links(self, record: TierRecord) -> list[Link]:
         """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
@@ -534,7 +534,7 @@ class TierRecords(Trail):
         self, verb: str, changes: Sequence[Change], records: Sequence[TierRecord], actor: Actor = "human"
     ) -> Operation:
         noun = records[0].kind.replace("-", " ")
-        what = f"{noun} {told(records[0].title)}" if len(records) == 1 else counted(len(records), noun)
+        what = f"{noun} {quote_start(records[0].title)}" if len(records) == 1 else counted(len(records), noun)
         return self._perform(new_operation(f"record.{verb}", f"{verb} {what}", changes, actor=actor))
 
 
@@ -588,7 +588,7 @@ class SemanticAnswer(NamedTuple):
         return "words" if self.note else "words and meaning"
 
 
-def answer(
+def find_semantic(
     search: Callable[..., list[TierHit]],
     meaning: Callable[[], RecordMeaning] | None,
     query: str,

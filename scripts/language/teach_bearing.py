@@ -63,10 +63,10 @@ def _found(name: str, size: int, backend: str, asked: list[tuple[str, Any]]) -> 
     seen: list[list[float]] = []
 
     def record(message: scoring.Message, hits: Any, **_: Any) -> list[float]:
-        seen[:] = scoring.looked_at(message, hits, range(len(hits)))
+        seen[:] = scoring.collect_features(message, hits, range(len(hits)))
         return [1.0] * len(hits)
 
-    scoring.chances = record
+    scoring.bearing_chances = record
     scoring.newer_first = lambda _, hits: [*range(len(hits))]  # labelled in the order in which they were judged
     os.environ["NANOMEM_RECALL_BACKEND"] = backend
     chosen = _some(name, size)

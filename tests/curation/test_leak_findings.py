@@ -14,7 +14,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.review.findings import Finding, How
 from nanomem_tui.review.queue import rule_like
-from nanomem_tui.review.scopes import Look, Names, of
+from nanomem_tui.review.scopes import Look, Names, find_leak
 from nanomem_tui.workspace import Workspace
 from tests.curation.test_scopes import put
 from tests.store.homes import make_home
@@ -128,9 +128,9 @@ def test_a_second_look_judges_only_rows_that_changed(ws: Workspace, monkeypatch:
 
     def judge(row: object, *given: object, **how: object) -> object:
         judged.append(row)
-        return of(row, *given, **how)  # type: ignore[arg-type]
+        return find_leak(row, *given, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("nanomem_tui.review.scopes.of", judge)
+    monkeypatch.setattr("nanomem_tui.review.scopes.find_leak", judge)
     first = looked.find(ws.items.all(), names)
     judged.clear()
     changed = put(ws, "debt", "global", "the debt of @marko is paid")

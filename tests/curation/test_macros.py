@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.review import macros
-from nanomem_tui.review.macros import Plan, recorded, run
+from nanomem_tui.review.macros import Plan, record_step, run
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.workspace import Workspace, open_workspace
 from nanomem_tui.workspaces import Rehearsal
@@ -43,7 +43,7 @@ def state(ws: Workspace) -> dict[str, object]:
 
 def test_what_was_done_by_a_filter_is_done_to_what_the_filter_lets_through_later(ws: Workspace) -> None:
     operation = ws.items.set_enabled(ids(ws, "boat"), False)
-    step = recorded("toggle", "items", "shown", "boat", operation)
+    step = record_step("toggle", "items", "shown", "boat", operation)
     assert step == Step("toggle", "items", "shown", "boat", {"enabled": False})
     ws.undo()
     ws.items.add("a boat more")
@@ -114,13 +114,13 @@ def test_nothing_that_is_only_similar_is_touched(ws: Workspace) -> None:
 
 def test_what_has_no_one_meaning_is_not_recorded(ws: Workspace) -> None:
     operation, _, _ = ws.items.add("new")
-    assert recorded("add", "items", "cursor", "", operation) is None
+    assert record_step("add", "items", "cursor", "", operation) is None
     first, second = ids(ws, "boat")
     one = ws.items.edit(first, text="the boat is white")
     two = ws.items.edit(second, text="the boat is black")
     both = one._replace(changes=(*one.changes, *two.changes))
-    assert recorded("edit", "items", "selection", "", both) is None
-    assert recorded("edit", "items", "cursor", "", one) == Step(
+    assert record_step("edit", "items", "selection", "", both) is None
+    assert record_step("edit", "items", "cursor", "", one) == Step(
         "edit", "items", "cursor", "", {"text": "the boat is white"}
     )
 
@@ -132,7 +132,7 @@ def test_a_step_reads_as_words() -> None:
         (Step("delete", "items", "a b"), "delete: 2 named rows"),
         (Step("fields", "items", "selection", "", {"kind": "fact"}), "set kind fact: the selected rows"),
     ):
-        assert macros.told(step) == f"{words} of items"
+        assert macros.describe_step(step) == f"{words} of items"
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ DECISIONS = (
 @pytest.mark.parametrize(("action", "decision"), DECISIONS)
 def test_a_decision_on_what_a_filter_lets_through_is_made_again(junk: Workspace, action: str, decision: str) -> None:
     operation = junk.triage.decide(junk.triage.findings(("long",)), decision)  # type: ignore[arg-type]
-    step = recorded(action, "inbox", "shown", "is:long", operation)
+    step = record_step(action, "inbox", "shown", "is:long", operation)
     assert step == Step(action, "inbox", "shown", "is:long", {})
     junk.undo()
     junk.items.add("junk three")
@@ -174,9 +174,9 @@ def test_a_decision_on_what_a_filter_lets_through_is_made_again(junk: Workspace,
 
 def test_a_decision_on_the_row_at_the_cursor_is_made_on_the_row_that_is_named(junk: Workspace) -> None:
     first, second = queue(junk, "long")
-    step = recorded("accept", "inbox", "cursor", "", junk.triage.decide(junk.triage.named([first]), "keep"))
+    step = record_step("accept", "inbox", "cursor", "", junk.triage.decide(junk.triage.named([first]), "keep"))
     assert step is not None
-    assert macros.told(step) == "keep: the row at the cursor of inbox"
+    assert macros.describe_step(step) == "keep: the row at the cursor of inbox"
     macro = Macro("fine", (step,))
     with pytest.raises(BadInput, match="for the row at the cursor"):
         plan(junk, macro)
@@ -188,7 +188,7 @@ def test_a_decision_on_the_row_at_the_cursor_is_made_on_the_row_that_is_named(ju
 
 def test_what_is_held_back_is_accepted_again_by_a_macro(junk: Workspace) -> None:
     [held] = queue(junk, "waiting")
-    step = recorded("accept", "inbox", "shown", "is:waiting", junk.triage.decide(junk.triage.named([held]), "keep"))
+    step = record_step("accept", "inbox", "shown", "is:waiting", junk.triage.decide(junk.triage.named([held]), "keep"))
     assert step is not None
     junk.undo()
     run(junk, plan(junk, Macro("trust", (step,))))
@@ -197,9 +197,9 @@ def test_what_is_held_back_is_accepted_again_by_a_macro(junk: Workspace) -> None
 
 def test_a_move_of_the_inbox_holds_the_scope(junk: Workspace) -> None:
     found = junk.triage.findings(("long",))
-    step = recorded("split", "inbox", "shown", "is:long", junk.triage.decide(found, "split", scope="telegram:42"))
+    step = record_step("split", "inbox", "shown", "is:long", junk.triage.decide(found, "split", scope="telegram:42"))
     assert step is not None
-    assert macros.told(step) == "move to telegram:42: all that “is:long” lets through of inbox"
+    assert macros.describe_step(step) == "move to telegram:42: all that “is:long” lets through of inbox"
     junk.undo()
     run(junk, plan(junk, Macro("there", (step,))))
     moved = {row.text: row.scope_key for row in junk.items.all()}

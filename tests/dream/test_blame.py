@@ -301,7 +301,7 @@ class TestWords:
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
         messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
         assert Said(SESSION, messages).about("- Likes green tea", entry) == ()
-        assert edits.plain("  - [durable] Likes tea ") == "Likes tea"
+        assert edits.plain_line("  - [durable] Likes tea ") == "Likes tea"
 
 
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.dreams.blame import Fate, Lasting, Version, survival
+from nanomem_tui.dreams.blame import DreamSurvival, LineFate, Version, survival
 from nanomem_tui.widgets.plots import small_curve
 
 FILES = ("USER.md", "memory/MEMORY.md")
@@ -61,7 +61,7 @@ def test_the_steps_only_name_versions_that_changed_the_number(
         assert len(one.curve()) == one.versions - one.number
 
 
-def last(*states: str) -> Lasting:
+def last(*states: str) -> DreamSurvival:
     """What became of the first of these texts, which a Dream wrote."""
     given_versions = [Version("a", "", True, {"USER.md": states[0]})]
     later = zip("bcd", states[1:], strict=False)
@@ -72,7 +72,7 @@ def last(*states: str) -> Lasting:
 def test_a_line_is_gone_since_the_version_that_took_it_away() -> None:
     found = last("- tea\n- cake", "- cake", "- cake\n- other")
     assert found.curve() == [1.0, 0.5, 0.5]
-    assert found.lines == (Fate("- tea", "b"), Fate("- cake", None))
+    assert found.lines == (LineFate("- tea", "b"), LineFate("- cake", None))
     assert (found.added, found.standing, found.share) == (2, 1, 0.5)
 
 
@@ -83,7 +83,7 @@ def test_the_lines_stand_in_the_order_of_the_file() -> None:
 
 def test_a_line_that_comes_back_stands_and_one_that_moves_never_went() -> None:
     assert last("- tea", "", "- tea").curve() == [1.0, 0.0, 1.0]
-    assert last("- tea", "", "- tea").lines == (Fate("- tea", None),)
+    assert last("- tea", "", "- tea").lines == (LineFate("- tea", None),)
     moved = [
         Version("a", "", True, {"USER.md": "- tea"}),
         Version("b", "", True, {"USER.md": "", "memory/MEMORY.md": "- tea"}),

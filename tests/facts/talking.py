@@ -21,7 +21,7 @@ START = datetime(2026, 3, 1, 9, 0, 0)
 
 def facts_in(text: str, before: str = "") -> list[Proposal]:
     """What the rules propose of one message; `before`: what the assistant said right before it."""
-    return crystallize.proposals([Told("cli:direct", 0, START.isoformat(), text, before)])
+    return crystallize.propose_by_rules([Told("cli:direct", 0, START.isoformat(), text, before)])
 
 
 def over_in(text: str) -> list[Proposal]:

@@ -17,7 +17,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.facts.usage import Used, total
+from nanomem_tui.memory.facts.usage import Used, sum_rows
 from nanomem_tui.model.client import Usage as Spent
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
@@ -132,11 +132,11 @@ def test_the_agents_own_log_is_shown_beside_our_rows_and_never_becomes_one(ws: W
 
 def test_a_log_that_goes_on_is_read_again(ws: Workspace) -> None:
     path = made(ws.paths.workspace.parent / "llm_usage.sqlite3", call("2026-03-02T10:00:00+00:00"))
-    assert total(ws.usage.rows()).requests == 1
+    assert sum_rows(ws.usage.rows()).requests == 1
     with closing(sqlite3.connect(path)) as agent:
         agent.execute(f"INSERT INTO llm_calls ({', '.join(COLUMNS)}) SELECT {', '.join(COLUMNS)} FROM llm_calls")
         agent.commit()
-    assert total(ws.usage.rows()).requests == 2
+    assert sum_rows(ws.usage.rows()).requests == 2
 
 
 def test_a_broken_log_is_one_problem_and_takes_nothing_else_down(ws: Workspace) -> None:
@@ -164,7 +164,7 @@ def test_cost_comes_from_the_prices_and_an_unknown_price_is_said(place: Path) ->
         assert {row.model: row.cost for row in ws.usage.rows()} == {
             "gpt-4o": 6.0, "gpt-4o-2024": 1.0, "unknown-model": None,
         }  # fmt: skip
-        both = total(ws.usage.rows())
+        both = sum_rows(ws.usage.rows())
         assert (both.cost, both.unpriced, both.is_whole) == (7.0, ("unknown-model",), False)
         own = next(one for one in ws.usage.by("model") if one.name == "unknown-model")
         assert (own.cost, own.unpriced) == (None, ("unknown-model",))

@@ -126,8 +126,8 @@ def test_a_lost_id_of_a_home_that_was_moved(home):
     assert "is gone" in one([found for found in report(home) if known in found.fix], ".nanobot/workspace-id").what
     with open_workspace(home / "workspace") as ws:
         assert len(ws.sessions.list()) == 39
-        [repair] = [found for found in repairs.repairs(ws) if found.where == ".nanobot/workspace-id"]
-        assert repairs.mend(ws, [repair]) == [(repair, "")]
+        [repair] = [found for found in repairs.find_repairs(ws) if found.where == ".nanobot/workspace-id"]
+        assert repairs.apply_repairs(ws, [repair]) == [(repair, "")]
     assert ours.read_text() == f"{known}\n"
     assert [one for one in report(home) if one.severity != "note"] == []
 

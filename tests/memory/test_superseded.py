@@ -71,5 +71,5 @@ def test_the_mark_lasts_and_names_both(ws: Workspace) -> None:
     tables = {"item": ws.store.load().items, "lesson": ws.store.load().lessons}
     rows = {row.text: row for row in ws.items.all()}
 
-    assert retention.notes(rows[OLD], tables)[0][1].startswith(f"by {rows[NEW].id} “{NEW}” on ")
-    assert retention.notes(rows[NEW], tables)[0][0] == "Supersedes"
+    assert retention.superseded_notes(rows[OLD], tables)[0][1].startswith(f"by {rows[NEW].id} “{NEW}” on ")
+    assert retention.superseded_notes(rows[NEW], tables)[0][0] == "Supersedes"

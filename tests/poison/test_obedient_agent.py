@@ -70,7 +70,7 @@ BLOCKS: dict[str, Callable[[str], str]] = {
     "tools": lambda text: prompt.render([], [failed(text, "Error: not found")], max_chars=9_000).text,
     "errors": lambda text: prompt.render([], [failed("exec", text)], max_chars=9_000).text,
     "pending": lambda text: prompt.render([], pending=[text], max_chars=9_000).text,
-    "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.entry(text, text), CLOSES]),
+    "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.render_entry(text, text), CLOSES]),
     "excerpts": lambda text: block_of("sessions", "telegram:7#1", Exchange(text, text, text, text)),
     "archive": lambda text: block_of("history", "7", Exchange("", "", text)),
     "places": lambda text: block_of("notes", text, Exchange("", "", "tea")),

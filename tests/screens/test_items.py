@@ -19,7 +19,7 @@ from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
 from nanomem_tui.looking import looked_at
-from nanomem_tui.review.finders.rows import origin
+from nanomem_tui.review.finders.rows import find_origin
 from nanomem_tui.screens.base.forms import read_fields
 from nanomem_tui.screens.base.rows import RowsScreen
 from nanomem_tui.screens.item_columns import scope_of
@@ -501,12 +501,12 @@ def test_what_tells_a_message_is_its_id_then_the_words_then_the_time() -> None:
         Message(3, "assistant", "Noted, too.", "2026-03-01T10:05:04"),
     ]
     at = clock.iso(clock.parse("2026-03-01T10:05:06") or clock.now())
-    assert origin(said, Item("a", "anything", source_message_id="7", created_at=at)) == 0
-    assert origin(said, Item("a", "Long walks in  the rain", created_at=at)) == 0
-    assert origin(said, Item("a", "User drinks tea only", created_at=at)) == 2
+    assert find_origin(said, Item("a", "anything", source_message_id="7", created_at=at)) == 0
+    assert find_origin(said, Item("a", "Long walks in  the rain", created_at=at)) == 0
+    assert find_origin(said, Item("a", "User drinks tea only", created_at=at)) == 2
     later = clock.iso(clock.parse("2026-03-02T10:05:06") or clock.now())
-    assert origin(said, Item("a", "User drinks tea only", created_at=later)) is None
-    assert origin([], Item("a", "User drinks tea only", created_at=at)) is None
+    assert find_origin(said, Item("a", "User drinks tea only", created_at=later)) is None
+    assert find_origin([], Item("a", "User drinks tea only", created_at=at)) is None
 
 
 async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:

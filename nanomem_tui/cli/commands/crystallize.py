@@ -21,7 +21,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import one_line, quoted
 from nanomem_tui.memory.facts.crystallize import Answer, Decision
-from nanomem_tui.memory.facts.proposals import refusal
+from nanomem_tui.memory.facts.proposals import reason_refused
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.facts.crystallize import Crystallized, Plan
@@ -319,7 +319,7 @@ def _ask(one: Judged) -> tuple[str, str | None]:
             return answer, None
         if answer == "e":
             value = _line("The value instead: ")
-            why = refusal(one.proposal._replace(value=value or ""))
+            why = reason_refused(one.proposal._replace(value=value or ""))
             if not why:
                 return "y", value
             output.notes([f"That cannot be: {why}."])

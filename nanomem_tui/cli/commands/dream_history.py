@@ -16,7 +16,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dreams.blame import Lasting, Saved, Versions
+    from nanomem_tui.dreams.blame import DreamSurvival, Saved, Versions
     from nanomem_tui.dreams.log import BlamedLine, Writer
     from nanomem_tui.workspace import Workspace
 
@@ -130,14 +130,14 @@ def survival(state: State, sha: str | None, limit: int | None, offset: int) -> N
     state.show(_lasting(one, subjects, lines=True), lambda: _one_lines(one, subjects))
 
 
-def _lasting(one: Lasting, subjects: dict[str, str], *, lines: bool) -> dict[str, Any]:
+def _lasting(one: DreamSurvival, subjects: dict[str, str], *, lines: bool) -> dict[str, Any]:
     body = {"id": one.sha, **one.to_json(), "message": subjects.get(one.sha, "")}
     if not lines:
         del body["lines"]
     return body
 
 
-def _survival_lines(shown: Sequence[Lasting], subjects: dict[str, str]) -> list[str]:
+def _survival_lines(shown: Sequence[DreamSurvival], subjects: dict[str, str]) -> list[str]:
     from nanomem_tui.widgets.plots import small_curve
 
     columns = [
@@ -157,7 +157,7 @@ def _survival_lines(shown: Sequence[Lasting], subjects: dict[str, str]) -> list[
     return table(columns, cells, output.terminal_width())
 
 
-def _one_lines(one: Lasting, subjects: dict[str, str]) -> list[str]:
+def _one_lines(one: DreamSurvival, subjects: dict[str, str]) -> list[str]:
     from nanomem_tui.widgets.plots import curve
 
     width = output.terminal_width()

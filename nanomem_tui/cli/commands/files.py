@@ -232,7 +232,7 @@ def _everywhere(state: State, query: str, since: str, until: str, limit: int) ->
 
     asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}
     listed = known(asked_for)
-    span = times.within(state.locate(), since, until) if since or until else None
+    span = times.parse_span(state.locate(), since, until) if since or until else None
     found = FoundTogether((), 0, done=True)
     together = Together(lambda: listed.workspaces)
     try:

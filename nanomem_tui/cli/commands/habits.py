@@ -160,13 +160,13 @@ def save_filter(state: State, name: str, text: str, screen: str, dry_run: bool) 
     Example:
       nanomem filters save unused 'hits:0 age:>30d'
     """
-    from nanomem_tui.memory.filters import ITEM_FIELDS, LESSON_FIELDS, parsed
+    from nanomem_tui.memory.filters import ITEM_FIELDS, LESSON_FIELDS, parse_strict
     from nanomem_tui.store.files.user import NamedFilter, checked_name
 
     _known_screen(screen)
     fields = {"items": ITEM_FIELDS, "lessons": LESSON_FIELDS}.get(screen)
     if fields is not None:
-        parsed(text, fields)
+        parse_strict(text, fields)
     entry = NamedFilter(checked_name(name), screen, text)
     with state.open() as ws:
         was = ws.habits.filter_named(entry.name, screen) if dry_run else ws.habits.save_filter(entry)
@@ -237,13 +237,13 @@ def list_macros(state: State, limit: int | None, offset: int) -> None:
     Example:
       nanomem macro list
     """
-    from nanomem_tui.review.macros import told
+    from nanomem_tui.review.macros import describe_step
 
     with state.open() as ws:
         for problem in ws.habits.problems():
             raise NanomemError(problem.what, problem.where, problem.fix)
         found = page(ws.habits.read().macros, limit, offset)
-    cells = [(one.name, "; ".join(map(told, one.steps))) for one in found]
+    cells = [(one.name, "; ".join(map(describe_step, one.steps))) for one in found]
     columns = [Column("Name", limit=40, least=10), Column("What it does", limit=160, least=30)]
     nothing = ["No macro yet: # in the console begins to record one, and ends it."]
     state.show([_json(one) for one in found], lambda: table(columns, cells, output.terminal_width()) or nothing)
@@ -259,11 +259,11 @@ def show(state: State, name: str) -> None:
     Example:
       nanomem macro show tidy
     """
-    from nanomem_tui.review.macros import told
+    from nanomem_tui.review.macros import describe_step
 
     with state.open() as ws:
         found = ws.habits.macro(name)
-    state.show(_json(found), [f"{number}. {told(step)}" for number, step in enumerate(found.steps, 1)])
+    state.show(_json(found), [f"{number}. {describe_step(step)}" for number, step in enumerate(found.steps, 1)])
 
 
 @macro.command()
@@ -280,20 +280,21 @@ def run(state: State, name: str, rows: Sequence[str], yes: bool, dry_run: bool) 
       nanomem macro run tidy --yes
       nanomem macro run important --row ltm_1739443200123_1 --dry-run
     """
-    from nanomem_tui.review.macros import plan, told
+    from nanomem_tui.review.macros import describe_step, plan
     from nanomem_tui.review.macros import run as do
     from nanomem_tui.workspaces import Rehearsal
 
     with state.open() as ws:
         with closing(Rehearsal(ws.paths, ws.configuration)) as rehearsal:
             made = plan(ws, rehearsal, ws.habits.macro(name), rows)
-        steps = [{"step": told(one.step), "ids": list(one.ids), "change": one.label} for one in made.steps]
+        steps = [{"step": describe_step(one.step), "ids": list(one.ids), "change": one.label} for one in made.steps]
         body = {"name": name, "steps": steps}
         if made.operation is None:
             state.show({"operation": None, **body}, [f"{name} changes nothing here."])
             return
         lines = [
-            f"{number}. {told(one.step)}: {counted(len(one.ids), 'row')}" for number, one in enumerate(made.steps, 1)
+            f"{number}. {describe_step(one.step)}: {counted(len(one.ids), 'row')}"
+            for number, one in enumerate(made.steps, 1)
         ]
         lines += planned([made.operation])
         question = f"Change {counted(len(made.operation.changes), 'row')}?"
@@ -315,11 +316,11 @@ def delete(state: State, name: str, yes: bool, dry_run: bool) -> None:
     Example:
       nanomem macro delete tidy --yes
     """
-    from nanomem_tui.review.macros import told
+    from nanomem_tui.review.macros import describe_step
 
     with state.open() as ws:
         found = ws.habits.macro(name)
-        lines = [f"Would forget {name}:", *(f"  {told(step)}" for step in found.steps)]
+        lines = [f"Would forget {name}:", *(f"  {describe_step(step)}" for step in found.steps)]
         if not agreed(state, _json(found), lines, f"Forget the macro {name}?", yes=yes, dry_run=dry_run):
             return
         ws.habits.delete_macro(name)

@@ -110,7 +110,7 @@ def show(state: State, row_id: str) -> None:
     Example:
       nanomem inbox show ltm_1739443200123_1
     """
-    from nanomem_tui.memory.retention import target_of
+    from nanomem_tui.memory.retention import forget_target
     from nanomem_tui.review.waiting import WaitingEdit
 
     with state.open() as ws:
@@ -126,7 +126,7 @@ def show(state: State, row_id: str) -> None:
     pairs = [
         ("ID", one.id),
         ("Is", f"{body['kind']} item, {body['scope_key']}" if one.layer == "item" else "a lesson"),
-        ("Deletes", target_of(one.row)),
+        ("Deletes", forget_target(one.row)),
         ("Why", one.why),
         ("From", one.origin),
         ("Message", str(body.get("source_message_id") or "")),
@@ -228,9 +228,9 @@ def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
 
 
 def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
-    from nanomem_tui.memory.retention import target_of
+    from nanomem_tui.memory.retention import forget_target
 
-    if one.layer == "item" and not target_of(getattr(one, "row", None)):
+    if one.layer == "item" and not forget_target(getattr(one, "row", None)):
         return values.item(ws.items.get(one.id))
     if one.layer == "lesson":
         row = ws.lessons.get(one.id)

@@ -178,7 +178,7 @@ def _tell(
     if any(change.key == DREAM_CURSOR for op in done for change in op.changes):
         from nanomem_tui.dreams import log
 
-        note = log.said(done)
+        note = log.describe_rewind(done)
         lines += [note] if note else []
         body["note"] = note
     state.show({**body, **listed}, [*lines, *([ending] if count > 1 else [])])

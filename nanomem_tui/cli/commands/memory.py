@@ -141,7 +141,7 @@ def show(state: State, item_id: str) -> None:
         if fact is not None:
             names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1 if row.id in ws.store.load().items else 0)
         loaded = ws.store.load()
-        names += retention.notes(row, {"item": loaded.items, "lesson": loaded.lessons})
+        names += retention.superseded_notes(row, {"item": loaded.items, "lesson": loaded.lessons})
     state.show(values.item(row), lambda: _item_detail(row, until, names))
 
 
@@ -172,7 +172,7 @@ def _item_detail(row: Item, until: str | None, names: Sequence[tuple[str, str]])
 def _why(row: Item) -> str:
     from nanomem_tui.memory import inbox
 
-    return inbox.of(row).why
+    return inbox.waiting_row(row).why
 
 
 @memory.command()
@@ -329,7 +329,7 @@ def warned(state: State, told: object) -> list[str]:
     """As `warn`, of JSON that is kept as it was given; what was said."""
     from nanomem_tui.memory import safety
 
-    warnings = safety.of_data(told)
+    warnings = safety.check_data(told)
     warn(state, warnings)
     return warnings
 
@@ -552,7 +552,7 @@ def prune(state: State, days: int | None, expired: bool, kind: str | None, scope
 
     with state.open() as ws:
         if days is None:
-            rows = retention.expired(ws.items.all(), ws.settings, clock.now())
+            rows = retention.find_expired(ws.items.all(), ws.settings, clock.now())
         else:
             rows = list(ws.items.prune_preview(days, kind, scope))
         preview = {"items": [values.item(row) for row in rows]}

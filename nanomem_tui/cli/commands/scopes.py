@@ -85,7 +85,7 @@ def show(
       nanomem scopes show telegram:42
       nanomem scopes show --channel telegram --chat-id 42 --sender-id ana
     """
-    from nanomem_tui.memory.scopes import Audience, lies_in
+    from nanomem_tui.memory.scopes import Audience, is_in_scope
 
     audience = Audience(channel, chat_id, sender_id)
     if (scope is None) == audience.is_owner:
@@ -95,7 +95,7 @@ def show(
             found = [(row, str(layer)) for row, layer in ws.scopes.seen_by(audience)]
         else:
             key = ws.scopes.named(scope).scope_key
-            found = [(row, row.scope_type) for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
+            found = [(row, row.scope_type) for row in ws.items.all() if is_in_scope(row.scope_type, row.scope_key, key)]
     shown = page(found, limit, offset)
     columns = [Column("Layer"), Column("Kind", drop=1), Column("ID", limit=26, least=12), Column("Text", least=28)]
     cells = [(layer, row.kind, row.id, row.text) for row, layer in shown]
@@ -189,10 +189,10 @@ def _go(
 
 
 def _of_scope(ws: Workspace, name: str) -> list[str]:
-    from nanomem_tui.memory.scopes import lies_in
+    from nanomem_tui.memory.scopes import is_in_scope
 
     key = ws.scopes.named(name).scope_key
-    return [row.id for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
+    return [row.id for row in ws.items.all() if is_in_scope(row.scope_type, row.scope_key, key)]
 
 
 def _plan_lines(plan: Plan, *, merge: bool) -> list[str]:
@@ -265,7 +265,7 @@ def _who(audience: Audience) -> str:
 
 
 def _leaks(shown: Sequence[Leak]) -> list[str]:
-    from nanomem_tui.memory.scopes import of_item
+    from nanomem_tui.memory.scopes import scope_of_item
 
     columns = [
         Column("ID", limit=26, least=12, drop=2),
@@ -274,7 +274,7 @@ def _leaks(shown: Sequence[Leak]) -> list[str]:
         Column("Belongs to", limit=24, least=10, drop=1, optional=True),
         Column("Text", limit=80, least=20),
     ]
-    cells = [(one.item.id, of_item(one.item).name, one.why, one.belongs, one.item.text) for one in shown]
+    cells = [(one.item.id, scope_of_item(one.item).name, one.why, one.belongs, one.item.text) for one in shown]
     return table(columns, cells, output.terminal_width())
 
 

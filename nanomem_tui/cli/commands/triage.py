@@ -355,16 +355,16 @@ def _decide(
 
 def _offered(triage: Triage, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
     """Of all there is what the decision can be made about."""
-    from nanomem_tui.review.queue import fits
+    from nanomem_tui.review.queue import is_possible
 
-    return [one for one in triage.findings(kinds or None) if fits(one, decision, several=True)]
+    return [one for one in triage.findings(kinds or None) if is_possible(one, decision, several=True)]
 
 
 def agree(state: State, decision: Decision, found: Sequence[Finding], *, yes: bool) -> bool:
     """Whether to go on with a decision about many, or one that takes something away."""
-    from nanomem_tui.review.queue import TOLD
+    from nanomem_tui.review.queue import DECISION_VERBS
 
-    verb = TOLD[decision]
+    verb = DECISION_VERBS[decision]
     preview = {"decided": [json_of(one) for one in found], "left": []}
     question = f"{verb.capitalize()} {output.counted(len(found), 'finding')}?"
     return agreed(state, preview, [f"Would {verb}:", *finding_table(found)], question, yes=yes, dry_run=False)

@@ -23,7 +23,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.attach.agents import Agent
-    from nanomem_tui.memory.turns.traces import Given, Injected
+    from nanomem_tui.memory.turns.traces import Injected, InjectedPart
     from nanomem_tui.memory.turns.values import TurnInput
     from nanomem_tui.workspace import Workspace
 
@@ -107,7 +107,7 @@ def _list_lines(turns: Sequence[Injected]) -> list[str]:
     return table(columns, cells, output.terminal_width())
 
 
-def _turns_lines(turn: Injected, given: Sequence[Given]) -> list[str]:
+def _turns_lines(turn: Injected, given: Sequence[InjectedPart]) -> list[str]:
     width = output.terminal_width()
     ended = f"declined {output.when(turn.declined_at)}" if turn.declined_at else output.when(turn.ended_at)
     told = [

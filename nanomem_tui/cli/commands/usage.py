@@ -55,10 +55,10 @@ def usage(
         problems = ws.usage.problems()
         prices = ws.settings.model_prices
         here = ws.configuration.sources.get("model_prices") == str(ws.paths.settings)
-    from nanomem_tui.memory.facts.usage import added_up, total
+    from nanomem_tui.memory.facts.usage import add_up, sum_rows
 
-    whole = total(rows)
-    found: Sequence[Any] = added_up(rows, by or "day") if by or plot else rows
+    whole = sum_rows(rows)
+    found: Sequence[Any] = add_up(rows, by or "day") if by or plot else rows
     shown = page(found, limit, offset)
     body = [_sum(one, by or "day") for one in shown] if by or plot else [_row(one) for one in shown]
     if plot:

@@ -41,7 +41,7 @@ from nanomem_tui.memory.facts.proposals import (
     Judged,
     Over,
     Proposal,
-    refusal,
+    reason_refused,
 )
 from nanomem_tui.model.client import Fence, Usage, estimate_tokens
 
@@ -107,7 +107,7 @@ class Extracted(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def shape(numbers: Sequence[int]) -> dict[str, Any]:
+def answer_shape(numbers: Sequence[int]) -> dict[str, Any]:
     """What an answer about the messages of these numbers looks like."""
     number = {"type": "integer", **({"suggested": sorted(numbers)} if len(numbers) <= _MANY else {})}
     limits = {"domain": 8 * MAX_LABEL, "category": 8 * MAX_LABEL, "sub_category": 8 * MAX_LABEL, "key": 8 * MAX_KEY,
@@ -139,7 +139,7 @@ class ModelExtractor:
     def extract(self, told: Sequence[Told], watch: Watch) -> Extracted:
         """The facts of these messages, asked in as many questions as it takes, none about messages that the model has
         read. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
-        numbered = dict(enumerate((one for one in told if dialogue.sayings(one.text, one.before)), 1))
+        numbered = dict(enumerate((one for one in told if dialogue.read_sayings(one.text, one.before)), 1))
         known = {} if self._again else {number: self._kept.of(_shown(0, one)) for number, one in numbered.items()}
         said = [{**fact, "message": number} for number, facts in known.items() for fact in facts or ()]
         found = _believed(said, numbered)
@@ -167,7 +167,7 @@ class ModelExtractor:
             {"role": "user", "content": f"{fence.around('messages', text)}\n\nName the facts."},
         ]
         try:
-            answer = self._client.ask(question, shape(list(part)), "facts", watch=lambda _at: watch(step))
+            answer = self._client.ask(question, answer_shape(list(part)), "facts", watch=lambda _at: watch(step))
         except ModelTooLong:
             if len(part) < 2 or not halvings:
                 raise
@@ -205,7 +205,7 @@ class ModelExtractor:
         return max(_LEAST, config.context_tokens - config.max_tokens - _OURS)
 
 
-def cooled(config: Any) -> Any:
+def with_seed_temperature(config: Any) -> Any:
     """The settings of the model with the temperature of the seed, where it takes one."""
     return config if config.temperature is None else replace(config, temperature=TEMPERATURE)
 
@@ -214,7 +214,7 @@ def _shown(number: int, one: Told) -> str:
     """A message as the model reads it, with what it answers; of secrets their kinds."""
     head = f"[message {number}, {one.at[:16].replace('T', ' ') or 'no time'}, user, conversation {one.session_key}]"
     before = ""
-    if one.before and not dialogue.why_not(one.before):
+    if one.before and not dialogue.reason_unread(one.before):
         before = f"[the assistant before it]\n{secrets.mask(whole(one.before[-LONGEST_ANSWERED:]))}\n"
     return f"{before}{head}\n{secrets.mask(whole(one.text))}"
 
@@ -228,17 +228,17 @@ def _believed(facts: Sequence[Mapping[str, Any]], part: Mapping[int, Told]) -> E
         if one is None:
             nowhere += 1
             continue
-        said = dialogue.sayings(one.text, one.before)
+        said = dialogue.read_sayings(one.text, one.before)
         domain, category, sub, key, value = (str(fact.get(name) or "").strip() for name in _FIELDS)
         confirmed = any(saying.confirmed for saying in said)
         words = _sentence(fact["value"], said)
         evidence = Evidence(one.session_key, one.number, one.at, words, one.message_id, confirmed)
         proposal = Proposal(domain, category, sub, key, value, evidence)
-        why = refusal(proposal) or unsaid(proposal, said)
+        why = reason_refused(proposal) or reason_unsaid(proposal, said)
         if why:
             refused.append((proposal, why))
         else:
-            found.append(proposal._replace(doubt=doubt(proposal, said)))
+            found.append(proposal._replace(doubt=reason_doubted(proposal, said)))
     notes = (
         (f"{counted(nowhere, 'fact')} of the model named no message of these, and were left out",) if nowhere else ()
     )
@@ -255,7 +255,7 @@ def _sentence(value: str, said: Sequence[dialogue.Saying]) -> str:
     return best.words if best is not None else ""
 
 
-def unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
+def reason_unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
     """Why a fact is not believed: its numbers and names, or most of its words, do not stand in its message; "" when
     they do."""
     text = " ".join(f"{saying.text} {saying.words}" for saying in said)
@@ -271,7 +271,7 @@ def unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
     return "its message does not say it" if len(missing) > _FEW * len(words) else ""
 
 
-def doubt(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
+def reason_doubted(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
     """What of a fact a person has to judge: words of the value that nobody said, or a denial that it leaves out."""
     text = " ".join(f"{saying.text} {saying.words}" for saying in said)
     there, plain = _words(text), _plain(text)
@@ -314,16 +314,16 @@ def _joined(one: Extracted, other: Extracted) -> Extracted:
 EXTRACT_RULES_NAME = "rules"
 
 
-def proposals(told: Sequence[Told]) -> list[Proposal]:
+def propose_by_rules(told: Sequence[Told]) -> list[Proposal]:
     """What the rules propose of these messages, oldest first."""
     found: list[Proposal] = []
     for one in told:
-        for saying in dialogue.sayings(one.text, one.before):
+        for saying in dialogue.read_sayings(one.text, one.before):
             for said in saying.attributes:
                 words = saying.source if saying.confirmed else said.clause
                 proposal = _proposal(one, said, words)
                 evidence = proposal.evidence._replace(confirmed=saying.confirmed, plain=saying.is_plain)
-                found += [] if refusal(proposal) else [proposal._replace(evidence=evidence)]
+                found += [] if reason_refused(proposal) else [proposal._replace(evidence=evidence)]
     return found
 
 
@@ -332,7 +332,7 @@ def find_ended_facts(told: Sequence[Told]) -> list[Proposal]:
     return [
         _proposal(one, said, said.clause)
         for one in told
-        for sentence in dialogue.taken_back(one.text)
+        for sentence in dialogue.retractions(one.text)
         for said in attributes.ended(sentence, dialogue.language_in(sentence))
     ]
 
@@ -462,7 +462,7 @@ class Crystallizer:
         if name not in NAMES:
             raise BadInput(f"no extractor is called {name!r}", "--extractor", "rules or model")
         watch("reading sessions")
-        found = dialogues.read(
+        found = dialogues.read_dialogue(
             self._sessions(),
             settings.capture_channels,
             limit=None if everything else limit or settings.crystallize_messages,
@@ -474,7 +474,7 @@ class Crystallizer:
         extracted = self._extracted(name, found, watch, again=ask_again)
 
         ends = find_ended_facts(found.told)
-        judged, over = facts_proposals.judged(extracted.proposals, found.told, self._store, self._facts, ends)
+        judged, over = facts_proposals.judge_proposals(extracted.proposals, found.told, self._store, self._facts, ends)
         return Plan(name, found, tuple(judged), extracted.refused, extracted.usage, extracted.notes, tuple(over))
 
     def keep(self, plan: Plan, decisions: Sequence[Decision], *, by_person: bool = True) -> Crystallized:
@@ -493,7 +493,7 @@ class Crystallizer:
             one, answer = decision.judged, decision.answer
             if decision.value is not None and answer == "keep":
                 changed[one.number] = one._replace(proposal=one.proposal._replace(value=decision.value.strip()))
-            if answer == "keep" and not facts_proposals.stands(one, self._facts):
+            if answer == "keep" and not facts_proposals.is_current(one, self._facts):
                 waits.append((one, "the fact was changed meanwhile", False))
                 done[one.number] = ("inbox", facts_proposals.waiting_id(one))
             elif answer == "keep":
@@ -505,8 +505,8 @@ class Crystallizer:
             else:
                 done[one.number] = ("leave", "")
         kept = [one.judged for one in decisions if done[one.judged.number][0] == "keep"]
-        forgets = facts_proposals.forgets(plan.over, self._store)
-        changes = [*facts_proposals.changes(waits, kept, self._store), *forgets]
+        forgets = facts_proposals.forget_rows(plan.over, self._store)
+        changes = [*facts_proposals.review_changes(waits, kept, self._store), *forgets]
         operation: Operation | None = None
         facts: list[Fact] = []
         if values or changes:
@@ -532,7 +532,7 @@ class Crystallizer:
         value = proposal.value
         if decision.value is not None and decision.value != value:
             value = decision.value.strip()
-            why = refusal(proposal._replace(value=value))
+            why = reason_refused(proposal._replace(value=value))
             if why:
                 raise BadInput(
                     f"that can be no value: {why}", f"{proposal.key}", f"give at most {MAX_VALUE} characters"
@@ -550,12 +550,12 @@ class Crystallizer:
     def _extracted(self, name: str, found: Dialogue, watch: Callable[[str], None], *, again: bool) -> Extracted:
 
         if name == "rules":
-            return Extracted(tuple(proposals(found.told)))
+            return Extracted(tuple(propose_by_rules(found.told)))
         from nanomem_tui.model.client import ModelClient
         from nanomem_tui.model.settings import model_config
 
         try:
-            config = cooled(model_config(self._paths, self._store.settings))
+            config = with_seed_temperature(model_config(self._paths, self._store.settings))
         except InvalidConfig as error:
             raise InvalidConfig(error.what, error.where, error.fix.replace("--dreamer", "--extractor")) from None
 
@@ -590,7 +590,7 @@ def _earlier(one: Judged, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...
 
 
 def _id_of(one: Judged, facts: Sequence[Fact]) -> str:
-    return next((fact.id for fact in facts if facts_proposals.is_of(one, fact)), "")
+    return next((fact.id for fact in facts if facts_proposals.is_about(one, fact)), "")
 
 
 def _label(kept: int, done: Mapping[int, tuple[Answer, str]], forgets: int) -> str:
@@ -780,7 +780,7 @@ class CrystallizeSchedule:
                 "failed", f"{known.line()}; tried again at {clock.local_naive(due)[:16].replace('T', ' ')}", due
             )
         self._write(_Memory(clock.iso(clock.now())))
-        return Outcome("crystallized" if done.operation else "nothing", told(done), self.next_at())
+        return Outcome("crystallized" if done.operation else "nothing", describe_run(done), self.next_at())
 
     def _read(self) -> _Memory:
         """What was written last; of a file that is broken, nothing: the schedule begins anew."""
@@ -796,7 +796,7 @@ class CrystallizeSchedule:
         atomic.write_atomic(self._file, json.dumps(memory._asdict(), ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def told(done: Crystallized) -> str:
+def describe_run(done: Crystallized) -> str:
     """What a run did, in a sentence."""
     read = f"read {counted(done.plan.dialogue.messages, 'message')}"
     if done.operation is None:

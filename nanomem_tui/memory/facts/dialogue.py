@@ -100,7 +100,7 @@ def language_in(text: str) -> str:
     return max(codes, key=lambda code: len(attributes.attributes(text, code)) + len(attributes.ended(text, code)))
 
 
-def why_not(text: str) -> str:
+def reason_unread(text: str) -> str:
     """Why nothing of a message is read; "" when it is."""
     if len(text) > MAX_MESSAGE:
         return f"more than {MAX_MESSAGE:,} characters"
@@ -135,10 +135,10 @@ def _is_fiction(sentence: str) -> bool:
 
 
 @lru_cache(512)
-def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
+def read_sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     """What a message says to be so; `before`: what the assistant said right before it, of which a plain yes confirms
     the question at its end."""
-    if not text.strip() or why_not(text):
+    if not text.strip() or reason_unread(text):
         return ()
     if answers.is_yes(text):
         return _confirmed(before, text)
@@ -259,9 +259,9 @@ def _back(sentence: str) -> int | None:
     return found.start() if found is not None else None
 
 
-def taken_back(text: str) -> tuple[str, ...]:
+def retractions(text: str) -> tuple[str, ...]:
     """The sentences of a message that may say that something is so no longer, or ask to forget it."""
-    if not text.strip() or why_not(text):
+    if not text.strip() or reason_unread(text):
         return ()
     parts = language.read(text).sentences
     acts = [one.act for one in reader.read(parts, language_in(text))]
@@ -285,14 +285,14 @@ def holds_secret(text: str) -> bool:
 
 def _answered(before: str, text: str) -> list[Saying]:
     """What a message says as an answer to the question at the end of `before`."""
-    asked = remembering.sentences(before)[-1:] if before and not why_not(before) else ()
+    asked = remembering.sentences(before)[-1:] if before and not reason_unread(before) else ()
     statement = answers.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
     return [Saying(statement, confirmed=True, source=f"{asked[0].strip()} {text.strip()}")] if statement else []
 
 
 def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:
     """What the question at the end of `before` says of the one who answers yes to it."""
-    if not before or why_not(before):
+    if not before or reason_unread(before):
         return ()
     asked = remembering.sentences(before)[-1:]
     statement = answers.confirmed(asked[0]) if asked and len(asked[0]) <= MAX_SENTENCE else ""
@@ -361,7 +361,7 @@ class _Row(NamedTuple):
     new: bool
 
 
-def read(
+def read_dialogue(
     sessions: Sessions,
     channels: Collection[str],
     *,
@@ -459,7 +459,7 @@ def _told(key: str, number: int, at: str, message: Message, before: str, left: d
     sender = _text(message.raw.get("sender_id"))
     if sender.partition(":")[0].lower() in _PARTS:
         return None
-    if why := why_not(message.content):
+    if why := reason_unread(message.content):
         left[why] = left.get(why, 0) + 1
         return None
     return Told(key, number, at, message.content, before, sender or None, _text(message.raw.get("message_id")))

@@ -15,8 +15,8 @@ from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import retention, scopes
-from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.items import Items, KnownFacts, checked
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.items import Items, KnownFacts, check_text
 from nanomem_tui.memory.recall import times
 from nanomem_tui.store import values
 from nanomem_tui.store.memory_store import MemoryStore
@@ -44,7 +44,7 @@ class Value(NamedTuple):
         return self._asdict()
 
 
-def values_of(
+def value_history(
     item: Item,
     log_of: Callable[[str], Sequence[LogEntry]],
     rows: Mapping[str, Item],
@@ -60,7 +60,7 @@ def values_of(
     for other in merged_ids(item):
         gone = rows.get(other)
         if gone is not None and other not in seen:
-            before = values_of(gone, log_of, rows, seen)
+            before = value_history(gone, log_of, rows, seen)
             values += [one._replace(until=one.until or item.updated_at) for one in before]
     return sorted(values, key=lambda one: (one.until == "", one.since), reverse=True)
 
@@ -250,7 +250,7 @@ class Facts:
 
     def history(self, fact_id: str) -> list[Value]:
         """The values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
-        return values_of(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
+        return value_history(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -328,10 +328,10 @@ class Facts:
         fact = self.get(fact_id)
         new = {**fact._asdict(), **fields}
         names = _checked_names(new["category"], new["key"], new["domain"], new["sub_category"])
-        value = checked(str(new["value"]), "--value")
-        text = checked(text_of(str(names["key"]), value))
-        as_shown(fact.item, expected, {"text": text})
-        row = fact.item._replace(text=text, meta_json=settled(fact.item, ["text"]))
+        value = check_text(str(new["value"]), "--value")
+        text = check_text(text_of(str(names["key"]), value))
+        check_unchanged(fact.item, expected, {"text": text})
+        row = fact.item._replace(text=text, meta_json=settle_conflict(fact.item, ["text"]))
         after = values.with_fields(row, {**names, "value": value})
         if after == fact.item:
             raise NothingToDo("nothing to change", fact.id)
@@ -369,12 +369,12 @@ class Facts:
             created_at=min(row.created_at for row in rows),
             pinned=any(row.pinned for row in rows),
             importance=max(row.importance for row in rows),
-            expires_at=retention.longest(rows),
+            expires_at=retention.latest_expiry(rows),
             meta_json=dumped(meta),
         )
         changes = [change_of("item", kept.item, after)]
         changes += [change_of("item", other.item, other.item._replace(is_deleted=True)) for other in others]
-        label = f"merge {counted(len(facts), 'fact')} into {told(kept.item.text)}"
+        label = f"merge {counted(len(facts), 'fact')} into {quote_start(kept.item.text)}"
         return self._perform(new_operation("facts.merge", label, changes))
 
     def _pair(
@@ -382,7 +382,7 @@ class Facts:
     ) -> tuple[Item | None, Item]:
         """The row of a fact before and after it gets that value; `known`: those being made beside. Raises BadInput."""
         names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
-        value = checked(wanted.value, "--value")
+        value = check_text(wanted.value, "--value")
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
         scope_key = scopes.key_for(wanted.scope_type, audience, self._store.workspace_id)
         own = "" if wanted.scope_type == "global" else scope_key
@@ -402,13 +402,13 @@ class Facts:
             sub = names["sub_category"] or fact.sub_category  # the seed keeps what a new value says nothing of
             if fact.value == value and sub == fact.sub_category:
                 return row, row
-            text = checked(text_of(fact.key, value))
+            text = check_text(text_of(fact.key, value))
             after = values.with_fields(
                 row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
             )
             after = after._replace(**origin, updated_at=now, enabled=True)
-            return row, times.reworded(row, after, times.day_of_time(wanted.said_at or now, zone))
-        text = checked(text_of(str(names["key"]), value))
+            return row, times.redate_item(row, after, times.day_of_time(wanted.said_at or now, zone))
+        text = check_text(text_of(str(names["key"]), value))
         row = Item(
             id=self._free_id(one), text=text, kind="fact", scope_type=wanted.scope_type, scope_key=scope_key,
             channel=wanted.channel, chat_id=wanted.chat_id, sender_id=wanted.sender_id, importance=wanted.importance,
@@ -416,7 +416,7 @@ class Facts:
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
         row = values.with_fields(row, {**names, "value": value, **_told(wanted, row)})
-        row = times.dated(row, times.day_of_time(wanted.said_at or now, zone))
+        row = times.date_item(row, times.day_of_time(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
 
@@ -440,22 +440,22 @@ class Facts:
         found = list(pairs)
         changes = [change_of("item", before, after) for before, after in found]
         new = [after for before, after in found if before is None or before.is_deleted]
-        changes += notes.changes(self._store.paths, self._store.settings, new)
+        changes += notes.mirror_changes(self._store.paths, self._store.settings, new)
         verb = "change" if found and found[0][0] is not None and not found[0][0].is_deleted else "add"
-        label = label or f"{verb} {told(found[0][1].text)}"
+        label = label or f"{verb} {quote_start(found[0][1].text)}"
         return self._perform(new_operation(kind, label, [*changes, *beside], actor=actor))
 
 
 def _edited(before: Fact, after: Fact) -> str:
     """What an edit did, in words: the names that are others now stand first."""
     names = [
-        f"{name.replace('_', '-')} {told(old) if old else 'none'} → {told(new) if new else 'none'}"
+        f"{name.replace('_', '-')} {quote_start(old) if old else 'none'} → {quote_start(new) if new else 'none'}"
         for name in ("domain", "category", "sub_category", "key")
         if (old := getattr(before, name)) != (new := getattr(after, name))
     ]
     if names and before.value != after.value:
         names.append("the value")
-    return f"edit {', '.join(names)}{' of ' if names else ''}{told(after.item.text)}"
+    return f"edit {', '.join(names)}{' of ' if names else ''}{quote_start(after.item.text)}"
 
 
 def _told(wanted: FactValue, row: Item) -> dict[str, Any]:
@@ -485,7 +485,7 @@ MOST = 1_000_000
 _TOLD = ("value", "since", "until", "actor", "session_key", "source_message_id")
 
 
-def earlier(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[str, Any]]]:
+def earlier_values(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[str, Any]]]:
     """What each of these facts was before, newest first, by its id; those that were never anything else are left out.
 
     Each value: what, since and until when, who gave it, and the session and message that it is from.
@@ -499,7 +499,7 @@ def earlier(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[st
 
     found: dict[str, list[dict[str, Any]]] = {}
     for row in wanted:
-        values = [one.to_json() for one in values_of(row, log_of, rows) if one.until]
+        values = [one.to_json() for one in value_history(row, log_of, rows) if one.until]
         if values:
             found[row.id] = [{name: one[name] for name in _TOLD if one[name]} for one in values]
     return found

@@ -14,8 +14,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.items import checked
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.items import check_text
 from nanomem_tui.memory.lessons import Lessons
 from nanomem_tui.store import reading
 from nanomem_tui.store.memory_store import MemoryStore
@@ -93,7 +93,7 @@ class Records:
     def _label(self, verb: str, rows: Sequence[Record]) -> str:
         noun = self._noun
         plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-        what = f"{noun} {told(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
+        what = f"{noun} {quote_start(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
         return f"{verb} {what}"
 
 
@@ -157,7 +157,7 @@ class Journal:
         day = day_of(day) if day else clock.local_naive(moment)[:10]
         now = clock.iso(moment)
         entry = Record(
-            new_key(KIND), KIND, day, checked(text), session_key, source, _at(day, moment), created_at=now,
+            new_key(KIND), KIND, day, check_text(text), session_key, source, _at(day, moment), created_at=now,
             updated_at=now,
         )  # fmt: skip
         warnings = self.warnings(entry)
@@ -175,13 +175,13 @@ class Journal:
         row = self.get(entry_id)
         fields: dict[str, str] = {}
         if text is not None:
-            fields["text"] = checked(text)
+            fields["text"] = check_text(text)
         if day is not None:
             fields["about"] = day_of(day)
-        as_shown(row, expected, fields)
+        check_unchanged(row, expected, fields)
         if "about" in fields and fields["about"] != row.about:
             fields["at"] = _at(fields["about"], clock.parse(row.at) or clock.now())
-        if (meta := settled(row, fields)) != row.meta_json:  # who writes the text settles which one it is
+        if (meta := settle_conflict(row, fields)) != row.meta_json:  # who writes the text settles which one it is
             fields["meta_json"] = meta
         return self._records.change(row, fields)
 
@@ -281,7 +281,7 @@ class Reflections:
             new_key(REFLECTIONS_KIND),
             REFLECTIONS_KIND,
             kept["tool"],
-            checked(insight),
+            check_text(insight),
             session_key,
             source,
             now,
@@ -307,11 +307,11 @@ class Reflections:
         meta = row.meta | {name: kept[name] for name in ("args", "error") if name in kept}
         changed: dict[str, Any] = {"about": kept["tool"]} if "tool" in kept else {}
         if "insight" in fields:
-            changed["text"] = checked(fields["insight"])
+            changed["text"] = check_text(fields["insight"])
             meta.pop("conflict", None)
         if meta != row.meta:
             changed["meta_json"] = dumped(meta)
-        as_shown(row, expected, changed)
+        check_unchanged(row, expected, changed)
         operation = self._records.change(row, changed)
         after = self.get(row.id)
         return operation, after, [*masked, *_warnings(after), *self._apart(after)]
@@ -322,7 +322,7 @@ class Reflections:
         if lesson is None:
             return []
         fix = f"`nanomem reflections lesson {row.id}` brings it up to date"
-        return [f"its lesson {lesson.id} still says {told(lesson.better_action)}: {fix}"]
+        return [f"its lesson {lesson.id} still says {quote_start(lesson.better_action)}: {fix}"]
 
     def delete(self, ids: Sequence[str]) -> Operation:
         """Delete reflections; `undo` brings them back, and the lessons that they became stay. Raises NotFound."""
@@ -348,11 +348,11 @@ class Reflections:
             scope, session_key = known.scope, known.session_key
         made = self._lessons.new(*_words_for(row), scope, session_key)
         same = self._lessons.same(made)
-        why = safety.held(f"{row.text}\n{made.better_action}\n{made.bad_action}")
+        why = safety.reason_to_hold(f"{row.text}\n{made.better_action}\n{made.bad_action}")
         if known is not None and self._naming(known, row.id).meta.get("reflection") == row.id and same in (None, known):
             return self._renewed(row, known, made, why)
         if same is None and why:
-            made = scopes.waiting(made, why, by="reflection")
+            made = scopes.hold_for_review(made, why, by="reflection")
         linked = row._replace(
             meta_json=dumped({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
         )
@@ -360,7 +360,8 @@ class Reflections:
         changes = [change_of("record", row, linked)]
         changes += [change_of("lesson", same, after)] if after != same else []
         verb = "link" if same else "make"
-        label = f"{verb} the lesson of reflection {told(row.text)}{', which waits in the inbox' if after.waits else ''}"
+        label = f"{verb} the lesson of reflection {quote_start(row.text)}"
+        label += ", which waits in the inbox" if after.waits else ""
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
     def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
@@ -371,9 +372,9 @@ class Reflections:
             raise Refused("it waits in the inbox", known.id, f"`nanomem inbox accept {known.id}`, or reject it")
         words = {name: getattr(made, name) for name in ("trigger", "better_action", "bad_action", "key", "updated_at")}
         after = self._naming(known, row.id)._replace(**words)
-        after = scopes.waiting(after, why, by="reflection") if why else after
+        after = scopes.hold_for_review(after, why, by="reflection") if why else after
         held = ", which waits in the inbox" if after.waits else ""
-        label = f"bring the lesson of reflection {told(row.text)} up to date{held}"
+        label = f"bring the lesson of reflection {quote_start(row.text)} up to date{held}"
         return self._perform(new_operation("reflection.lesson", label, [change_of("lesson", known, after)])), after
 
     def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:

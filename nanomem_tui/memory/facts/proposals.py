@@ -105,7 +105,7 @@ class Proposal(NamedTuple):
         }
 
 
-def refusal(proposal: Proposal) -> str:
+def reason_refused(proposal: Proposal) -> str:
     """Why a proposal can be no fact at all; "" when it can be one."""
     if not proposal.key.strip():
         return "its key is empty"
@@ -207,7 +207,7 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
     audience = Audience(channel, chat or None, sender_id)
     if channel in settings.capture_unnamed_channels and (sender_id is None or channel in LOCAL_CHANNELS):
         return Scope("global", scopes.global_key(workspace_id)), audience
-    if sender_id is None and scopes.is_of_one(channel, chat):
+    if sender_id is None and scopes.is_one_person(channel, chat):
         sender_id = chat  # who writes in a private chat has its id
         audience = audience._replace(sender_id=sender_id)
     kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
@@ -217,7 +217,7 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
     return Scope(kind, key, channel, chat or None, sender_id), audience
 
 
-def judged(
+def judge_proposals(
     proposals: Sequence[Proposal],
     told: Sequence[Told],
     store: MemoryStore,
@@ -381,13 +381,13 @@ class _Rows:
         return one._replace(verdict="contradicts", old=fact.value, known=fact.id, why=why)
 
 
-def stands(one: Judged, facts: Facts) -> bool:
+def is_current(one: Judged, facts: Facts) -> bool:
     """Whether what is known is still what the proposal was compared with."""
     fact = facts.known().get(one.identity)
     return fact.value == one.old if fact is not None else not one.known
 
 
-def is_of(one: Judged, fact: Fact) -> bool:
+def is_about(one: Judged, fact: Fact) -> bool:
     """Whether a fact is the one that a proposal is about."""
     return identity_of(fact) == one.identity
 
@@ -398,7 +398,9 @@ def waiting_id(one: Judged) -> str:
     return f"fact_w{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
-def changes(waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], store: MemoryStore) -> list[Change]:
+def review_changes(
+    waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], store: MemoryStore
+) -> list[Change]:
     """The rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
     found: dict[str, Change] = {}
     rows = store.snapshot.items
@@ -421,7 +423,7 @@ def forget_id(fact: Fact) -> str:
     return f"fact_x{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
-def forgets(over: Iterable[Over], store: MemoryStore) -> list[Change]:
+def forget_rows(over: Iterable[Over], store: MemoryStore) -> list[Change]:
     """The rows in which it waits that facts go, of those that still say what was said to be over."""
     found = []
     for fact, evidence in over:
@@ -434,7 +436,7 @@ def forgets(over: Iterable[Over], store: MemoryStore) -> list[Change]:
             source="crystallized", source_message_id=evidence.id, created_at=at, updated_at=at, pinned=False,
             meta_json="{}", hits=0, revision=0,
         )  # fmt: skip
-        waits = scopes.waiting(
+        waits = scopes.hold_for_review(
             waits, capture.WHY_PAST, finding="forget", forgets=row.id, by="crystallize", reason="crystallized",
             evidence=evidence.text,
         )  # fmt: skip
@@ -461,4 +463,4 @@ def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
         more |= {"old": one.old, "replaces": one.known}
         why = f"{why}; known is {quoted(one.old, 60)}"
     day = times.day_of_time(proposal.evidence.at or at, times.agent_zone(store.paths))
-    return scopes.waiting(times.dated(values.with_fields(item, names), day), why, **more)
+    return scopes.hold_for_review(times.date_item(values.with_fields(item, names), day), why, **more)

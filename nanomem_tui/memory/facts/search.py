@@ -181,7 +181,7 @@ class MemorySearch:
         )
         rows = (fact.item for fact in self._facts.all()) if facts_only else self._items.all()
         seen = [row for row in rows if row.enabled and layer_of(row) is not None]
-        gone = {row.id for row in retention.expired(seen, self._settings, clock.now())}
+        gone = {row.id for row in retention.find_expired(seen, self._settings, clock.now())}
         items = {row.id: row for row in seen if row.id not in gone}
         until = min((row.expires_at for row in items.values() if row.expires_at and row.expires_at > now), default="~")
         if len(self._shown) >= AUDIENCES:

@@ -102,7 +102,7 @@ class Usage:
 
     def by(self, name: By, days: int | None = None) -> list[Sum]:
         """The rows added up by day (newest first), or by model, source or origin (most tokens first)."""
-        return added_up(self.rows(days), name)
+        return add_up(self.rows(days), name)
 
     def read_prices(self) -> None:
         """Take the prices that the settings have now; where those cannot be read, they stay as they are."""
@@ -197,7 +197,7 @@ class Usage:
             )  # fmt: skip
 
 
-def total(rows: Sequence[Used], name: str = "") -> Sum:
+def sum_rows(rows: Sequence[Used], name: str = "") -> Sum:
     """Rows added up."""
     known = [row.cost for row in rows if row.cost is not None]
     unpriced = sorted({row.model for row in rows if row.cost is None})
@@ -214,12 +214,12 @@ def total(rows: Sequence[Used], name: str = "") -> Sum:
     )
 
 
-def added_up(rows: Iterable[Used], by: By) -> list[Sum]:
+def add_up(rows: Iterable[Used], by: By) -> list[Sum]:
     """Rows added up by day (in the order in which they come), or by model, source or origin (most tokens first)."""
     groups: dict[str, list[Used]] = {}
     for row in rows:
         groups.setdefault(str(getattr(row, by)), []).append(row)
-    sums = [total(group, name) for name, group in groups.items()]
+    sums = [sum_rows(group, name) for name, group in groups.items()]
     return sums if by == "day" else sorted(sums, key=lambda one: (-one.total_tokens, one.name))
 
 
@@ -234,7 +234,7 @@ def _merged(rows: Iterable[Used]) -> list[Used]:
     for row in rows:
         known = found.setdefault(row[:4], row)
         if known is not row:
-            both = total([known, row])
+            both = sum_rows([known, row])
             found[row[:4]] = Used(*row[:4], *both[1:7], cost=both.cost if both.is_whole else None)
     return list(found.values())
 

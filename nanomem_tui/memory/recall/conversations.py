@@ -220,8 +220,8 @@ class Conversations:
             nearest, unknown = self._nearest(shelf.index, stop)
             waiting += unknown
             best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest, timed, keep)
-            found = distinct(source, best, without, limit)
-            hits += [as_told(source, hit) for hit in shelf.index.explained(query, found)]
+            found = distinct_hits(source, best, without, limit)
+            hits += [to_told(source, hit) for hit in shelf.index.explained(query, found)]
         if keep is not None and not query.strip():
             hits.sort(key=lambda told: told.at, reverse=True)
         else:
@@ -287,7 +287,7 @@ class Conversations:
             name = _CHAT + info.key
             passages = shelf.known(name, chat.state)
             if passages is None:
-                passages = said_in(info.key, 0, chat.said(), name)
+                passages = transcript_passages(info.key, 0, chat.said(), name)
             taken = room.take(passages)
             unread += not taken
             if not shelf.put(name, chat.state, taken, stop):
@@ -303,7 +303,7 @@ class Conversations:
             key, first, messages = self._sessions.end_of(file, MOST_BYTES)
         except NanomemError:
             return []
-        return [] if key.startswith(_DREAMS) else said_in(key, first, messages, str(file.path))
+        return [] if key.startswith(_DREAMS) else transcript_passages(key, first, messages, str(file.path))
 
     def _renew_history(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
         entries = self._history.in_order()
@@ -355,7 +355,7 @@ class Conversations:
         ]
 
 
-def distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
+def distinct_hits(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
     """The first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
     hits: dict[str, PassageHit] = {}
     for hit in found:
@@ -374,7 +374,7 @@ def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     ]
 
 
-def said_in(
+def transcript_passages(
     key: str, first: int, messages: Iterable[Message], place: str, behind: Passage | None = None
 ) -> list[Passage]:
     """The passages of a transcript, whose first message has that index; `place` tells it from every other one.
@@ -425,7 +425,7 @@ def _sittings(times: Iterable[str]) -> list[int]:
     return numbers
 
 
-def as_told(source: str, hit: PassageHit) -> Told:
+def to_told(source: str, hit: PassageHit) -> Told:
     """A passage of a source that was found, with its words and neighbours."""
     key, number = _named(source, hit.passage)
     return Told(

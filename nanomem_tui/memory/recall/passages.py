@@ -20,7 +20,7 @@ from typing import NamedTuple
 from nanomem_tui.language import cues
 from nanomem_tui.language.tokens import is_common, is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory.recall import scoring
-from nanomem_tui.memory.recall.questions import halves
+from nanomem_tui.memory.recall.questions import split_compound
 from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, nearest, without_common
 
 # -- By which names the speakers of a chat are addressed: a transcript calls them `user` and `assistant` --------------
@@ -459,7 +459,7 @@ class OrderedRecall:
         if is_part(word):
             return {word: index.idf(word) * share}
         there = word if index.has(word) else self._words.nearest(word, index.rows_with) or word
-        if not index.has(there) and (parts := halves(word, index.has)):
+        if not index.has(there) and (parts := split_compound(word, index.has)):
             return {part: index.idf(part) * share / 2 for part in parts}
         weight = index.idf(there) * share
         meaning = {there: weight}

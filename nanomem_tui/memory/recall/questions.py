@@ -59,18 +59,18 @@ class Question(NamedTuple):
     within: Span | None = None
 
 
-def asked(question: Question) -> str:
+def full_text(question: Question) -> str:
     """The whole text of a question."""
     text = f"{question.text}\n{question.reply_to}" if question.reply_to else question.text
     return text[:MAX_QUERY]
 
 
-def written(question: Question) -> dict[str, str]:
+def written_words(question: Question) -> dict[str, str]:
     """Its words as they were written, by token."""
-    return query_words(asked(question))
+    return query_words(full_text(question))
 
 
-def weighted(question: Question) -> dict[str, float]:
+def weighted_words(question: Question) -> dict[str, float]:
     """The words of a question with their weights; those of the message replied to count less."""
     words = _weights(question.text[:MAX_QUERY])
     if question.reply_to:
@@ -79,7 +79,7 @@ def weighted(question: Question) -> dict[str, float]:
     return words
 
 
-def timeless(
+def discount_time_words(
     words: Mapping[str, float], telling: Collection[str] | None, total: int, rows_with: Callable[[str], int]
 ) -> Mapping[str, float]:
     """The words with those counting little that only name a time: all but the `telling` ones (None: no time is named),
@@ -100,7 +100,7 @@ def _weights(text: str) -> dict[str, float]:
     return {word: LIGHT * weight if word in light else weight for word, weight in words.items()}
 
 
-def corrected(
+def correct_spelling(
     words: Mapping[str, float],
     as_written: Mapping[str, str],
     known: Callable[[str], bool],
@@ -125,7 +125,7 @@ def corrected(
     return found, replaced
 
 
-def halves(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
+def split_compound(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     """The two words that one is made of, both of them known (`vscode`: `vs`, `code`); nothing where there are none. Of
     several ways the one whose shorter half is longest."""
     ways = (tokens(f"{word[:at]} {word[at:]}") for at in range(2, len(word) - 1))
@@ -133,7 +133,7 @@ def halves(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     return max(found, key=lambda way: min(map(len, way)), default=())
 
 
-def spelt_out(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
+def describe_corrections(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
     """What was replaced, with the words that were meant as the texts that were found write them: a token is a stem."""
     left = {token for meant in replaced.values() for token in meant}
     forms: dict[str, str] = {}
@@ -160,7 +160,7 @@ def _meant(
     forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
     found = dict.fromkeys(forms, LONGER_WEIGHT * weight)
     if near is None:
-        return found or dict.fromkeys(halves(as_written, known), weight)
+        return found or dict.fromkeys(split_compound(as_written, known), weight)
     return {near: trust(word) * weight, **{form: counts for form, counts in found.items() if form != near}}
 
 

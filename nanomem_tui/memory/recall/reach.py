@@ -37,15 +37,15 @@ from nanomem_tui.memory.recall.conversations import (
     SOURCES,
     Conversations,
     Told,
-    as_told,
-    distinct,
+    distinct_hits,
     entry_passages,
-    said_in,
     sender_of,
+    to_told,
+    transcript_passages,
 )
 from nanomem_tui.memory.recall.passages import Passage, Shelf, Timed
 from nanomem_tui.memory.safety import same_words
-from nanomem_tui.memory.scopes import Audience, is_group, is_of_one, sessions_of
+from nanomem_tui.memory.scopes import Audience, is_group, is_one_person, sessions_of
 from nanomem_tui.memory.sessions.files import SessionFile, key_of
 from nanomem_tui.memory.sessions.files import is_of_one as files_is_of_one
 from nanomem_tui.memory.turns import prompt
@@ -117,8 +117,8 @@ class ChatTalk:
         found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
         lines = index.search(query, _LINES * limit, nearest=by_meaning(index), time=time)
-        hits = distinct("history", lines, (), limit)
-        found += [as_told("history", hit) for hit in index.explained(query, hits)]
+        hits = distinct_hits("history", lines, (), limit)
+        found += [to_told("history", hit) for hit in index.explained(query, hits)]
         return sorted(found, key=lambda told: -told.score)[:limit]
 
     def recall_said(
@@ -127,7 +127,7 @@ class ChatTalk:
         """The nearest messages, best first."""
         index = self.said.index
         hits = index.search(query, limit, asked_speaker(query), nearest, time)
-        return [as_told("sessions", hit) for hit in index.explained(query, hits)]
+        return [to_told("sessions", hit) for hit in index.explained(query, hits)]
 
     def replayed_from(self) -> dict[str, int]:
         """By session key, the index of the first message that the agent itself puts before its model again."""
@@ -257,7 +257,7 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) ->
         messages = parse_session(data if not is_plain else body, "", key).messages
         count = _messages_before(file.path, start) if start else 0
     place = str(file.path)
-    new = said_in(key, count, _told_of(messages, kept), place, behind)
+    new = transcript_passages(key, count, _told_of(messages, kept), place, behind)
     hashed.update(memoryview(body)[at:])
     digest = hashed.digest() if is_plain else b""
     counted = count + len(messages)
@@ -455,12 +455,12 @@ class Reach:
         if kept and (kept.named("session", hit.key) or kept.named("sender", hit.sender)):
             return None
         if hit.source != "sessions":
-            text = _shown(prompt.unjudged(_clean(hit.text, kept)), hit, WIDTH)
+            text = _shown(prompt.plain_unjudged(_clean(hit.text, kept)), hit, WIDTH)
             return Excerpt(hit.source, hit.id, Exchange(hit.at, "", text), hit.score) if text else None
         part = _round(hit)
         place = audience if not audience.is_owner else Audience(*(chat_of(hit.key) or (None, None)))
         # An agent may name no sender in a private chat: its id tells that one person writes there.
-        sender = hit.sender or (str(place.chat_id) if is_of_one(place.channel, place.chat_id) else "")
+        sender = hit.sender or (str(place.chat_id) if is_one_person(place.channel, place.chat_id) else "")
         turn = Exchange(
             hit.at,
             _speaker(sender, place),
@@ -469,7 +469,7 @@ class Reach:
             sender=sender,
             answer_checked=False,  # a tool may have given it
         )
-        told = prompt.told(turn, place, self._settings, self._workspace_id)
+        told = prompt.retell(turn, place, self._settings, self._workspace_id)
         if {told.user, told.assistant} & {prompt.UNCHECKED, prompt.LEFT_OUT}:
             return None
         said = _shown(told.user, hit, WIDTH) if part.shows_asked else ""
@@ -532,9 +532,9 @@ def _shown(text: str, hit: Told, width: int) -> str:
 
 def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[Told]:
     """Those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
-    words = questions.weighted(questions.Question(message))
+    words = questions.weighted_words(questions.Question(message))
     known = index.statistics([*words, *(other for word in words for other in alike(word))])
-    asked = scoring.message(message, words, {word: (word,) for word in query_words(message)}, known)
+    asked = scoring.read_message(message, words, {word: (word,) for word in query_words(message)}, known)
     called = set(index.names)
     found = []
     for hit in hits:
@@ -542,6 +542,6 @@ def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[T
         text = "\n".join((part.asked if part.shows_asked else "", part.answer or "" if part.shows_answer else ""))
         held = set(index_tokens(text)) & (words.keys() | asked.covers.keys()) - called
         tells = sum(asked.words[word] for word in held & asked.heavy)
-        if tells >= TELLS * asked.most and scoring.covers(asked, held | called) >= COVERS:
+        if tells >= TELLS * asked.most and scoring.coverage(asked, held | called) >= COVERS:
             found.append(hit)
     return found

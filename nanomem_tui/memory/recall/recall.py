@@ -189,9 +189,9 @@ class Recall:
         if profile == "default" and not question.whole:
             hits, unrelated = self._related_to(question, pool, hits, near.distances, asked_time)
         kept, cut = self._bounds(question, profile).cut(hits)
-        words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
+        words = tuple(questions.weighted_words(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
-        corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
+        corrected = questions.describe_corrections(pool.corrected, (hit.item.text for hit in hits))
         spelt = MappingProxyType(corrected)
         return Recalled(tuple(kept), (*cut, *unrelated), spelt, words, pool.backend, ms, near.why, asked_time)
 
@@ -213,12 +213,12 @@ class Recall:
         rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
         near = scoring.fused_shares(distances.items()) if distances else {}
         clear = [near.get(hit.item.id, 0.0) >= scoring.OBVIOUS for hit in hits] if near else []
-        chances = scoring.chances(asked, rows, by_meaning=bool(distances), clear=clear)
-        least = scoring.least(asked, by_meaning=bool(distances))
+        chances = scoring.bearing_chances(asked, rows, by_meaning=bool(distances), clear=clear)
+        least = scoring.least_chance(asked, by_meaning=bool(distances))
         if question.within is not None and times_asked.tells_nothing(question.text):
             chances = [max(chance, least) for chance in chances]  # nothing but the days is asked for
         if asked_time is not None:
-            timely = [is_meant or (may_share and scoring.covers(asked, words) > 0) for words in held]
+            timely = [is_meant or (may_share and scoring.coverage(asked, words) > 0) for words in held]
             chances = [
                 max(chance, least) if is_timely and _is_timed(hit) else chance
                 for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
@@ -235,8 +235,10 @@ class Recall:
         return [kept[place][0] for place in scoring.newer_first(asked, said)], cut
 
     def _message(self, question: Question, pool: _Pool) -> scoring.Message:
-        written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
-        return scoring.message(questions.asked(question), pool.words, written, pool.statistics)
+        written = {
+            word: pool.corrected.get(word, (token,)) for token, word in questions.written_words(question).items()
+        }
+        return scoring.read_message(questions.full_text(question), pool.words, written, pool.statistics)
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
         """The words of those looked for that each row holds."""
@@ -312,7 +314,7 @@ class Recall:
         everything = self.ask(question._replace(limit=1_000_000, max_chars=1_000_000_000, whole=True))
         ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
         if item_id not in ranks:
-            near = self.by_meaning.near(questions.asked(question), 1, {item_id})
+            near = self.by_meaning.near(questions.full_text(question), 1, {item_id})
             far, most = near.distances.get(item_id), self._settings.recall_max_distance
             return "shares no word with the message" + (f", and distance {far:.2f} is over {most:g}" if far else "")
         hit = everything.hits[ranks[item_id] - 1]
@@ -415,7 +417,7 @@ class Recall:
                 within = {key for key, row in snapshot.items.items() if row.enabled and layer_of(row) is not None}
         limit = max(NEAREST, self._limit(question) + SPARE)
         while True:
-            near = self.by_meaning.near(questions.asked(question), limit, within)
+            near = self.by_meaning.near(questions.full_text(question), limit, within)
             rows = [snapshot.items.get(key) for key in near.distances]
             alive = [row.id for row in rows if row is not None and layer_of(row) and not self._expired(row, moment)]
             if len(alive) == len(rows) or len(rows) < limit or len(alive) >= NEAREST // 2:
@@ -434,7 +436,7 @@ class Recall:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
-        words = questions.weighted(question)
+        words = questions.weighted_words(question)
         telling = None if asked_time is None else search_weights(f"{asked_time.subject} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
@@ -446,7 +448,7 @@ class Recall:
             alive = [one for one in (*pool.candidates, *of_time) if not self._expired(one.item, moment)]
             if question.within is not None:
                 alive = [one for one in alive if layer_of(one.item) is not None]
-            alive += scoring.unspoken(alive, near.distances, self._store.snapshot.items, far)
+            alive += scoring.semantic_candidates(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
@@ -456,18 +458,18 @@ class Recall:
         last, wanted = wanted, wanted if asked_time is None and question.within is None else len(alive)
         asked = tuple(pool.words)
         if not near.distances:
-            scored = scoring.default(alive, wanted, weights, today, asked, pool.added)
+            scored = scoring.rank_default(alive, wanted, weights, today, asked, pool.added)
         else:
             weights = {**weights, "vector": weights["vector"] * near.read}
             total = self._message(question, pool).total
-            scored = scoring.ranked(alive, near.distances, wanted, weights, today, asked, total, far, pool.added)
+            scored = scoring.rank_fused(alive, near.distances, wanted, weights, today, asked, total, far, pool.added)
             pool = pool._replace(backend="hybrid")
         if question.within is not None and not pool.words:  # nothing else was asked
             scored.sort(key=lambda one: (one.item.updated_at, one.item.id), reverse=True)
         if asked_time is not None and is_of_time is not None:
             from nanomem_tui.memory.recall import times
 
-            scored = times.ranked(scored, asked_time, is_of_time, weights, today)
+            scored = times.rank_by_time(scored, asked_time, is_of_time, weights, today)
         return _hits(scored[:last], layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
@@ -490,7 +492,7 @@ class Recall:
         """What the backend finds: every row that may be among the `wanted` best once its small shares are added.
         `telling`: the words that do not only name a time (None: it names none)."""
         if not self._in_ram():
-            found = self._full_text(words, questions.written(question), layer_of, beside, telling)
+            found = self._full_text(words, questions.written_words(question), layer_of, beside, telling)
             if found is not None:
                 return found
         store = self._store
@@ -498,12 +500,12 @@ class Recall:
         self.index.build()  # before the lock is held: it may have to wait for the thread that builds
         with store.snapshot.lock:
             index = self.index.current()
-            words = questions.timeless(words, telling, len(index), index.rows_with)
+            words = questions.discount_time_words(words, telling, len(index), index.rows_with)
             words = without_common(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
-                words, corrected = questions.corrected(
-                    words, questions.written(question), index.has, self.index.nearest, self.index.longer
+                words, corrected = questions.correct_spelling(
+                    words, questions.written_words(question), index.has, self.index.nearest, self.index.longer
                 )
             asked = words
             words = word_index.with_alike(words, len(index), index.mean, index.rows_with)
@@ -511,7 +513,7 @@ class Recall:
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
             items = store.snapshot.items
-            found_rows = retention.in_their_place(
+            found_rows = retention.replace_superseded(
                 found_rows, lambda ids: {key: items[key] for key in ids if key in items}
             )
         if beside:
@@ -541,20 +543,20 @@ class Recall:
 
         def find(index: search.FullText, pending: reading.Pending) -> _Pool:
             asked = index.statistics(words)
-            known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
+            known = questions.discount_time_words(words, telling, asked.total, asked.rows_with.__getitem__)
             terms = without_common(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
                 return (index.statistics([word]).rows_with[word] if rows is None else rows) > 0
 
-            terms, corrected = questions.corrected(terms, written, is_held, index.nearest, index.longer)
+            terms, corrected = questions.correct_spelling(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
             given = terms.keys()
             terms = word_index.with_alike(terms, statistics.total, statistics.mean, statistics.rows_with.__getitem__)
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
-            rated = retention.in_their_place(
+            rated = retention.replace_superseded(
                 word_index.rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
@@ -576,10 +578,10 @@ class Recall:
         now = clock.now()
         moment = clock.iso(now)
         rows = [row for row in rows if not self._expired(row, moment)]
-        text = questions.asked(question)
+        text = questions.full_text(question)
         pool = _Pool([], query_weights(text), {}, "ram", more=False)
         if profile == "seed000":
-            return _hits(scoring.seed000(text, rows, weights, now), layer_of), pool
+            return _hits(scoring.rank_seed000(text, rows, weights, now), layer_of), pool
         everything = [row for row in self._store.snapshot.items.values() if not row.is_deleted]
         values = scoring.seed001_bm25(text, everything)
         rated = sorted(
@@ -593,7 +595,7 @@ class Recall:
             chat = [one for one in rated if layer_of(one[0]) != "user"][:limit]
             rated = chat + user
         return _hits(
-            scoring.seed001(text, rated[: None if not question.whole else limit], weights, now), layer_of
+            scoring.rank_seed001(text, rated[: None if not question.whole else limit], weights, now), layer_of
         ), pool
 
     def _expired(self, item: Item, moment: str) -> bool:
@@ -673,7 +675,7 @@ def is_order(text: str, settings: Settings) -> bool:
     return found is not None and not found.is_empty and _OF_ONESELF.search(text.replace("’", "'")) is None
 
 
-def overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
+def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
     """Of the items that would stand in one block beside these lessons: those that say of answers what another says
     otherwise or again, by id, with the reason."""
     said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text, settings))]

@@ -115,11 +115,11 @@ def is_saved(path: Path, question: Question, expect: Sequence[str]) -> bool:
         saved = load(path) if path.exists() else []
     except BadInput:  # nothing in the file can be read
         return False
-    same = as_saved(question, expect)
+    same = to_saved(question, expect)
     return any(one.question == same.question and set(one.expect) == set(expect) for one in saved)
 
 
-def as_saved(question: Question, expect: Sequence[str]) -> Regression:
+def to_saved(question: Question, expect: Sequence[str]) -> Regression:
     """A question as the file will hold it: without its secrets, and asked with the usual weights. Raises BadInput when
     it expects nothing."""
     return _regression(_fields(question, expect), "the question", 0)
@@ -127,7 +127,7 @@ def as_saved(question: Question, expect: Sequence[str]) -> Regression:
 
 def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
     """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
-    regression = as_saved(question, expect)
+    regression = to_saved(question, expect)
     append(path, dump_line(_fields(question, expect)), "saving the question")
     return regression
 

@@ -65,7 +65,7 @@ Shares = tuple[float, float, float]
 """By how much the lexical score of an item grows for its importance, its age and its hits."""
 
 
-def shares(item: Item, weights: Weights, today: date) -> Shares:
+def item_shares(item: Item, weights: Weights, today: date) -> Shares:
     """The shares of an item in `default`."""
     hits = item.hits
     return (
@@ -75,7 +75,7 @@ def shares(item: Item, weights: Weights, today: date) -> Shares:
     )
 
 
-def growth(weights: Weights, today: date) -> Callable[[Item], float]:
+def item_factor(weights: Weights, today: date) -> Callable[[Item], float]:
     """A function that tells what the lexical score of an item is multiplied by: one, and its shares."""
     by_importance, by_recency, by_hits = weights["importance"], weights["recency"], weights["hits"]
     recencies: dict[str, float] = {}
@@ -152,7 +152,7 @@ class Parts(Mapping[str, Any]):
     def _parts(self) -> dict[str, Any]:
         if self._made is None:
             weights, today, words, added = self._asked
-            importance, recency, hits = shares(self._item, weights, today)
+            importance, recency, hits = item_shares(self._item, weights, today)
             held = set(words).intersection(index_tokens((self._of or self._item).text))
             asked = [word for word in words if word not in added]
             stand_for = {shown(other): shown(word) for word in asked for other in alike(word) if other in held & added}
@@ -184,7 +184,7 @@ class Parts(Mapping[str, Any]):
         return repr(self._parts())
 
 
-def default(
+def rank_default(
     candidates: Iterable[Candidate],
     wanted: int,
     weights: Weights,
@@ -194,7 +194,7 @@ def default(
 ) -> list[Scored]:
     """The `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency + hits),
     each of the three a small share."""
-    growth_of = growth(weights, today)
+    growth_of = item_factor(weights, today)
     rated = [(-one.score * growth_of(one.item), one.item.id, one) for one in candidates]
     if len(rated) > MANY * wanted > 0:
         least = sorted([one[0] for one in rated])[wanted - 1]
@@ -251,7 +251,7 @@ def seed000_words(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def seed000(query: str, items: Sequence[Item], weights: Weights, now: datetime) -> list[Scored]:
+def rank_seed000(query: str, items: Sequence[Item], weights: Weights, now: datetime) -> list[Scored]:
     """Every item, best first: sum of (1 + log1p(times asked)) x idf over shared terms by the root of the item's terms,
     + coverage + recency + hits. Equal ones by relevance, hits and time."""
     asked = Counter(seed000_words(query))
@@ -339,7 +339,7 @@ def _occurrences(phrase: tuple[str, ...], held: tuple[str, ...]) -> int:
     return sum(1 for at in range(len(held) - len(phrase) + 1) if held[at : at + len(phrase)] == phrase)
 
 
-def seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
+def rank_seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
     """The items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days / 180)."""
     values = [value for _, value in rated]
     least, most = min(values, default=0.0), max(values, default=0.0)
@@ -426,7 +426,7 @@ def nearness(distance: float | None) -> float:
     return 0.0 if distance is None else max(0.0, 1 - distance / FAR)
 
 
-def unspoken(
+def semantic_candidates(
     found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float
 ) -> list[Candidate]:
     """What is near in meaning and shares no word with the question, as candidates."""
@@ -435,7 +435,7 @@ def unspoken(
     return [Candidate(items[key], 0.0) for key in near if key in items]
 
 
-def ranked(
+def rank_fused(
     candidates: Sequence[Candidate],
     distances: Mapping[str, float],
     wanted: int,
@@ -452,7 +452,7 @@ def ranked(
     `total`: what all words of the question count together.
     """
     weight = min(1.0, max(0.0, weights["vector"]))
-    near, growth_of = fused_shares(distances.items(), far), growth(weights, today)
+    near, growth_of = fused_shares(distances.items(), far), item_factor(weights, today)
     asked = LookedFor(weights, today, tuple(words), added)
     rated = []
     for one in candidates:
@@ -533,7 +533,7 @@ class Message(NamedTuple):
     greets: bool
 
 
-def message(
+def read_message(
     text: str, words: Mapping[str, float], written: Mapping[str, tuple[str, ...]], known: Statistics
 ) -> Message:
     """The message `text`, which is looked for by `words`, each with what it counts; `written`: its own words, each with
@@ -566,7 +566,7 @@ def message(
     )
 
 
-def features(
+def bearing_features(
     asked: Message, held: AbstractSet[str], rank: int, share: float, distance: float | None, nearest: float | None
 ) -> list[float]:
     """What the judge knows of one memory. `held`: the words that it has of those that are looked for; `share`: its
@@ -599,7 +599,9 @@ def features(
     ]
 
 
-def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()) -> list[float]:
+def bearing_chances(
+    asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()
+) -> list[float]:
     """The chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the best of
     them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the others in
     meaning."""
@@ -607,11 +609,11 @@ def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: S
         return [0.0] * len(hits)
     weights = "by meaning" if by_meaning else "by words"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    has_words = [covers(asked, held) >= most for held, _, _ in hits]
+    has_words = [coverage(asked, held) >= most for held, _, _ in hits]
     tells = asked.rows >= FEW and asked.length > 2
     least_asked = LEAST_ASKED if not any(has_words) else LEAST_COVERED if tells else 0.0
     if asked.is_english and hits and least_asked:
-        (best,) = looked_at(asked, hits, (0,))
+        (best,) = collect_features(asked, hits, (0,))
         if _chance(_weights(weights, "message"), best) < least_asked:
             return [0.0] * len(hits)
     nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR_IN_MEANING)
@@ -622,12 +624,12 @@ def chances(asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: S
     chances = [1.0] * len(hits)
     unsure = [place for place, sure in enumerate(is_sure) if not sure]
     of_memory = _weights(weights, "memory")
-    for place, known in zip(unsure, looked_at(asked, hits, unsure), strict=True):
+    for place, known in zip(unsure, collect_features(asked, hits, unsure), strict=True):
         chances[place] = _chance(of_memory, known)
     return chances
 
 
-def covers(asked: Message, held: AbstractSet[str]) -> float:
+def coverage(asked: Message, held: AbstractSet[str]) -> float:
     """How much a memory has of the words that tell what a message is about, 0 to 1."""
     shares = _shares(asked, held)
     found = sum(asked.subjects[place] * share for place, share in shares.items())
@@ -687,17 +689,17 @@ def _share_of(token: str, word: str) -> float:
     return 1.0 if len(word) > 1 and word in token else 0.0
 
 
-def least(asked: Message, *, by_meaning: bool) -> float:
+def least_chance(asked: Message, *, by_meaning: bool) -> float:
     """The chance that a memory has at least to be given for that message."""
     return (LEAST_BY_MEANING if by_meaning else LEAST) if asked.is_english else LEAST_ELSEWHERE
 
 
-def looked_at(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
+def collect_features(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
     """The `features` of the hits at some places; `hits` are all, best first."""
     best = max((score for _, score, _ in hits), default=0.0) or 1.0
     nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
     return [
-        features(asked, held, place, score / best, distance, nearest)
+        bearing_features(asked, held, place, score / best, distance, nearest)
         for place in places
         for held, score, distance in (hits[place],)
     ]

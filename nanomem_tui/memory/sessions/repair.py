@@ -45,7 +45,7 @@ class Broken(NamedTuple):
     wide: bool = False
 
 
-def broken(ws: Memory) -> Iterator[Broken]:
+def find_broken(ws: Memory) -> Iterator[Broken]:
     """Those that the agent finds. One that cannot be read at all is left to the doctor."""
     for file, summary, unreadable in ws.sessions.summaries():
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
@@ -56,7 +56,7 @@ def broken(ws: Memory) -> Iterator[Broken]:
                 yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared, wide)
 
 
-def changes(ws: Memory, one: Broken) -> list[Change]:
+def repair_changes(ws: Memory, one: Broken) -> list[Change]:
     """The change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
     Conflict when the file changed since."""
     data = read_log(one.file.path)
@@ -96,12 +96,12 @@ class _Plan(NamedTuple):
     other: SessionFile | None
 
 
-def rescues(ws: Memory, keys: Mapping[str, str] | None = None) -> list[Rescue]:
+def plan_rescues(ws: Memory, keys: Mapping[str, str] | None = None) -> list[Rescue]:
     """What `rescue` would do for each transcript that the agent does not find, refused ones too."""
     return [plan.told for plan in _plans(ws, keys or {})]
 
 
-def nobodys(ws: Memory, name: str) -> str:
+def find_ownerless(ws: Memory, name: str) -> str:
     """The path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
     Refused where it does."""
     for file, summary, _ in ws.sessions.summaries():
@@ -189,13 +189,13 @@ def _changes(ws: Memory, plan: _Plan) -> list[Change]:
 
 
 def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: set[str], layout: Layout) -> str:
-    refused = never(file, summary, key, layout) if not told else _unnamed(key)
+    refused = reason_unrescuable(file, summary, key, layout) if not told else _unnamed(key)
     if not refused and key in taken:
         return "another transcript of that key comes first; ask again after it"
     return refused
 
 
-def left_out(ws: Memory) -> list[str]:
+def list_unrescued(ws: Memory) -> list[str]:
     """The sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
     reason."""
     planned = {plan.told.path for plan in _plans(ws, {})}
@@ -206,7 +206,7 @@ def left_out(ws: Memory) -> list[str]:
     ]
 
 
-def never(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
+def reason_unrescuable(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
     """Why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
     if not has_new_names(layout):
         return "the agent of this home names its files as older releases do"

@@ -110,7 +110,7 @@ class SessionCompaction(NamedTuple):
 # -- What of a message is searched, and shown beside one that was found -----------------------------------------------
 
 
-def searched(message: Message, wanted: Matcher) -> str | None:
+def find_match(message: Message, wanted: Matcher) -> str | None:
     """The text of a message that matches: what was said, else the tool calls; None when neither does."""
     if wanted.matches(message.content):
         return message.content
@@ -122,7 +122,7 @@ def _calls(message: Message) -> str:
     return "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
 
 
-def neighbour(key: str, index: int, message: Message) -> Neighbour:
+def show_neighbour(key: str, index: int, message: Message) -> Neighbour:
     """A message beside one that matches, as much of it as is shown."""
     from nanomem_tui.memory.filters import EXCERPT, Neighbour
 
@@ -187,7 +187,7 @@ class Sessions:
             return []
 
         keys = {info.key for info in self.of_files()}
-        return sorted(told(found, keys), key=lambda chat: chat[0].updated_at, reverse=True)
+        return sorted(list_imported(found, keys), key=lambda chat: chat[0].updated_at, reverse=True)
 
     @property
     def untold(self) -> Problem | None:
@@ -200,7 +200,7 @@ class Sessions:
         if not found:
             return None
 
-        return find(found, key, {info.key for info in self.of_files()})
+        return find_imported(found, key, {info.key for info in self.of_files()})
 
     def get(self, key: str, path: str = "") -> Session:
         """The whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent finds.
@@ -217,11 +217,11 @@ class Sessions:
 
         chat = self._chat(key) if not path else None
         if chat is not None:
-            return of_whole(chat.transcript(key), start, many)
+            return slice_session(chat.transcript(key), start, many)
         file = self._file(key, path)
         if file.stamp[1] > sessions_files.WHOLE:
-            return of_long(file.path, self._summary(file)[0], key, start, many)
-        return of_whole(self._transcript(file, key), start, many)
+            return slice_long_file(file.path, self._summary(file)[0], key, start, many)
+        return slice_session(self._transcript(file, key), start, many)
 
     def of_agent(self, key: str, path: str = "") -> Session:
         """As `get`, for a transcript in a file. Raises NotFound, or Refused for an imported one."""
@@ -491,14 +491,14 @@ class Sessions:
 
     def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
         """The hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has none."""
-        from nanomem_tui.memory.filters import AROUND, around
+        from nanomem_tui.memory.filters import AROUND, with_neighbours
 
         try:
-            for (index, message), window in around(self._numbered(info)):
-                text = searched(message, wanted)
+            for (index, message), window in with_neighbours(self._numbered(info)):
+                text = find_match(message, wanted)
                 if text is not None:
                     excerpt, ranges = wanted.excerpt(text)
-                    beside = [neighbour(info.key, *one) if one else None for one in window]
+                    beside = [show_neighbour(info.key, *one) if one else None for one in window]
                     before, after = (tuple(filter(None, part)) for part in (beside[:AROUND], beside[AROUND + 1 :]))
                     yield TranscriptHit(
                         info.key, index, message.role, message.timestamp, excerpt, ranges, before, after
@@ -521,7 +521,7 @@ class Sessions:
 
 def _compacted(file: SessionFile, keep: int) -> Compacted:
 
-    return compacted(file, keep)
+    return compact_file(file, keep)
 
 
 def _count(change: Change, side: str) -> int:
@@ -548,14 +548,14 @@ AT_ONCE = 2_000
 """Messages of a longer one that are held where no number is asked for."""
 
 
-def of_whole(whole: Session, start: int | None, many: int | None) -> tuple[Session, int]:
+def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[Session, int]:
     """So many messages from an index on (None: the last ones, or all), and how many there are."""
     total = len(whole.messages)
     first = (max(0, total - many) if many is not None else 0) if start is None else start
     return replace(whole, messages=whole.messages[first : None if many is None else first + many]), total
 
 
-def of_long(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
+def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
     """The same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
     `from_os_error`."""
     count = AT_ONCE if many is None and start is None else many
@@ -579,7 +579,7 @@ def of_long(path: Path, summary: Summary, key: str, start: int | None, many: int
     return part, summary.messages
 
 
-def compacted(file: SessionFile, keep: int) -> Compacted:
+def compact_file(file: SessionFile, keep: int) -> Compacted:
     """The transcript cut down to its last `keep` messages; a long one is not held where its last part tells the cut.
     Raises BadInput for a `keep` below 1."""
     if keep < 1:
@@ -639,8 +639,6 @@ class Chat(NamedTuple):
 
     def transcript(self, key: str) -> Session:
         """The whole as a transcript of that key."""
-        from nanomem_tui.agents.transcripts import Session
-
         said = self.said()
         return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())
 
@@ -673,29 +671,29 @@ class ImportedChats:
         return self._known[1]
 
 
-def find(chats: Mapping[str, Chat], key: str, taken: Collection[str]) -> Chat | None:
+def find_imported(chats: Mapping[str, Chat], key: str, taken: Collection[str]) -> Chat | None:
     """The conversation that is shown under that key. `taken`: the keys of the agent's sessions."""
-    return next((chat for name, chat in chats.items() if name_of(name, taken) == key), None)
+    return next((chat for name, chat in chats.items() if imported_key(name, taken) == key), None)
 
 
-def told(chats: Mapping[str, Chat], taken: Collection[str]) -> list[tuple[SessionInfo, Chat]]:
+def list_imported(chats: Mapping[str, Chat], taken: Collection[str]) -> list[tuple[SessionInfo, Chat]]:
     """The conversations as a list of sessions tells them, in no order."""
-    return [(_info(name_of(key, taken), chat.messages), chat) for key, chat in chats.items()]
+    return [(_info(imported_key(key, taken), chat.messages), chat) for key, chat in chats.items()]
 
 
-def name_of(chat: str, taken: Collection[str]) -> str:
+def imported_key(chat: str, taken: Collection[str]) -> str:
     """The key under which a conversation is shown."""
     return f"{chat}{BESIDE}" if chat in taken else chat
 
 
-def in_order(row: Record) -> tuple[Any, ...]:
+def message_order(row: Record) -> tuple[Any, ...]:
     """What messages are sorted by: when they were said, and how they stood among those of the same second."""
     number = row.meta.get("number")
     return row.at, number if isinstance(number, int) else 0, row.id
 
 
 def _chat(rows: list[Record]) -> Chat:
-    ordered = sorted(rows, key=in_order)
+    ordered = sorted(rows, key=message_order)
     return Chat(ordered, (len(rows), max(row.updated_at for row in rows), max(row.revision for row in rows)))
 
 

@@ -23,7 +23,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.core.text import counted, is_utf8, one_line
 from nanomem_tui.language.secrets import mask
-from nanomem_tui.memory.sessions.sessions import in_order
+from nanomem_tui.memory.sessions.sessions import message_order
 from nanomem_tui.memory.transfer import values as transfer_values
 from nanomem_tui.memory.transfer.values import NOUNS, Found, Reading
 from nanomem_tui.store.values import KINDS, Item, Record, checked_name, dumped, fact_of, id_of, identity, text_of
@@ -64,7 +64,7 @@ def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> 
         try:
             row, note = transfer_values.item(_fact_rows_fields(raw), workspace_id)
         except transfer_values.BadRow as error:
-            problems.append(Problem(f"{place} ({shown(raw.get('key'))}): {error}", where))
+            problems.append(Problem(f"{place} ({show_name(raw.get('key'))}): {error}", where))
         else:
             found.setdefault(row.id, []).append(Found(row, place, note))
     return [_one(same) for same in found.values()], problems
@@ -97,7 +97,7 @@ def with_earlier_of(item: Item, other: Item) -> Item:
     return _set_earlier(item, ours.get(EARLIER))
 
 
-def veiled(item: Item) -> Item:
+def mask_earlier(item: Item) -> Item:
     """A fact with a name in place of each secret in its older values: nobody looks at those."""
     fields = item.meta.get("fact") if EARLIER in item.meta_json else None
     told = fields.get(EARLIER) if isinstance(fields, dict) else None
@@ -113,7 +113,7 @@ def _set_earlier(item: Item, told: list[Any] | None) -> Item:
     return item._replace(meta_json=dumped(meta))
 
 
-def shown(name: object) -> str:
+def show_name(name: object) -> str:
     """A name of theirs as a problem tells it, whatever it holds."""
     return one_line(str(name).encode("utf-8", "replace").decode(), SHOWN)
 
@@ -301,7 +301,7 @@ def masked(row: Record) -> Record:
     return row._replace(text=mask(row.text)) if row.text else row
 
 
-def orders(row: Record) -> str:
+def record_instructing(row: Record) -> str:
     """How a journal entry or a reflection reads as an order to the model; empty when it does not."""
     if row.kind not in ("journal", "reflection"):
         return ""
@@ -310,7 +310,7 @@ def orders(row: Record) -> str:
     return injection.reason("\n".join((row.text, str(row.meta.get("error") or ""))))
 
 
-def values(row: Record) -> tuple[Any, ...]:
+def record_values(row: Record) -> tuple[Any, ...]:
     """A record as a row of its table there, in the order of its columns."""
     meta = row.meta
     made, changed = clock_there(row.created_at or row.at), clock_there(row.updated_at or row.at)
@@ -405,7 +405,7 @@ def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
     return Reading("facts-db", found, problems, fields=FIELDS, times=clock_there, refused=refused)
 
 
-def items(path: Path, workspace_id: str) -> list[Item]:
+def read_facts(path: Path, workspace_id: str) -> list[Item]:
     """The facts alone. Raises what opening does."""
     with tables(path, "") as source:
         facts = [FactRow("", raw) for _, raw in source.rows("facts", _COLUMNS)]
@@ -437,7 +437,7 @@ def dump(items: Iterable[Item], records: Iterable[Record] = ()) -> Dumped:
         return Dumped(connection.serialize(), scoped, renamed, [row for row in rows if row.id not in named])
 
 
-def told(made: Dumped) -> tuple[str, ...]:
+def describe_losses(made: Dumped) -> tuple[str, ...]:
     """What is in it in another way than here, in sentences for a person."""
     found: list[str] = []
     if made.scoped:
@@ -502,11 +502,11 @@ def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each of their tables, in the order in which things happened."""
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     names = {"journal": "journal", "message": "conversations", "reflection": "reflections"}
-    ordered = sorted(records, key=in_order)
+    ordered = sorted(records, key=message_order)
     for row in ordered:
         if row.kind in names:
-            found[names[row.kind]].append(values(row))
-    found["token_usage"] = _summed(values(row) for row in ordered if row.kind == "usage")
+            found[names[row.kind]].append(record_values(row))
+    found["token_usage"] = _summed(record_values(row) for row in ordered if row.kind == "usage")
     return found
 
 
@@ -542,7 +542,8 @@ def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
     found, problems = read_fact_rows(map(_row, facts), where, workspace_id)
     notes = [
-        f"{counted(number, 'entry', 'entries')} of the collection {shown(name)} are not those of an agent: left out."
+        f"{counted(number, 'entry', 'entries')} of the collection {show_name(name)} are not those of an agent: "
+        "left out."
         for name, number in folder.others.items()
         if number
     ]
@@ -560,7 +561,7 @@ def _row(entry: ChromaEntry) -> FactRow:
         match = pattern.fullmatch(text) if isinstance(text, str) else None
         told |= {name: value for name, value in match.groupdict().items() if value} if match is not None else {}
     meta = {name: _text(entry.metadata[name]) for name in _NAMES if entry.metadata.get(name) not in (None, "")}
-    return FactRow(f"entry {shown(entry.id)}", {**told, **meta, "updated_at": entry.metadata.get("updated_at")})
+    return FactRow(f"entry {show_name(entry.id)}", {**told, **meta, "updated_at": entry.metadata.get("updated_at")})
 
 
 def _text(value: Any) -> Any:

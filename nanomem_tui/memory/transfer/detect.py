@@ -178,7 +178,7 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
     """The databases of other systems that belong to this workspace: in its home, or named by the agent's settings."""
     likely = [
         (paths.longterm_db, "in the agent's home"),
-        (foreign.named(paths, settings), "named by memory.dbPath"),
+        (foreign.configured_database(paths, settings), "named by memory.dbPath"),
         (paths.facts_db, "in the agent's home"),
     ]
     found: list[Candidate] = []

@@ -285,14 +285,14 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
         looked_at.append(where)
         problems += bad
         for row in _items(text, name, where, store.workspace_id, settings, problems):
-            reason = safety.held(row.text) if key_of(row) not in known else ""
+            reason = safety.reason_to_hold(row.text) if key_of(row) not in known else ""
             shown = row._replace(text=secrets.mask(row.text)) if reason else row
             if known & {key_of(row), key_of(shown)}:
                 same += 1
                 continue
             known |= {key_of(row), key_of(shown)}
             inbox += bool(reason)
-            items.append(scopes.waiting(shown, reason, by="backfill") if reason else row)
+            items.append(scopes.hold_for_review(shown, reason, by="backfill") if reason else row)
     return Backfill(tuple(items), tuple(looked_at), same, inbox, tuple(problems), is_done(store))
 
 

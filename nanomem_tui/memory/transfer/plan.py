@@ -138,10 +138,10 @@ class Planner:
         for table in (snapshot.items, snapshot.lessons):
             for row in table.values():
                 if not row.is_deleted:
-                    for key in (key_of(row), known_as(row)):
+                    for key in (key_of(row), identity_of(row)):
                         self._texts.setdefault(key, row)
                 elif row.id not in choices.undone:
-                    self._gone.update(dict.fromkeys((key_of(row), known_as(row)), row))
+                    self._gone.update(dict.fromkeys((key_of(row), identity_of(row)), row))
 
     def entries(self, reading: Reading, flag: Flag, standing: Mapping[str, str]) -> Iterable[Entry]:
         """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person. `standing`:
@@ -158,7 +158,7 @@ class Planner:
                 entry = self._entry(row, found.place, reading, flag)
                 if words.setdefault(row.id, key_of(row)) != key_of(row):
                     why = "that id comes twice, with other words: the first is taken"
-                    entry = Entry("conflict", masked(row), found.place, why, entry.present)
+                    entry = Entry("conflict", mask_row(row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
             if self._choices.forgotten and entry.verdict in DOES and self._choices.forgotten.row(row.to_json()):
@@ -173,7 +173,7 @@ class Planner:
             return
         self._coming[row.id] = row
         if not isinstance(row, Record):
-            for key in (key_of(row), known_as(row)):
+            for key in (key_of(row), identity_of(row)):
                 self._texts.setdefault(key, row)
 
     def _record(self, row: Record, place: str, records: RecordPlanner) -> Entry:
@@ -199,12 +199,12 @@ class Planner:
         back = present is not None and (self._choices.restore or row.id in self._choices.undone)
         if present is not None and not back:
             return Entry("deleted", row, place, "it was deleted here", present)
-        twin = self._texts.get(known_as(row))
+        twin = self._texts.get(identity_of(row))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
         reason = flag(row) if row.enabled else ""
-        shown = masked(row) if reason else row
-        twin = twin or self._texts.get(known_as(shown))
+        shown = mask_row(row) if reason else row
+        twin = twin or self._texts.get(identity_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
         gone = None if reading.ours or present is not None else self._deleted(row, shown)
@@ -221,12 +221,12 @@ class Planner:
         """The row of ours that holds the fact that a row is: its names may have come to it later than its id."""
         if not isinstance(row, Item) or fact_of(row) is None:
             return None
-        known = self._texts.get(known_as(row))
+        known = self._texts.get(identity_of(row))
         return known if known is not None and known.id not in self._coming else None
 
     def _deleted(self, *rows: Row) -> Row | None:
         """The row of ours that was deleted and said what one of these rows says."""
-        return next((self._gone[known_as(row)] for row in rows if known_as(row) in self._gone), None)
+        return next((self._gone[identity_of(row)] for row in rows if identity_of(row) in self._gone), None)
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
@@ -246,10 +246,10 @@ class Planner:
         what = f"{', '.join(told)} differ{'s' if len(told) == 1 else ''}"
         if reason := flag(row) if row.enabled else "":
             if present.waits and not present.enabled:
-                return Entry("same", masked(row), place, "it waits in the inbox", present)
-            return Entry("conflict", masked(row), place, f"{what}: ours stays, theirs: {reason}", present)
+                return Entry("same", mask_row(row), place, "it waits in the inbox", present)
+            return Entry("conflict", mask_row(row), place, f"{what}: ours stays, theirs: {reason}", present)
         prefer = self._choices.prefer
-        twin = self._texts.get(known_as(theirs), present) if renamed else present
+        twin = self._texts.get(identity_of(theirs), present) if renamed else present
         if twin.id != present.id:
             return Entry("conflict", row, place, f"{what}: {twin.id} has these names", present)
         if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
@@ -299,7 +299,7 @@ def _twin(row: Row, place: str, twin: Row) -> Entry:
     return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
 
 
-def masked(row: Row) -> Row:
+def mask_row(row: Row) -> Row:
     """The row with a name in place of each secret in its words."""
     from nanomem_tui.language.secrets import mask
 
@@ -320,7 +320,7 @@ def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> 
     return name.endswith("_at") and bool(found and known) and times(found) == times(known)
 
 
-def known_as(row: Row) -> tuple[str, ...]:
+def identity_of(row: Row) -> tuple[str, ...]:
     """By what a row is known: a fact by its names, whatever its value is, any other one by its words."""
     fact = identity_of_item(row) if isinstance(row, Item) else None
     return ("fact", *fact) if fact is not None else key_of(row)

@@ -56,20 +56,20 @@ if TYPE_CHECKING:
 READS_AS = "reads as an order to the model"
 
 
-def nothing(_row: Row) -> str:
+def hold_nothing(_row: Row) -> str:
     """That no row need wait."""
     return ""
 
 
-def held(row: Row) -> str:
+def reason_to_hold(row: Row) -> str:
     """Why an item or a lesson should wait for a person; empty when it need not."""
     from nanomem_tui.memory import safety
 
     words = row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
-    return safety.held(words)
+    return safety.reason_to_hold(words)
 
 
-def veiled(reading: Reading, tell: Tell) -> Reading:
+def mask_reading(reading: Reading, tell: Tell) -> Reading:
     """The reading with a name in place of each secret in its records and earlier values; `tell` hears how far it is."""
 
     def veil(number: int, found: Found) -> Found:
@@ -77,14 +77,14 @@ def veiled(reading: Reading, tell: Tell) -> Reading:
             tell("Looking for secrets:", number, len(reading.rows))
         row: ImportRow
         if isinstance(found.row, Item):
-            return found._replace(row=crystallized.veiled(found.row))
+            return found._replace(row=crystallized.mask_earlier(found.row))
         if isinstance(found.row, Record):
             row = crystallized.masked(found.row)
         elif isinstance(found.row, TierRecord):
             row = _masked(found.row)
         else:
             return found
-        why = orders(row)
+        why = instructing_reason(row)
         notes = [found.note, "a secret in it is written as its name" if row != found.row else ""]
         notes += [f"{READS_AS}: it {why}" if why else ""]
         return found._replace(row=row, note="; ".join(filter(None, notes)))
@@ -92,10 +92,10 @@ def veiled(reading: Reading, tell: Tell) -> Reading:
     return reading._replace(rows=[veil(number, found) for number, found in enumerate(reading.rows)])
 
 
-def orders(row: ImportRow) -> str:
+def instructing_reason(row: ImportRow) -> str:
     """How a record reads as an order to the model; empty when it does not."""
     if isinstance(row, Record):
-        return crystallized.orders(row)
+        return crystallized.record_instructing(row)
     if not isinstance(row, TierRecord):
         return ""
     from nanomem_tui.language import injection
@@ -103,7 +103,7 @@ def orders(row: ImportRow) -> str:
     return injection.reason("\n".join(filter(None, (plain(row.fields.get(name)) for name in KINDS[row.kind].words))))
 
 
-def ordered(entries: Iterable[Entry]) -> tuple[str, ...]:
+def count_instructing(entries: Iterable[Entry]) -> tuple[str, ...]:
     """How many records come in that read as orders to the model, if there are any."""
     coming = [entry.row for entry in entries if entry.verdict in ("new", "update") and READS_AS in entry.why]
     rows = [row for row in coming if isinstance(row, (Record, TierRecord))]
@@ -155,7 +155,7 @@ def _each(value: Any) -> Any:
 # Which messages of an import stand in a transcript of the agent already: no second copy of a conversation is made.
 
 
-def find(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
+def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
     """The ids of the messages of chats that the agent's own transcript of the same key holds whole, with that key."""
     chats: dict[str, list[Record]] = defaultdict(list)
     for row in rows:
@@ -251,7 +251,7 @@ class Transfer:
         notes: list[str] = []
         refused = Counter[str]()
         rows = [found.row for _, reading in read for found in reading.rows]
-        there = find(self._sessions, rows)
+        there = find_doubled(self._sessions, rows)
         recorded = self._recorded(rows)
         with snapshot.lock:
             choices = Choices(prefer, restore, undone, forgotten.load(self._paths))
@@ -259,18 +259,18 @@ class Transfer:
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
                 believed = trust or reading.trusted
-                shown = reading if believed else veiled(reading, tell)
-                for entry in planner.entries(shown, nothing if believed else held, there):
+                shown = reading if believed else mask_reading(reading, tell)
+                for entry in planner.entries(shown, hold_nothing if believed else reason_to_hold, there):
                     if len(entries) % STEP == 0:
                         tell("Comparing rows:", len(entries), total)
                     entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
                 refused.update(reading.refused)
-            notes += [*self._expired(entries), *ordered(entries)]
+            notes += [*self._expired(entries), *count_instructing(entries)]
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
-            over = retention.overflow(snapshot.items, items, self._settings.max_items)
+            over = retention.plan_overflow(snapshot.items, items, self._settings.max_items)
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
         deleted = sum(reading.deleted for _, reading in read)
         return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over, refused)
@@ -296,7 +296,7 @@ class Transfer:
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
         label = f"import {what} from {plan.name}"
         if plan.over_cap is not None:
-            self._perform(retention.notice(plan.over_cap))
+            self._perform(retention.compaction_notice(plan.over_cap))
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
 
     def _dated(self, reading: Reading) -> Reading:
@@ -316,7 +316,7 @@ class Transfer:
         """That rows come in whose time is over, if there are any."""
         rows = [entry.row for entry in entries if entry.verdict in ("new", "update")]
         items = [row for row in rows if isinstance(row, Item)]
-        number = len(retention.expired(items, self._settings, clock.now()))
+        number = len(retention.find_expired(items, self._settings, clock.now()))
         if not number:
             return ()
         fate = "the next turn deletes what is expired (`nanomem memory restore` brings it back)"
@@ -357,7 +357,7 @@ class Transfer:
         if not written and not chosen.lessons and not chosen.records:
             raise NothingToDo("nothing to export", name, _why_empty(left))
         self.check_target(path, force=force)
-        write(path, data)
+        write_export(path, data)
         kinds = Counter(row.kind for row in chosen.records)
         return Exported(path, name, len(written), len(chosen.lessons), left, lost, dict(sorted(kinds.items())), notes)
 
@@ -429,7 +429,7 @@ class Transfer:
         self, name: str, chosen: Rows, left: dict[str, int]
     ) -> tuple[bytes, Sequence[Item], str, tuple[str, ...]]:
         """The file, the items in it, what the format cannot say, and what there is to say of it."""
-        from nanomem_tui.memory.transfer import crystallized, jsonl, scoped
+        from nanomem_tui.memory.transfer import jsonl, scoped
 
         items, lessons, records = chosen
         if name == "jsonl":
@@ -447,7 +447,7 @@ class Transfer:
                 made.data,
                 [row for row in items if row.id not in without],
                 crystallized.LOST,
-                crystallized.told(made),
+                crystallized.describe_losses(made),
             )
         if name == "markdown":
             return markdown.dump(items), items, markdown.LOST, _told_to_all(items)
@@ -484,11 +484,11 @@ def _change(entry: Entry) -> Change:
 
 
 def _waiting(row: Row, why: str) -> Row:
-    from nanomem_tui.memory.scopes import waiting
+    from nanomem_tui.memory.scopes import hold_for_review
 
     if isinstance(row, Item):
-        return waiting(row, why, by="import")
-    return waiting(row, why, by="import")
+        return hold_for_review(row, why, by="import")
+    return hold_for_review(row, why, by="import")
 
 
 def _count(left: dict[str, int], why: str, number: int) -> None:
@@ -501,7 +501,7 @@ def _why_empty(left: dict[str, int]) -> str:
     return f"left out: {told}" if told else "nothing is remembered"
 
 
-def write(path: Path, data: bytes) -> None:
+def write_export(path: Path, data: bytes) -> None:
     """Write an export, 0600, whole or not at all. Raises the errors of `from_os_error`."""
     try:
         if path.exists():

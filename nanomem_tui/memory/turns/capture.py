@@ -34,17 +34,17 @@ from nanomem_tui.language.statement import statement
 from nanomem_tui.language.tokens import query_tokens, tokens
 from nanomem_tui.memory import retention, safety
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.retention import target_of
-from nanomem_tui.memory.safety import Finding, normal
+from nanomem_tui.memory.retention import forget_target
+from nanomem_tui.memory.safety import Finding, normalise
 from nanomem_tui.memory.scopes import (
     SCOPE_OF_KIND,
     Audience,
+    confirm_held,
+    hold_for_review,
     is_group,
     is_private,
     is_waiting,
     key_for,
-    said_again,
-    waiting,
 )
 from nanomem_tui.store.values import Item, dumped
 
@@ -151,11 +151,11 @@ def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
     found: dict[str, Candidate] = {}
     for told in said:
         candidate = _candidate(told, role)
-        found.setdefault(safety.normal(candidate.text), candidate)
+        found.setdefault(safety.normalise(candidate.text), candidate)
     return list(found.values())
 
 
-def reads(role: str, settings: Settings) -> bool:
+def is_role_read(role: str, settings: Settings) -> bool:
     """Whether what a role says is read for memories at all."""
     by_role = {"user": True, "assistant": settings.capture_assistant, "tool": settings.capture_tools}
     return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
@@ -256,7 +256,7 @@ def capture(
     """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
     to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is asked
     for that the audience does not have."""
-    if not reads(role, settings):
+    if not is_role_read(role, settings):
         return Captured()
     text = secrets.mask_start(text)
     message, is_person = language.read(text), role == "user"
@@ -311,7 +311,7 @@ def capture(
     return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
 
 
-def beginning(text: str) -> str:
+def whole_sentences(text: str) -> str:
     """The whole sentences at the beginning of a message that is too long to be read; empty when there is none."""
     return "\n".join(split(text[:MAX_MESSAGE])[:-1])
 
@@ -337,7 +337,7 @@ def _row(
         expires = retention.expires_at(twin.kind, moment, settings)
         row = _again(candidate, finding, twin, at, expires, origin)
         is_newer = at >= twin.updated_at
-        return row._replace(item=times.dated(row.item, origin.said_on)) if is_newer else row
+        return row._replace(item=times.date_item(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = Item(
         id=new_key("ltm"),
@@ -360,10 +360,10 @@ def _row(
         expires_at=expires,
         hits=1,
     )
-    item = times.dated(item, origin.said_on)
+    item = times.date_item(item, origin.said_on)
     if finding is None:
         return Row(item)
-    return Row(waiting(item, finding.why, finding=finding.kind), None, finding.why)
+    return Row(hold_for_review(item, finding.why, finding=finding.kind), None, finding.why)
 
 
 def _again(
@@ -385,7 +385,7 @@ def _again(
     if is_waiting(twin):
         why = twin.meta["inbox"]
         if finding is None and candidate.explicit and why.get("finding") == "origin":
-            return Row(said_again(after, sender, at), twin)
+            return Row(confirm_held(after, sender, at), twin)
         return Row(twin._replace(hits=twin.hits + 1), twin, str(why.get("why", "")))
     return Row(after, twin)
 
@@ -402,7 +402,7 @@ MOST = 2
 LASTING = ("fact", "preference")
 
 
-def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
+def items_of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
     """List what holds of the person who speaks, and what that person told this chat, the newest first. Raises BadInput
     for a malformed chat or sender."""
     who = origin.audience
@@ -413,7 +413,7 @@ def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> lis
     return sorted(active, key=lambda row: row.updated_at, reverse=True)
 
 
-def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
+def find_given_up(text: str, rows: Sequence[Item]) -> list[Item]:
     """List the memories that a new statement takes the place of. `rows`: those of the speaker, the newest first."""
     language = language_of(text)
     topics = _topics(text, language)
@@ -441,7 +441,7 @@ def _topics(text: str, language: str) -> frozenset[str]:
     return frozenset(topic for topic in told if topic not in LIGHT and not topic.startswith("mark:"))
 
 
-def in_place(candidate: Candidate, over: Sequence[Item]) -> Candidate:
+def strengthen(candidate: Candidate, over: Sequence[Item]) -> Candidate:
     """The candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so that
     it is given wherever the old one was."""
     lasting = next((row.kind for row in over if row.kind in LASTING), "")
@@ -467,7 +467,7 @@ UNKEPT_MOST = 20
 _WORD = re.compile(r"[^\W\d_]")
 
 
-def reasons(
+def explain_uncaptured(
     message: Message, known: Collection[str], settings: Settings, *, forgets: bool = False
 ) -> list[tuple[str, str]]:
     """The parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or is
@@ -510,7 +510,7 @@ def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
 # What a person puts in the place of what is remembered, in English and Chinese (`my name is Rob, not Bob`).
 
 
-class Replaced(NamedTuple):
+class Replacement(NamedTuple):
     """A value that is not so and the one that is. `about`: what they are said of, as the pattern of what stands before
     the old value in a memory, or in words where `same` asks for the same ones."""
 
@@ -520,7 +520,7 @@ class Replaced(NamedTuple):
     same: bool = False
 
 
-class Mend(NamedTuple):
+class Correction(NamedTuple):
     """The memory that a sentence corrects, what it says then, and the sentence."""
 
     item: Item
@@ -574,7 +574,7 @@ _END = " \t.。!！~"
 
 
 @lru_cache(64)  # one message is read several times in a turn
-def replaced(sentence: str) -> Replaced | None:
+def read_replacement(sentence: str) -> Replacement | None:
     """What a sentence puts in the place of what; None when it does not plainly do that."""
     plain = " ".join(sentence.replace("’", "'").split())
     if len(plain) > 160 or plain.endswith(("?", "？")):
@@ -585,30 +585,30 @@ def replaced(sentence: str) -> Replaced | None:
             parts = found.groupdict()
             about = parts.get("about")
             before = _I_AM if parts.get("self") else about or _SO
-            return _checked(Replaced(found["old"], found["new"], before, same=bool(about)))
+            return _checked(Replacement(found["old"], found["new"], before, same=bool(about)))
     for pattern in _CHINESE:
         if found := re.fullmatch(pattern, plain):
             noun = found["noun"]
             of = f"我(?:们|家)?的?{re.escape(noun)}(?:的{_NAMES_ZH})?" if noun else f"我(?:的{_NAMES_ZH})?"
             of = f"我(?:的{_NAMES_ZH})?" if noun and re.fullmatch(_NAMES_ZH, noun) else of
-            return _checked(Replaced(found["old"], found["new"], f"{of if found['who'] else '.*'}{_IS_ZH}"))
+            return _checked(Replacement(found["old"], found["new"], f"{of if found['who'] else '.*'}{_IS_ZH}"))
     return None
 
 
-def _checked(found: Replaced) -> Replaced | None:
-    return found if normal(found.old) != normal(found.new) else None
+def _checked(found: Replacement) -> Replacement | None:
+    return found if normalise(found.old) != normalise(found.new) else None
 
 
-def mend(sentence: str, rows: Iterable[Item]) -> Mend | None:
+def find_correction(sentence: str, rows: Iterable[Item]) -> Correction | None:
     """The one memory of these that a sentence corrects, with what it says then; None when there is none, or several."""
-    found = replaced(sentence)
+    found = read_replacement(sentence)
     if found is None:
         return None
-    near = [Mend(row, text, sentence) for row in rows if (text := _rewritten(found, row.text))]
+    near = [Correction(row, text, sentence) for row in rows if (text := _rewritten(found, row.text))]
     return near[0] if len(near) == 1 else None
 
 
-def _rewritten(found: Replaced, text: str) -> str:
+def _rewritten(found: Replacement, text: str) -> str:
     """A memory with the new value; empty where it says something else."""
     plain = text.replace("’", "'")
     bare = plain.rstrip(_END)
@@ -627,13 +627,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(query_tokens(text))
 
 
-def mends(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Mend]:
+def find_corrections(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Correction]:
     """What a message corrects of what holds of the person who speaks, and of what that person told this chat. Raises
     BadInput for a malformed chat or sender."""
     said = _said(message)
-    told = of_speaker(origin, of_scope) if any(map(replaced, said)) else []
+    told = items_of_speaker(origin, of_scope) if any(map(read_replacement, said)) else []
     rows = [row for row in told if row.kind != "episodic"]
-    return [known for one in said if (known := mend(one, rows)) is not None] if rows else []
+    return [known for one in said if (known := find_correction(one, rows)) is not None] if rows else []
 
 
 def _said(message: Message) -> list[str]:
@@ -644,7 +644,7 @@ def _said(message: Message) -> list[str]:
     return list(dict.fromkeys((*message.sentences, *asked)))
 
 
-def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]:
+def apply_corrections(given: Sequence[Candidate], found: Sequence[Correction]) -> list[Candidate]:
     """The candidates of a message; one that corrects a memory says it in the words of that memory, also where the
     sentence alone would say nothing (`it's Rob, not Bob`)."""
     rest = {known.said: known for known in found}
@@ -668,7 +668,7 @@ WHY = "a person asked to forget it"
 WHY_PAST = "a person says that it is so no longer"
 
 
-def named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
+def find_named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
     """The memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare one:
     of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all. Words
     that such wishes have often need not be there, and name nothing alone beside others."""
@@ -690,7 +690,7 @@ def _weight(names: Iterable[wishes.Name]) -> int:
     return sum(1 + name.is_rare for name in names)
 
 
-def proposals(
+def forget_proposals(
     message: Message,
     origin: Origin,
     settings: Settings,
@@ -701,14 +701,14 @@ def proposals(
     """The proposals to delete what a message of a person asks to be forgotten: for each the memories of this
     chat or this person that are meant. Raises BadInput for a malformed chat or sender."""
     audience = origin.audience
-    if not reads("user", settings) or audience.channel not in settings.capture_channels:
+    if not is_role_read("user", settings) or audience.channel not in settings.capture_channels:
         return Captured()
     if len(message.text) > MAX_MESSAGE:
         return Captured()
     asked = [clauses for one in message.forgetting if (clauses := wishes.named(one))]
     keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked else ()
     active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
-    found = [row for clauses in asked for row in named(clauses, active)]
+    found = [row for clauses in asked for row in find_named(clauses, active)]
     rows: dict[str, Row] = {}
     for row in found:
         if len(rows) < settings.capture_max_entries_per_turn:
@@ -719,7 +719,7 @@ def proposals(
 def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
     words = f"{LABEL}{target.text}"
     again = known(target.scope_key, words)
-    if again is not None and target_of(again) == target.id:
+    if again is not None and forget_target(again) == target.id:
         return Row(again._replace(hits=again.hits + 1, updated_at=at), again, WHY)
     row = Item(
         id=new_key("ltm"),
@@ -738,21 +738,21 @@ def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
         updated_at=at,
         hits=1,
     )
-    return Row(waiting(row, WHY, finding="forget", forgets=target.id), None, WHY)
+    return Row(hold_for_review(row, WHY, finding="forget", forgets=target.id), None, WHY)
 
 
-def accepted(proposal: Item, items: Mapping[str, Item]) -> list[tuple[Item, Item]]:
+def accept_forget(proposal: Item, items: Mapping[str, Item]) -> list[tuple[Item, Item]]:
     """The rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still there,
     with those in whose place that one stands: they say what was so before.
 
     Raises BadInput when the memory says something else by now.
     """
-    target = items.get(target_of(proposal))
+    target = items.get(forget_target(proposal))
     gone = [(proposal, proposal._replace(is_deleted=True))]
     if target is None or target.is_deleted:
         return gone
     if f"{LABEL}{target.text}" != proposal.text:
         fix = f"reject this, or delete {target.id} as it is now"
         raise BadInput("that memory says something else by now", proposal.id, fix)
-    before = retention.earlier(target, items)
+    before = retention.find_superseded(target, items)
     return [*gone, *((row, row._replace(is_deleted=True)) for row in (target, *before))]

@@ -41,7 +41,7 @@ from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turn_log import WalWriter, state_folder
 from nanomem_tui.memory.turns import prompt
-from nanomem_tui.memory.turns.keeping import Before, Keeper, begin_of, end_of
+from nanomem_tui.memory.turns.keeping import Before, Keeper, redact_begin, redact_end
 from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
 from nanomem_tui.memory.turns.traces import Injected, Traces
 from nanomem_tui.memory.turns.values import (
@@ -257,7 +257,7 @@ class Engine:
     def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
         """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
         try:
-            return begin_of(given, self._store.paths), ""
+            return redact_begin(given, self._store.paths), ""
         except NanomemError as error:
             return given._replace(text=""), f"the words of this turn leave no trace: {error.line()}"
 
@@ -298,7 +298,7 @@ class Engine:
         turns = self._earlier(given) if given.session_key else ()
         pending = self._pending(given) if given.session_key else ()
         beyond = self._beyond_window(given, turns) if given.session_key else ()
-        overruled = recall_recall.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
+        overruled = recall_recall.find_overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
         items = [hit.item for hit in found.hits if hit.item.id not in overruled]
         made = prompt.render(
             items,
@@ -349,7 +349,7 @@ class Engine:
         """The last turns of a session as they may be told again."""
         known = self.working.turns(given.state_key)
         marked = (one._replace(answer_checked=one.answer_checked and not self._echoes(one)) for one in known)
-        return tuple(prompt.told(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
+        return tuple(prompt.retell(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
 
     def _echoes(self, turn: Exchange) -> bool:
         """Whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
@@ -361,7 +361,7 @@ class Engine:
         waits, place = self.traces.pending.of(key), (given.audience, self._settings, self._store.workspace_id)
         recovered = prompt.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
         waiting = (*recovered, *self.working.pending(key))[-self._settings.pending_limit :]
-        return tuple(map(prompt.unjudged, waiting))
+        return tuple(map(prompt.plain_unjudged, waiting))
 
     def _injected(self, given: TurnInput, begun: Begun) -> Injected:
         return Injected(
@@ -403,7 +403,7 @@ class Engine:
             self._ready()
             self._catch_up(given.state_key)
             end = self._with_todos(end, given)
-            told = end_of(end, self._store.paths), begin_of(given, self._store.paths)
+            told = redact_end(end, self._store.paths), redact_begin(given, self._store.paths)
             ended = self._keep_turn(end, given, shown)
             self._open.remove(shown.turn)
             problems = (*end.problems, *ended.problems, *self._after(*told, ended))
@@ -424,7 +424,7 @@ class Engine:
             given = self._dated(given)
             shown = Begun(new_key("turn"))
             self._catch_up(given.state_key)
-            told = begin_of(given, self._store.paths)
+            told = redact_begin(given, self._store.paths)
             self._pre(told, shown.turn)
             self._left(given.state_key)
             self._first()
@@ -507,7 +507,7 @@ class Engine:
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
         results = [tool.error or tool.result for tool in end.tools]
         results += [one.assistant or "" for one in self.working.turns(given.state_key) if self._echoes(one)]
-        said_again = bool(results) and prompt.repeats(end.assistant, results, given.text)
+        said_again = bool(results) and prompt.repeats_tool_result(end.assistant, results, given.text)
         log = self.traces.injections
         self._try("the injection log", lambda: log.ended(ended.turn, now, *came, echoes=said_again))
         who = (given.speaker, given.text, ended.turn, given.sender_id or "")
@@ -558,7 +558,7 @@ class Engine:
             self.traces.counters.add("sessions_compacted", 1)
 
     def _hygiene(self) -> None:
-        retention.hygiene(self._store, self._settings, None, lambda operation: self._keep(operation, False))
+        retention.prune_hourly(self._store, self._settings, None, lambda operation: self._keep(operation, False))
 
     def _count_end(self, ended: Ended) -> None:
         count = self.traces.counters.add

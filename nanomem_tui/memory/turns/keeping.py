@@ -21,9 +21,9 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.language import corrections, secrets
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.memory import notes, retention, safety
-from nanomem_tui.memory.items import Twins
+from nanomem_tui.memory.items import SameTextIndex
 from nanomem_tui.memory.recall import recall
-from nanomem_tui.memory.scopes import Audience, waiting
+from nanomem_tui.memory.scopes import Audience, hold_for_review
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.traces import OpenTurn, Pending
 from nanomem_tui.memory.turns.values import (
@@ -74,7 +74,7 @@ class Learned(NamedTuple):
 class Draft:
     """The rows as the operation will leave them; several changes of one row become one."""
 
-    def __init__(self, store: MemoryStore, twins: Twins) -> None:
+    def __init__(self, store: MemoryStore, twins: SameTextIndex) -> None:
         self._snapshot = store.load("item")
         self._twins = twins
         self._rows: dict[tuple[str, str], AnyRow] = {}
@@ -86,13 +86,13 @@ class Draft:
 
     def twin(self, scope_key: str, text: str) -> Item | None:
         """The item of a scope that says the same as a text, as it will be; not one that another took the place of."""
-        wanted = safety.normal(text)
+        wanted = safety.normalise(text)
         for row in self._rows.values():
-            if isinstance(row, Item) and row.scope_key == scope_key and safety.normal(row.text) == wanted:
+            if isinstance(row, Item) and row.scope_key == scope_key and safety.normalise(row.text) == wanted:
                 return row
         found = self._twins.find(scope_key, text)
         item = self.item(found.id) if found is not None else None
-        return None if item is not None and retention.mark_of(item) is not None else item
+        return None if item is not None and retention.get_superseded(item) is not None else item
 
     def lesson(self, key: str) -> Lesson | None:
         """The lesson as it will be; None when there is none, or it is deleted."""
@@ -125,7 +125,7 @@ class Keeper:
         self._store = store
         self._settings = settings
         self._pending = pending
-        self._twins = Twins(store)
+        self._twins = SameTextIndex(store)
 
     def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Kept:
         """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
@@ -162,7 +162,7 @@ class Keeper:
         )
         changes = [
             *draft.changes(),
-            *notes.changes(self._store.paths, self._settings, fresh),
+            *notes.mirror_changes(self._store.paths, self._settings, fresh),
             *self._pending.finished(given.state_key, end.done_actions, shown.turn),
         ]
         if not changes:
@@ -181,13 +181,13 @@ class Keeper:
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            mends = capture.mends(language.read(given.text), origin, self._twins.of_scope)
-            known = capture.of_speaker(origin, self._twins.of_scope) if rest else []
+            mends = capture.find_corrections(language.read(given.text), origin, self._twins.of_scope)
+            known = capture.items_of_speaker(origin, self._twins.of_scope) if rest else []
             after = []
-            for one in capture.mended(rest, mends):
+            for one in capture.apply_corrections(rest, mends):
                 wrong = [mend.item for mend in mends if mend.text == one.text]
-                over[one.text] = wrong or capture.given_up(one.text, known)
-                after.append(capture.in_place(one, over[one.text]))
+                over[one.text] = wrong or capture.find_given_up(one.text, known)
+                after.append(capture.strengthen(one, over[one.text]))
             return after
 
         over: dict[str, list[Item]] = {}
@@ -209,7 +209,7 @@ class Keeper:
                 found = found._replace(rows=tuple(rows))
                 of_scope, twin = self._twins.of_scope, draft.twin
                 message = language.read(text)
-                asked = capture.proposals(message, origin, self._settings, of_scope, twin, clock.past(given.at))
+                asked = capture.forget_proposals(message, origin, self._settings, of_scope, twin, clock.past(given.at))
             parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
@@ -234,7 +234,7 @@ class Keeper:
         if is_whole or given.text in known:
             return []
         forgets = any("forgets" in str(row.item.meta_json) for part in users for row in part.rows)
-        found = capture.reasons(language.read(given.text), known, self._settings, forgets=forgets)
+        found = capture.explain_uncaptured(language.read(given.text), known, self._settings, forgets=forgets)
         return [Dropped(text, why) for text, why in found]
 
     def _remembered(self, rows: Sequence[capture.Row], role: str) -> tuple[capture.Row, ...]:
@@ -251,12 +251,12 @@ class Keeper:
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
         """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
-        head, workspace = capture.beginning(text), self._store.workspace_id
+        head, workspace = capture.whole_sentences(text), self._store.workspace_id
         found = capture.capture(head, origin, self._settings, draft.twin, workspace, now=moment)
         asked = [row for row in found.rows if row.item.source == "explicit_user"]
         rows = [
             row if row.why or row.before is not None
-            else capture.Row(waiting(row.item, why, finding="long"), None, why)
+            else capture.Row(hold_for_review(row.item, why, finding="long"), None, why)
             for row in asked
         ]  # fmt: skip
         for row in rows:
@@ -328,8 +328,8 @@ def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.R
         return row
     item: Row = row.item
     for old in over:
-        draft.put("item", retention.superseded(old, item, "item", "outdated", row.item.updated_at))
-        item = retention.standing(item, old.id)
+        draft.put("item", retention.mark_superseded(old, item, "item", "outdated", row.item.updated_at))
+        item = retention.mark_winner(item, old.id)
     assert isinstance(item, Item)
     return row._replace(item=item)
 
@@ -352,7 +352,7 @@ def _reflected(
     """What an event taught, once the reflection that it leaves is kept."""
     if isinstance(event, memory_lessons.Feedback):
         return taught
-    made = memory_lessons.reflected(event, taught, draft.record, clock.iso(now))
+    made = memory_lessons.reflect_failure(event, taught, draft.record, clock.iso(now))
     if made is None:
         return taught
     draft.put("record", made[0])
@@ -391,13 +391,13 @@ def _label(ended: Ended, used: int, shown: int) -> str:
 # A turn as its traces (session state, log, transcript) may have it: without what is forgotten. Reads only.
 
 
-def begin_of(given: TurnInput, paths: Paths) -> TurnInput:
+def redact_begin(given: TurnInput, paths: Paths) -> TurnInput:
     """What arrived. Raises the errors of `forgotten.load`."""
     kept = forgotten.load(paths)
     return given._replace(text=kept.taken_out(given.text)) if kept else given
 
 
-def end_of(end: TurnEnd, paths: Paths) -> TurnEnd:
+def redact_end(end: TurnEnd, paths: Paths) -> TurnEnd:
     """What came of it. Raises the errors of `forgotten.load`."""
     kept = forgotten.load(paths)
     if not kept:
@@ -435,11 +435,11 @@ def recover(
     """Recover unfinished turns. Raises NothingToDo, and the store's errors."""
     store.load("item")
     with store.snapshot.lock:
-        draft = Draft(store, Twins(store))
+        draft = Draft(store, SameTextIndex(store))
         rows = [row for turn in sorted(turns, key=lambda turn: turn.at)
                 for row in _asked(turn, state_of, draft, store.workspace_id, settings)]  # fmt: skip
         fresh = [row.item for row in rows if row.before is None and not row.why]
-        beside = [*draft.changes(), *notes.changes(store.paths, settings, fresh)]
+        beside = [*draft.changes(), *notes.mirror_changes(store.paths, settings, fresh)]
         saved = tuple(row.item for row in rows if not row.why)
         held = tuple(row.item for row in rows if row.why)
         parts = [(len(saved), "memory", "memories", "remembered"), (len(held), "memory", "memories", "in the inbox")]
@@ -478,4 +478,4 @@ def _recovery_judged(row: capture.Row, said: str) -> capture.Row:
         why, finding = f"it holds a secret: {mark['name']}", "secret"
     elif len(said) > TEXT_LIMIT and said.rstrip(".").endswith(row.item.text.rstrip(".")):
         why, finding = "the beginning of a message, whose end is not known", "long"
-    return capture.Row(waiting(row.item, why, finding=finding), None, why) if why else row
+    return capture.Row(hold_for_review(row.item, why, finding=finding), None, why) if why else row

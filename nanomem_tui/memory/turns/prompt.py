@@ -182,7 +182,7 @@ def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
         elif message.role == "tool":
             results.append(message.content)
         elif message.role == "assistant" and message.content and found:
-            checked = not (results and repeats(message.content, results, found[-1].user))
+            checked = not (results and repeats_tool_result(message.content, results, found[-1].user))
             found[-1] = found[-1]._replace(assistant=message.content, answer_checked=checked)
     return found[-turns:] if turns else []
 
@@ -230,7 +230,7 @@ _ID = re.compile(r"[A-Za-z0-9_.@+|-]{1,64}")
 _JOINTS = re.compile(r"[\W_]+")
 
 
-def named(speaker: str, sender_id: str = "", said: str = "") -> str:
+def speaker_name(speaker: str, sender_id: str = "", said: str = "") -> str:
     """The name to show for who said `said`; `USER` where none is given. What this gave it gives again as it is."""
     if not speaker.strip():
         return USER
@@ -276,7 +276,7 @@ def _goes_on(name: str, said: str) -> bool:
 
 
 def _length(name: str) -> int:
-    return len(name) + (WIDE - 1) * (safety.weight(name) - len(name))
+    return len(name) + (WIDE - 1) * (safety.letter_length(name) - len(name))
 
 
 def _words(text: str) -> str:
@@ -301,7 +301,7 @@ ENOUGH = 2
 _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zà-ÿ]\w+|\w*\d\w*")
 
 
-def repeats(answer: str, results: Iterable[str], asked: str) -> bool:
+def repeats_tool_result(answer: str, results: Iterable[str], asked: str) -> bool:
     """Whether an answer to `asked` repeats what is in the results of tools."""
     told = fold("\n".join(results)[:MOST])
     if not told.strip() or not answer.strip():
@@ -414,11 +414,11 @@ def render(
     titles = "Lessons from earlier mistakes", "Notes (beginning of MEMORY.md)"
     taught, lines = _fill(lessons, lesson_line, share("lessons", titles[0]))
     parts.append(_part(titles[0], lines))
-    parts.append(_part(titles[1], header(notes, share("notes", titles[1]))))
+    parts.append(_part(titles[1], notes_header(notes, share("notes", titles[1]))))
     titles = "Last turns of this conversation", "Pending in this conversation"
     _, lines = _fill(list(reversed(turns)), _turn_line, share("turns", titles[0]))
     parts.append(_part(titles[0], lines[::-1]))
-    _, lines = _fill(pending, lambda text: f"- {unjudged(text)}", share("pending", titles[1]))
+    _, lines = _fill(pending, lambda text: f"- {plain_unjudged(text)}", share("pending", titles[1]))
     parts.append(_part(titles[1], lines))
     left = min(room - len("".join(parts)), int(room * excerpts.share)) - _heading(excerpts.title)
     told, lines = _fill(excerpts.lines, lambda text: text, left)
@@ -436,17 +436,17 @@ def item_line(item: Item, zone: tzinfo | None = None) -> str:
     """One item as the block shows it: its kind, its words with the date behind each relative one, where it is filed and
     the day it was said. `zone`: the agent's."""
     kind = item.kind if _KIND.fullmatch(item.kind) else "fact"
-    about = plain(times.about(item, zone))
-    return f"- [{kind}] {plain(times.resolved(item, zone))}{about and f' ({about})'}"
+    about = plain(times.filed_under(item, zone))
+    return f"- [{kind}] {plain(times.resolve_dates(item, zone))}{about and f' ({about})'}"
 
 
 def lesson_line(lesson: Lesson) -> str:
     """One lesson as the block shows it."""
-    bad = avoided(lesson)
+    bad = avoid_line(lesson)
     return f"- {plain(lesson.trigger)}: {plain(lesson.better_action)}{f' (not: {plain(bad)})' if bad else ''}"
 
 
-def avoided(lesson: Lesson) -> str:
+def avoid_line(lesson: Lesson) -> str:
     """What a lesson says not to do, as a model may read it; empty where it says nothing. What was learned from a tool,
     here before or by an agent, has the tool's own words there."""
     nothing = lesson.source == "tool_feedback" or corrections.says_nothing(lesson.bad_action)
@@ -454,7 +454,7 @@ def avoided(lesson: Lesson) -> str:
 
 
 @lru_cache(8)
-def header(notes: str, limit: int) -> tuple[str, ...]:
+def notes_header(notes: str, limit: int) -> tuple[str, ...]:
     """The beginning of MEMORY.md in whole lines of `limit` characters together, blank ones and comments left out.
 
     Lines that read as an order to the model are left out too, and a last line says how many.
@@ -488,13 +488,13 @@ def plain_lines(text: str) -> str:
 
 
 @lru_cache(1024)
-def unjudged(text: str) -> str:
+def plain_unjudged(text: str) -> str:
     """As `plain`, of text that nobody judged: one that reads as an order to the model is left out."""
     return LEFT_OUT if injection.reason(text) else plain(text)
 
 
 def _turn_line(turn: Exchange) -> str:
-    name = named(turn.speaker, turn.sender, turn.user)
+    name = speaker_name(turn.speaker, turn.sender, turn.user)
     said = f"- {name}{'' if turn.checked else UNJUDGED}: {_one_line(turn.user)}"
     mark = "" if turn.answer_checked else UNJUDGED
     return said if not turn.assistant else f"{said}\n  assistant{mark}: {_one_line(turn.assistant)}"
@@ -507,11 +507,11 @@ def excerpt_line(source: str, id: str, turn: Exchange) -> str:
     '- [session telegram:7#12, 2026-03-01] user: Which seat?\\n  assistant: Aisle.'
     """
     day = f", {turn.at[:10]}" if _DAY.fullmatch(turn.at[:10]) else ""
-    place = f"- [{PLACES[source]} {unjudged(id)[:PLACE_CHARS]}{day}]"
-    user, assistant = unjudged(turn.user), unjudged(turn.assistant or "")
+    place = f"- [{PLACES[source]} {plain_unjudged(id)[:PLACE_CHARS]}{day}]"
+    user, assistant = plain_unjudged(turn.user), plain_unjudged(turn.assistant or "")
     if source != "sessions":
         return f"{place} {user}"
-    name = named(turn.speaker, turn.sender, turn.user)
+    name = speaker_name(turn.speaker, turn.sender, turn.user)
     said = f" {name}{'' if turn.checked else UNJUDGED}: {user}" if user else ""
     mark = "" if turn.answer_checked else UNJUDGED
     answer = f"assistant{mark}: {assistant}" if assistant else ""
@@ -519,7 +519,7 @@ def excerpt_line(source: str, id: str, turn: Exchange) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = unjudged(text)
+    line = plain_unjudged(text)
     return line if len(line) <= TURN_CHARS else line[:TURN_CHARS].rstrip() + "…"
 
 
@@ -554,12 +554,12 @@ def _fill(
 UNNAMED = "an unnamed sender"
 
 
-def told(turn: Exchange, place: Audience, settings: Settings, workspace_id: str) -> Exchange:
+def retell(turn: Exchange, place: Audience, settings: Settings, workspace_id: str) -> Exchange:
     """A turn of the chat `place` as it may be told again: without secrets, orders to the model, and what waits."""
     audience = Audience(place.channel, place.chat_id, turn.sender or None)
-    speaker = named(turn.speaker, turn.sender, turn.user)
-    answer = None if turn.assistant is None else unjudged(turn.assistant)
-    said, sender = unjudged(turn.user), identity(turn.sender)
+    speaker = speaker_name(turn.speaker, turn.sender, turn.user)
+    answer = None if turn.assistant is None else plain_unjudged(turn.assistant)
+    said, sender = plain_unjudged(turn.user), identity(turn.sender)
     checked = turn.answer_checked and (answer is None or not _asks(turn.assistant or ""))
     shown = turn._replace(speaker=speaker, sender=sender, user=said, assistant=answer, answer_checked=checked)
     if not capture.held_sender(audience, settings):
@@ -579,7 +579,7 @@ def unanswered(
     is not known is nobody."""
     for item in items:
         sender = sender_of(item.turn) if item.turn else ""
-        shown = told(Exchange(item.at, "", item.text, sender=sender), place, settings, workspace_id)
+        shown = retell(Exchange(item.at, "", item.text, sender=sender), place, settings, workspace_id)
         whose = "" if shown.checked else "; not checked"
         yield f"{shown.user} (asked {item.at[:16]}, never answered{whose})"
 

@@ -35,7 +35,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import scopes
-from nanomem_tui.memory.retention import mark_of
+from nanomem_tui.memory.retention import get_superseded
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.sessions.files import OwnSessions
@@ -398,7 +398,7 @@ SINCE_LIMIT = 1_000
 """Operations of one row that are looked through."""
 
 
-class Given(NamedTuple):
+class InjectedPart(NamedTuple):
     """An item or a lesson of a turn. `text`: its words now, empty when it is gone; `then`: the words that the model
     had, where they were others and are known; `since`: what became of it, in words, or empty. `near`: given because it
     is near in meaning."""
@@ -412,7 +412,7 @@ class Given(NamedTuple):
     near: bool = False
 
 
-def find_injected(store: MemoryStore, turn: Injected) -> list[Given]:
+def find_injected(store: MemoryStore, turn: Injected) -> list[InjectedPart]:
     """What the turn was given, then what it saved, learned and left in the inbox. Raises the store's errors."""
     near = frozenset(turn.related)
     found = [_given(store, turn, "item", key, "given", key in near) for key in turn.items]
@@ -438,7 +438,7 @@ def find_turn(injections: Injections, name: str) -> Injected:
     return near[0]
 
 
-def _given(store: MemoryStore, turn: Injected, what: str, key: str, how: How, near: bool = False) -> Given:
+def _given(store: MemoryStore, turn: Injected, what: str, key: str, how: How, near: bool = False) -> InjectedPart:
     snapshot = store.load("item")
     row: Row | None = (snapshot.items if what == "item" else snapshot.lessons).get(key)
     is_gone = row is None or row.is_deleted
@@ -446,7 +446,7 @@ def _given(store: MemoryStore, turn: Injected, what: str, key: str, how: How, ne
     was = {} if as_it_was else _fields_then(store, turn, key)
     fields = {} if row is None else row._asdict()
     now, then = "" if is_gone else _words(what, fields), _words(what, {**fields, **was})
-    return Given(what, key, now, how, then if then != now else "", _since(row, was, now != then), near)
+    return InjectedPart(what, key, now, how, then if then != now else "", _since(row, was, now != then), near)
 
 
 def _since(row: Row | None, was: Mapping[str, Any], reworded: bool) -> str:
@@ -456,7 +456,7 @@ def _since(row: Row | None, was: Mapping[str, Any], reworded: bool) -> str:
     if row.waits:
         return "waits in the inbox"
     if not row.enabled and was.get("enabled", False):
-        mark = mark_of(row)
+        mark = get_superseded(row)
         return f"superseded since by {mark.by}" if mark is not None else "switched off since"
     return "edited since" if reworded else ""
 
@@ -597,7 +597,7 @@ class Pending:
             item._replace(done=item.done or bool(turn and item.turn == turn) or _is_told(item.text, done_actions))
             for item in before
         ]
-        return [change_of(session_key, before, after)] if tuple(after) != before else []
+        return [pending_change(session_key, before, after)] if tuple(after) != before else []
 
     def told(self, session_key: str, done_action: str) -> bool:
         """Whether something that was recovered in a session is what an agent says to have done."""
@@ -624,7 +624,9 @@ class Pending:
                 by_session.setdefault(turn.session_key, []).append(item)
         if not by_session:
             raise NothingToDo("nothing to recover", "", "every turn was finished, or is recovered already")
-        changes = [change_of(key, self.known(key), (*self.known(key), *items)) for key, items in by_session.items()]
+        changes = [
+            pending_change(key, self.known(key), (*self.known(key), *items)) for key, items in by_session.items()
+        ]
         label = f"recover {counted(sum(map(len, by_session.values())), 'unfinished turn')}{also}"
         return perform(new_operation("wal.recover", label, [*changes, *beside], actor=actor))
 
@@ -670,7 +672,7 @@ class Pending:
         return self._read[1]
 
 
-def change_of(session_key: str, before: Sequence[Recovered], after: Sequence[Recovered]) -> Change:
+def pending_change(session_key: str, before: Sequence[Recovered], after: Sequence[Recovered]) -> Change:
     """The change of a session's recovered turns from `before` to `after`; none at all is no value."""
     return Change("pending", session_key, _value(before), _value(after))
 

@@ -23,9 +23,9 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.topics import is_needed_once
-from nanomem_tui.memory.scopes import of_item
-from nanomem_tui.review.findings import Decision, Evidence, Finding, How, print_of
-from nanomem_tui.review.scopes import judged
+from nanomem_tui.memory.scopes import scope_of_item
+from nanomem_tui.review.findings import Decision, Evidence, Finding, How, fingerprint
+from nanomem_tui.review.scopes import leak_basis
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
@@ -236,15 +236,15 @@ class Rows:
 
     def secrets(self, row: AnyRow) -> Sequence[Secret]:
         """The secrets in the words of a row."""
-        return self._secrets.of(row.id, words(row)) or ()
+        return self._secrets.of(row.id, row_words(row)) or ()
 
     def shown(self, row: AnyRow) -> str:
         """The words of a row as a finding tells them: what is secret masked."""
         if not self.secrets(row):
-            return told(row)
+            return row_line(row)
         from nanomem_tui.language import secrets
 
-        return secrets.mask(told(row))
+        return secrets.mask(row_line(row))
 
     def finding(
         self, kind: str, row: AnyRow, why: str, offers: Sequence[Decision], weight: float, *judged: object
@@ -254,7 +254,7 @@ class Rows:
         text = self.shown(row)
         return Finding(
             f"{kind}:{row.id}", kind, layer_of(row), (row.id,), text, why, row.created_at,
-            weight, print_of(words(row), *judged), tuple(offers), scope, row.source,
+            weight, fingerprint(row_words(row), *judged), tuple(offers), scope, row.source,
         )  # fmt: skip
 
     def lasts(self, row: Item) -> bool:
@@ -271,12 +271,12 @@ class Rows:
         return snapshot, snapshot.counter
 
 
-def words(row: AnyRow) -> str:
+def row_words(row: AnyRow) -> str:
     """All that a row says."""
     return f"{row.trigger}\n{row.bad_action}\n{row.better_action}" if isinstance(row, Lesson) else row.text
 
 
-def told(row: AnyRow) -> str:
+def row_line(row: AnyRow) -> str:
     """A row on one line: of a lesson what triggers it, and what to do then."""
     return f"{row.trigger}: {row.better_action}" if isinstance(row, Lesson) else row.text
 
@@ -303,10 +303,10 @@ def message_of(ws: Memory, item: Item) -> int | None:
         session = ws.sessions.get(item.session_key or "")
     except NotFound:
         return None
-    return origin(session.messages, item)
+    return find_origin(session.messages, item)
 
 
-def origin(messages: Sequence[Message], item: Item) -> int | None:
+def find_origin(messages: Sequence[Message], item: Item) -> int | None:
     """By the message's id, else by the words of the item (the nearest in time), else by the time alone."""
     for message in messages:
         if item.source_message_id and item.source_message_id in map(str, map(message.raw.get, ID_KEYS)):
@@ -353,7 +353,7 @@ _BY_SOURCE = {
 }
 
 
-def said(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
+def origin_evidence(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
     """Who said a row where and when, and the message that it came from."""
     if isinstance(row, Record):
         return [Evidence(f"noted in the {row.kind}", row.about, row.at, row.session_key)]
@@ -412,7 +412,7 @@ class LeaksElsewhere:
 
     def _finding(self, leak: Leak) -> Finding:
         offers = HOME if leak.belongs else NO_HOME
-        return self._rows.finding("leak", leak.item, leak.why, offers, leak.sure, *judged(leak))
+        return self._rows.finding("leak", leak.item, leak.why, offers, leak.sure, *leak_basis(leak))
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who sees it, where it would belong, and who said it."""
@@ -420,10 +420,10 @@ class LeaksElsewhere:
         row = self._rows.row(finding)
         if leak is None or not isinstance(row, Item):
             return ()
-        told = [Evidence("who sees it", of_item(row).words)]
+        told = [Evidence("who sees it", scope_of_item(row).words)]
         if leak.belongs:
             told.append(Evidence("where it would belong", self._scopes.named(leak.belongs).words))
-        return [*told, *said(self._rows, row)]
+        return [*told, *origin_evidence(self._rows, row)]
 
     def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
         """A move, by default to where it belongs; where the same words are there already, one item is made of them."""
@@ -550,7 +550,7 @@ class FromGoneSession:
         if row is None or there is None:
             return ()
         looked = f"no transcript of {row.session_key}; {counted(len(there.names), 'other session')} there"
-        return [Evidence("looked for in", looked, origin=", ".join(there.folders)), *said(self._rows, row)]
+        return [Evidence("looked for in", looked, origin=", ".join(there.folders)), *origin_evidence(self._rows, row)]
 
 
 def _chat(key: str) -> str:
@@ -564,7 +564,7 @@ SHOWN = 5
 """Lines of a file that are named."""
 
 
-def problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
+def forgotten_problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
     """The documents and notes, the archive and the conversations that hold what is forgotten. Raises the errors of
     `forgotten.load` and of `read_log`, and OSError."""
     kept = forgotten.load(paths)

@@ -16,7 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, said
+from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, origin_evidence
 from nanomem_tui.review.findings import Decision, Evidence, Finding
 from nanomem_tui.store.values import Item, Lesson
 
@@ -54,7 +54,7 @@ class Stale:
                 continue
             last = finders_rows.last_use(row)
             if (
-                last >= time.limit(rest(row))
+                last >= time.limit(allowed_idle_days(row))
                 or finders_rows.is_fact(row)
                 or self._rows.lasts(row)
                 or finders_rows.is_ahead(row.text, today)
@@ -85,10 +85,10 @@ class Stale:
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who said it when, and when it was of use last."""
         row = self._rows.row(finding)
-        return () if row is None else said(self._rows, row)
+        return () if row is None else origin_evidence(self._rows, row)
 
 
-def rest(row: Item) -> float:
+def allowed_idle_days(row: Item) -> float:
     """Days that an item may go without use: twice as long for one that was of use sixteen times."""
     days = DAYS.get(row.kind, DAYS["fact"]) * (1 + math.log2(max(1, row.hits)) / 4)
     return days * (ASKED_TIMES if row.source in ASKED_FOR else 1)
@@ -205,4 +205,4 @@ class NeverRecalled:
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who said it where and when."""
         row = self._rows.row(finding)
-        return () if row is None else said(self._rows, row)
+        return () if row is None else origin_evidence(self._rows, row)

@@ -22,8 +22,8 @@ from nanomem_tui.language.met_words import is_worth_knowing
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, Verdicts, said, words
-from nanomem_tui.review.finders.rows import said as who_said
+from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, Verdicts, origin_evidence, row_words
+from nanomem_tui.review.finders.rows import origin_evidence as who_said
 from nanomem_tui.review.findings import Decision, Evidence, Finding, How
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Record, Row
@@ -106,7 +106,7 @@ class DateHasPassed:
             Evidence(f"“{one.words}”", f"{'until' if one.ahead else 'read right until'} {one.until}")
             for one in self._of(row)
         ]
-        words = absolute(row)
+        words = with_absolute_dates(row)
         with_dates = [Evidence("with its dates", words)] if words != row.text else []
         return [*meant, *with_dates, *who_said(self._rows, row)]
 
@@ -116,9 +116,8 @@ class DateHasPassed:
         if decision != "edit" or how.text or not isinstance(row, Item):
             return None
         from nanomem_tui.store import values
-        from nanomem_tui.store.snapshot import change_of
 
-        words = absolute(row)
+        words = with_absolute_dates(row)
         if words == row.text:
             return None
         after = row._replace(text=words, updated_at=clock.iso(clock.now()))
@@ -129,7 +128,7 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
     return row.text, max(row.created_at, row.updated_at), row.kind
 
 
-def absolute(row: Item) -> str:
+def with_absolute_dates(row: Item) -> str:
     """The words of an item with dates in place of the relative ones, as far as each is sure."""
     from nanomem_tui.memory.recall import times
 
@@ -204,15 +203,14 @@ class TooLong:
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who said it, where and when."""
         row = self._rows.row(finding)
-        return () if row is None else said(self._rows, row)
+        return () if row is None else origin_evidence(self._rows, row)
 
 
 def _is_pasted(row: Row) -> bool:
     """Whether it is code or the output of a program: nobody will put that in words."""
     from nanomem_tui.memory import safety
-    from nanomem_tui.review.finders.rows import words
 
-    return any(found.kind in ("code", "command", "recalled") for found in safety.check(words(row)))
+    return any(found.kind in ("code", "command", "recalled") for found in safety.check(row_words(row)))
 
 
 # What a boot file says already: the model reads SOUL.md, USER.md and MEMORY.md at every turn. An item that was taken
@@ -295,7 +293,7 @@ def _blank_lines(found: re.Match[str]) -> str:
 
 
 @lru_cache(8)
-def book_of(files: tuple[tuple[str, str], ...]) -> Book:
+def read_statements(files: tuple[tuple[str, str], ...]) -> Book:
     """The statements of these files, each its name and its text."""
     return Book(files)
 
@@ -344,7 +342,7 @@ class Restated:
 
     def _read(self) -> None:
         """Read the boot files; where they changed all is judged anew."""
-        book = book_of(tuple(self._files()))
+        book = read_statements(tuple(self._files()))
         if book is not self._book:
             self._book, self._where = book, Verdicts(book.find)
 
@@ -369,7 +367,7 @@ class Restated:
         self._read()
         statement = self._statement(row)
         line = [] if statement is None else [_line(statement)]
-        return [*line, *said(self._rows, row)]
+        return [*line, *origin_evidence(self._rows, row)]
 
 
 def _is_from_boot_file(row: Row) -> bool:
@@ -537,7 +535,7 @@ class ReadsLikeOrder:
         rows: Sequence[AnyRow] = [*self._rows.items(), *self._rows.lessons(), *self._rows.notes()]
         self._why.forget(len(rows))
         for row in rows:
-            if why := self._why.of(row.id, words(row)):
+            if why := self._why.of(row.id, row_words(row)):
                 asked = row.source in ASKED_FOR
                 offers = OF_NOTE if isinstance(row, Record) else ASKED if asked else UNSAFE_OFFERS
                 yield self._rows.finding("injection", row, why, offers, 0.8 if asked else 1.0)
@@ -545,7 +543,7 @@ class ReadsLikeOrder:
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who said it, where and when: an order that came out of a page or a file is nobody's wish."""
         row = self._rows.any_row(finding)
-        return () if row is None else said(self._rows, row)
+        return () if row is None else origin_evidence(self._rows, row)
 
 
 # What holds a secret: a key, a password, the number of a card. Its value is never shown, only what it is.
@@ -579,14 +577,13 @@ class HoldsSecret:
             return ()
         kinds = ", ".join(f"{one.kind} #{one.fingerprint}" for one in self._rows.secrets(row))
         note = Evidence("the secret", f"{kinds}; an edit without words of your own masks it")
-        return [note, *said(self._rows, row)]
+        return [note, *origin_evidence(self._rows, row)]
 
     def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
         """To edit without words masks the secret; all else is as usual."""
         row = self._rows.any_row(finding)
         if decision != "edit" or row is None or (how.text and not isinstance(row, Record)):
             return None
-        from nanomem_tui.core import clock
         from nanomem_tui.language import secrets
         from nanomem_tui.store import values
         from nanomem_tui.store.values import lesson_key

@@ -393,7 +393,7 @@ def take_back(
 def say_undone(at: Screen[Any], operation: Operation) -> None:
     """Say what was undone; of a Dream that its entries will be read again, for as long as it takes to see that."""
     label = one_line(operation.label, SAID)
-    if note := log.said([operation]):
+    if note := log.describe_rewind([operation]):
         say(at, f"{note[:1].upper()}{note[1:]} (^r does it again)", "warning", label)
     else:
         say(at, f"{label} (^r does it again)")

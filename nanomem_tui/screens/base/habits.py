@@ -18,9 +18,9 @@ from nanomem_tui.actions import SCREENS
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.review import macros
-from nanomem_tui.review.macros import told
+from nanomem_tui.review.macros import describe_step
 from nanomem_tui.screens.base.jumping import show_place
 from nanomem_tui.screens.base.rows import in_pairs
 from nanomem_tui.store.files.user import LONGEST_NAME, Bookmark, Kept, Macro, NamedFilter, Step
@@ -68,7 +68,7 @@ class KeptDialog(ChoosingDialog[Row], Generic[Row]):
     def listed(self, typed: str) -> list[Row]:
         """What is shown for what was typed."""
         texts = [fold(self.words(row)) for row in self.rows]
-        return [self.rows[index] for index in ranked(texts, search(texts, parse(typed, {})))]
+        return [self.rows[index] for index in rank_matches(texts, search(texts, parse(typed, {})))]
 
     def can_forget(self, row: Row) -> bool:
         """Whether it is something kept."""
@@ -203,12 +203,12 @@ class MacrosScreen(KeptDialog[Macro]):
         """Its name and its steps."""
         return [
             Column("name", "Name", lambda row: row.name, min_width=14, flex=1, tone="accent"),
-            Column("steps", "What it does", lambda row: "; ".join(map(told, row.steps)), min_width=30, flex=3),
+            Column("steps", "What it does", lambda row: "; ".join(map(describe_step, row.steps)), min_width=30, flex=3),
         ]
 
     def words(self, row: Macro) -> str:
         """Its name; the steps too."""
-        return f"{row.name} {' '.join(map(told, row.steps))}"
+        return f"{row.name} {' '.join(map(describe_step, row.steps))}"
 
 
 # A macro while it is recorded: which action was begun on which rows, and the operation that it came to.
@@ -251,7 +251,7 @@ class Recorder:
         screen.say_totals()
 
     def _step(self, action: str, screen: str, rows: str, query: str, operation: Operation) -> Step | None:
-        return macros.recorded(action, screen, rows, query, operation) if rows else None
+        return macros.record_step(action, screen, rows, query, operation) if rows else None
 
     def _rows(self, screen: WorkspaceScreen[Any]) -> str:
         """The rows that an action means, by their meaning; "" for more than can be named."""
@@ -447,7 +447,11 @@ def _blocks(made: macros.Plan) -> list[Block]:
     blocks: list[Block] = []
     for number, one in enumerate(made.steps, 1):
         count = counted(len(one.ids), "row") if one.ids else "nothing to do"
-        line = ((f"{number}. ", "dim"), (macros.told(one.step), ""), (f"  {count}", "accent" if one.ids else "dim"))
+        line = (
+            (f"{number}. ", "dim"),
+            (macros.describe_step(one.step), ""),
+            (f"  {count}", "accent" if one.ids else "dim"),
+        )
         blocks.append(Spans(line, 3))
     changes = made.operation.changes if made.operation is not None else ()
     for change in changes[:SHOWN]:
