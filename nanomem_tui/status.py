@@ -1,4 +1,4 @@
-"""The object of `memory status`: what is here, in counts, and what is wrong. Reads only."""
+"""The object of `memory status`: counts of every part, and problems. Reads only."""
 
 from __future__ import annotations
 

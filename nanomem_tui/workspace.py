@@ -1,6 +1,6 @@
-"""Workspace: one agent's memory, composed of its parts. What the screens, the command line and servers call.
+"""Workspace: one agent's memory, composed of its parts. What screens, commands and servers call.
 
-Opening reads nothing but paths and settings; each part is made when it is first used.
+Opening reads only paths and settings; each part is made when it is first used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Which workspaces a person knows, and under which names: those of the settings, the agent's own, those opened before.
+"""The workspaces that a person knows, by name: those of the settings, the agent's own, those opened before.
 
-Owns that list and the way from a name to a path. Looks at names and a few small files; opens no workspace.
+Also what they hold together, and `Rehearsal`, a workspace for `--dry-run`. Listing looks at names and a few small files
+and opens no workspace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Blame: for each line of a memory file the commit that wrote it, who that was, why, and from which words of a session.
+"""Blame and versions of the memory files: who wrote each line, when, why, and from which messages of a session.
 
-Composes what others know: the walk through the versions, what our own Dreams recorded, the archive, the sessions. A
-commit that only brought a line back (an undo, a revert) is named, and behind it the one that wrote the line first,
-which is the one that had evidence. Reads only.
+Combines the commits, the edits that our own Dreams recorded, the archive and the sessions. A commit that only restored
+a line (an undo, a revert) is named together with the commit that wrote the line first, because that one had the
+evidence. `Versions` lists every version and how long what each Dream wrote lasted. Reads only.
 """
 
 from __future__ import annotations

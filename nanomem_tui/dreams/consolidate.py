@@ -1,9 +1,9 @@
-"""What of a conversation goes into the archive: facts, one a line, each marked as agents mark them.
+"""Consolidate sessions into the archive: summarise what was said as facts, one per line, marked as agents mark them.
 
-Owns the values of a summary, how its lines become entries of the archive, and the rules that make one offline. Of what
-was said only a person's own words count, unless the settings read the assistant too; orders to the model, secrets,
-pasted texts and what was only recalled stay out, each with its reason. Relative dates stay as they were said: an entry
-holds the lines of one day and carries its date. Pure.
+Owns the values of a summary, the two summarisers (rules, offline; a language model), how lines become archive entries,
+and when a session is due. Only a person's own words count, unless the settings also read the assistant; instructions
+to the model, secrets, pasted texts and recalled text stay out, each with its reason. Relative dates stay as they were
+said: an entry holds the lines of one day and carries its date.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Edits of lines: the only thing that a Dreamer may return. Pure: texts in, texts out.
 
-Owns where a new line goes and how a line is found again. An edit changes the lines it names and no other byte.
+Owns where a new line goes, how a line is found again, headings that come and go with their lines, and the words and
+details that an edit must account for. An edit changes the lines it names and no other byte.
 """
 
 from __future__ import annotations

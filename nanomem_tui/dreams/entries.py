@@ -1,7 +1,7 @@
-"""History entries as facts: which lines of an entry are worth remembering, and what they are.
+"""Read history entries: which lines are worth remembering, and what facts they state; the protocol of a Dreamer.
 
-Owns reading one line of `history.jsonl`: what it is says `language.lines`; a line of a chat is read as a message. Must
-not know what the memory files hold.
+`language.lines` says what a line of `history.jsonl` is; a line of a chat is read as a message. Must not know what the
+memory files hold.
 """
 
 from __future__ import annotations

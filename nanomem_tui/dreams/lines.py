@@ -1,8 +1,7 @@
-"""Where a new line goes: the section of the memory files whose title, lines and subject are most like it, else a new
-heading of its subject.
+"""Place a fact in the memory files: which section it belongs to, and which line it repeats or replaces.
 
-Owns the outline of the memory files and the choice among its sections, which is learned from labelled lines
-(`scripts/language/teach_places.py`). Must not know which lines are written, or why.
+Owns the outline of the memory files, the choice among its sections, and the relation of a fact to the lines near it.
+Both choices are learned from labelled lines (`scripts/language/teach_places.py`). Must not know why a fact is written.
 """
 
 from __future__ import annotations

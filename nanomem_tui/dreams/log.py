@@ -1,4 +1,8 @@
-"""The log of Dreams: the commits that Dreams made, as runs, with what the ledger holds of those of ours. Reads only."""
+"""The log of Dreams and where Dream stands: runs, their commits, the cursor, and the entries that wait.
+
+Owns the values that a blame shows (`BlamedLine`, its evidence), `DreamLog` and `DreamQueue`. Reads only, and loads no
+language rules, so that a status stays fast.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Taking a Dream back: a three-way revert of one edit, hunk or file of it or the whole run, keeping every later edit.
+"""Revert a Dream: a three-way revert of one edit, hunk, file or the whole run, keeping every later edit.
 
-Owns what a restore would do (`preview`) and the operation that does it. `whole` is the agent's own way: all files as
-they were before that commit, everything later lost, which the preview lists; `as_of` brings one file back as it was
-after it. Must not write a file itself.
+Owns what a restore would do (`preview`) and the operation that does it. `whole` resets all files to before that commit
+as the agent itself does; the preview lists the later edits that this loses. `as_of` restores one file as it was after
+the commit. Must not write a file itself.
 """
 
 from __future__ import annotations

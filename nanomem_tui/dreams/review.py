@@ -1,8 +1,8 @@
-"""Deciding on edits of a Dream one by one: what waits, accept it (as it is or reworded), or reject it.
+"""Review the edits of a Dream one by one: list what waits, accept it (as it is or reworded), or reject it.
 
-Owns the decision as one operation of a person: the lines change and the hunk goes, together, and undo brings both
-back. A person may accept what the guards refused; what cannot be a line of a file stays impossible. What is rejected
-is remembered, so that no Dream asks for it again. Proposes nothing.
+Owns the small files that keep waiting and rejected edits (`HunkLayer`), and the decision as one operation of a person:
+the lines change and the edit leaves the queue together, and undo restores both. A person may accept what the guards
+refused; what cannot be a line of a file stays impossible. A rejected edit is never proposed again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""One Dream: new history entries in, one operation out, in which the files, the commit and the cursor move together.
+"""Run one Dream: new history entries in, one operation out that moves the files, the commit and the cursor together.
 
-Owns the order of things: read the cursor and the batch, ask the Dreamer, hold its edits against the guards, hand one
-operation to the pipeline. Must not write a file itself; the only thing it makes is the lock that keeps Dreams apart.
+Owns the order: read the cursor and the batch, ask the Dreamer, check its edits against the guards, perform one
+operation. It also applies the edits that a person chose, and reports what killed processes left unfinished. Must not
+write a file itself; it creates only the lock that keeps Dreams apart.
 """
 
 from __future__ import annotations

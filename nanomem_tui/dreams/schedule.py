@@ -1,8 +1,8 @@
-"""Dreams that run by themselves: whether they do, when the next one is due, and what becomes of one that fails.
+"""Run Dreams on a schedule: whether they are on, when the next one is due, and how a failed one is retried.
 
-Owns the schedule's own memory (one small file) and the lock that lets one schedule at a time look at it. A Dream that
-fails is tried again, later each time, over fewer entries each time, until one entry is left: that one is read by rules,
-or passed over, so that no entry keeps the others waiting. Whoever has a clock calls `step`; runs no thread.
+Owns the schedule's own state (one small file) and the lock that lets one process at a time look at it. A failed Dream
+is retried later each time, over fewer entries each time, until one entry is left: that one is read by rules or skipped,
+so that no entry blocks the others. Whoever has a clock calls `step`; starts no thread.
 """
 
 from __future__ import annotations

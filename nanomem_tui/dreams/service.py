@@ -1,4 +1,4 @@
-"""Dreams of one workspace: what screens, commands and servers call. Composes run, log and restore, no logic."""
+"""Dreams of one workspace: what screens, commands and servers call. Composes run, log, review, restore and blame."""
 
 from __future__ import annotations
 

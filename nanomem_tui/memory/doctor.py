@@ -1,7 +1,4 @@
-"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing.
-
-Owns the checks of the agent's own files; repository, databases and our folder are looked at by `health_store`.
-"""
+"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing."""
 
 from __future__ import annotations
 

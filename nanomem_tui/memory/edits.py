@@ -1,7 +1,8 @@
-"""Words of a memory as the label of an operation tells them: quoted, cut, and of a secret its kind and fingerprint.
+"""Edits of rows: the label of an operation, and conflicts between edits of the same field.
 
-The one place where a label is made from the text of an item or a lesson. A label outlives the row: it stands in the
-ledger, in the log, in what undo says, and in the message of a commit. Pure.
+Labels quote a memory with its secrets masked, because a label outlives the row: it is shown in the log, by undo and in
+commit messages. An edit checks that the row is as it was shown; where two programs changed one field, both values are
+kept in the row until a person settles it, and an undo merges with later edits. Pure functions over rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The rows of other systems' databases that lie around a workspace, as they are shown beside ours, read-only.
+"""Databases of other memory systems around a workspace: find them and read their rows, read-only.
 
-Owns which databases those are, and whose rows of them are told here. Must not know a screen, and never writes.
+Owns which databases belong to a workspace and which of their rows are shown beside ours. Never writes.
 """
 
 from __future__ import annotations

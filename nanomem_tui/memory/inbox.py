@@ -1,7 +1,7 @@
-"""The inbox: what was captured or imported and stays inactive until a person decides (docs/decisions, 0017).
+"""The inbox: items and lessons that were captured or imported and stay inactive until a person decides (decision 0017).
 
-Owns the decision, as one operation of a person for as many things as it names: accept makes them active, reject takes
-them away, and undo puts either back into the inbox. Must not judge a text; of a secret it has only what was stored.
+Owns the decision as one operation for any number of rows: accept activates them, reject removes them, and undo puts
+either back into the inbox. Must not judge a text; of a secret it has only what was stored.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Which facts there are, by id and by what each is known by: a small index over the rows in RAM that follows them.
+"""Long-term items: list, search, add, edit, pin, merge, move, delete and compact them, each change one operation.
 
-Reads only. What waits in the inbox is none of them.
+Owns merging (the item that stays takes over hits, origin and wordings of the others), the index of facts by name, and
+moving items between scopes. Must not know a screen or a file format beyond the foreign rows that are shown beside ours.
 """
 
 from __future__ import annotations

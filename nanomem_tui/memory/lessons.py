@@ -1,4 +1,9 @@
-"""Self-improvement lessons as a person works with them (seed 000 §2.5). Every change is one operation."""
+"""Self-improvement lessons (seed 000 §2.5): edit them, learn from failures and corrections, rank them for a message.
+
+Owns the service for a person, what an event teaches and how sure that is, when a lesson becomes global, which lessons a
+prompt gets, and how lessons fare once they were shown (`Efficacy`). Learning is pure: an event and the present lessons
+give the new rows, and the turn performs them. A disabled lesson is never taught, enabled or deleted by an event.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Notes in Markdown: daily `memory/YYYY-MM-DD.md`, and the mirrors `episodic/` and `semantic/` there. Reads only."""
+"""Notes in Markdown: daily `memory/YYYY-MM-DD.md`, and the mirrors `episodic/` and `semantic/` of seed 001.
+
+Reads notes; `MirrorLayer` appends to the mirrors what an operation adds.
+"""
 
 from __future__ import annotations
 

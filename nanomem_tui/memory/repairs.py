@@ -1,7 +1,7 @@
-"""What the doctor can put right by itself: each with its cause, what is done, and how it is done without losing a byte.
+"""Repairs that `doctor --fix` makes: each with its cause, what is done, and how no byte is lost.
 
-What cannot be read goes to the quarantine as it was, files that hinder others are moved there, and nothing is deleted.
-The agent's own files are left alone while one runs. Whoever calls this makes a backup first.
+What cannot be read moves to the quarantine unchanged, files in the way move there too, and nothing is deleted. The
+agent's own files are left alone while it runs. The caller makes a backup first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What another memory took the place of: kept, never given to an agent, and marked with what stands now.
+"""How long a memory lives: superseded by a newer one, expired, deleted, restored, or removed by the cap.
 
-Owns the mark. A superseded row is a disabled one, so that all that leaves out what is disabled leaves it out too
-(docs/decisions/0052), and its free fields say by whom, when and why. Pure functions over rows.
+Owns the mark of a superseded row (disabled, with the winner, the time and the reason in its free fields, see
+docs/decisions/0052), the expiry of each kind, and the compaction at the cap with its notice. Must not decide what is
+captured.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What must not become a memory as it stands: each reason with its place in the text (seed 001 §6).
 
-Owns the rules of length, code, commands and recalled text, and asks `injection` and `secrets` for theirs. It decides
-what a text is; what is done about it (`QUARANTINED`: kept for a person; the rest: not captured) is the same for all.
+Owns the rules of length, code, commands and recalled text, and asks `injection` and `secrets` for theirs; also the
+forms in which texts are compared (`normalise`, `same_words`) and cut. It decides what a text is; what follows
+(`QUARANTINED`: kept for a person; the rest: not captured) is the same for all callers.
 
 Length: at least 8 characters, where a character of Chinese, Japanese or Korean counts as two (two of them make a word,
 as four letters do), so that 我喜欢茶 is long enough; at most 300 characters of any script.

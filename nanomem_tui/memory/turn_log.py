@@ -1,7 +1,7 @@
-"""WAL state: the logs of turns of the scoped system, and the turns that began and never ended. Reads only.
+"""Turn logs (WAL state of the scoped system, seed 001 §4.3): read them all, and write the one of our own turns.
 
-Several logs may name one session (a copy, or one of each of two systems): they are told as one, by the time of their
-turns. A turn that stands in two of them by its id is told once.
+Several logs may name one session (a copy, or one of each of two systems): they are joined by the time of their turns,
+and a turn that is in two of them by its id is listed once.
 """
 
 from __future__ import annotations

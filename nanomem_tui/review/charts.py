@@ -1,7 +1,6 @@
-"""What a memory looks like over time and by kind, as numbers to draw: growth, hit rate, never recalled, duplicates,
-checkpoints, tokens and cost, Dream survival.
+"""Numbers to draw of a memory: growth, hit rate, never recalled, duplicates, checkpoints, tokens, cost, Dream survival.
 
-Owns what is counted and the sentence that says what it comes to. Reads only; must not draw.
+Owns what is counted and the sentence that sums it up. Reads only; must not draw.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Memories that contradict each other, and what a person makes of a pair; every decision is one operation.
+"""Memories that contradict each other, and the decision about a pair; every decision is one operation.
 
-Owns the decisions: one of the two gives way (kept, marked, never given to an agent), both stay, or one moves to the
-scope where it holds. Must not read a text (`language.compare` does).
+Owns the decisions: one of the two gives way (kept, marked superseded, never injected), both stay, or one moves to the
+scope where it holds. `language.compare` reads the texts.
 """
 
 from __future__ import annotations

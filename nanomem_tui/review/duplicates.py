@@ -1,7 +1,6 @@
-"""Items that say what another one says: clusters of them, and what a person makes of a cluster.
+"""Duplicates: clusters of items that say the same, and the decision about a cluster, as one operation.
 
-Owns which pairs of the same words or meaning make a cluster; whether two say the same is judged elsewhere (`pairs`).
-Every decision is one operation.
+Owns which pairs of the same words or meaning make a cluster; `pairs` judges whether two say the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Everything that a person may want to go to, found by typing: screens, items, lessons, sessions, files and the rest.
+"""Find anything by typing: screens, items, lessons, sessions, files and the rest, best match first.
 
-Owns what there is to find and which of it comes first. It goes nowhere: a screen or a command does something with the
-place. Reads in steps, so that a key never waits for the next 100,000 rows.
+Owns what there is to find and the order. Reads in steps, so that a key never waits for 100,000 rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What finders find: a finding, the evidence beside it, and the decisions that a person can take.
-
-Values only. Must not look for anything or change anything.
-"""
+"""A finding, the evidence beside it, and the decisions that a person can take on it. Values only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Macros: actions that were recorded by their meaning, shown before they are done again, and done as one operation.
+"""Macros: recorded actions, previewed before they are repeated, and performed as one operation.
 
-Owns what of an action is recorded and how it is done again, with or without a console. A macro is first rehearsed on a
-workspace of which nothing is written; what that came to is one operation, so that one undo takes all of it back.
+Owns what of an action is recorded and how it is repeated, with or without a console. A macro is rehearsed first on a
+workspace where nothing is written; one undo takes all of it back.
 """
 
 from __future__ import annotations

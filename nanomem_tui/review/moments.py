@@ -1,8 +1,7 @@
-"""Point in time: items, lessons, records and an agent's work as they were at any moment, what differs, the way back.
+"""Time travel: items, lessons and work records as they were at any moment, what differs, and the way back.
 
-Owns naming a moment and restoring to one. What no operation recorded is not rebuilt: counts of hits, and what an agent
-told of its work (`store`), where only what a person added, edited or deleted is an operation. Files are told from their
-versions.
+Owns naming a moment and restoring to one. What no operation recorded is not rebuilt: hit counters, and the work records
+that only an agent wrote. Files come from their versions.
 """
 
 from __future__ import annotations

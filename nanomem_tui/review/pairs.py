@@ -1,8 +1,7 @@
-"""Which memories are held against each other, and how the one judge (`language.compare`) says that they stand.
+"""Pairs of memories that are compared, and how `language.compare` judges each.
 
-Owns the index of what memories are about, kept up with what changes, and who is compared with whom: rows of one scope,
-and of two where one chat may see both, that share a rare word or say where one lives, works and the like. Must not
-decide anything.
+Owns the index of what memories are about, kept up with changes, and who is compared with whom: rows that one chat may
+see together and that share a rare word, or say where somebody lives or works and the like. Must not decide anything.
 """
 
 from __future__ import annotations

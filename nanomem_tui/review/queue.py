@@ -1,7 +1,8 @@
-"""The triage queue: all that wants a person, and what the person decides, each decision one operation.
+"""The triage queue: all findings in order, each decision as one operation, and rules that decide on all alike.
 
-Owns what is asked and in which order, that a decision is made only on what is still as it was shown, and that one undo
-takes it back with its mark. Must not judge a text (finders do) or know what a screen shows.
+Owns what is asked and in which order, that a decision applies only to what is still as it was shown, and that one undo
+takes it back with its mark. A rule is previewed and applied when a person says so, never by itself. Must not judge a
+text (finders do) or know a screen.
 """
 
 from __future__ import annotations

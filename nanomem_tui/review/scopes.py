@@ -1,8 +1,7 @@
-"""The scopes of one workspace as a person looks at them: what each holds and who sees it, what leaks, and items that
-move from one to another.
+"""Scopes of one workspace for a person: what each holds, who sees it, which items leak, and moves between scopes.
 
-Owns who is asked about: every chat and sender that turns, conversations or items name. Who sees what, `memory.scopes`
-decides; what stands in the way of a move, `memory.moving`.
+Owns the list of chats and senders that turns, conversations or items name, and what a leak is. `memory.scopes` decides
+who sees what, `memory.items.Moving` what stands in the way of a move.
 """
 
 from __future__ import annotations

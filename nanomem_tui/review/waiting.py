@@ -1,7 +1,6 @@
-"""All that waits for a person, in one list: items and lessons that were held back, and edits of Dreams.
+"""Everything held back for a person, in one list: items, lessons, and edits of Dreams.
 
-Owns that a decision about things of both kinds is one operation, which one undo takes back. Composes the inbox of rows
-and the review of edits; must not judge a text or know how either is kept.
+A decision about things of both kinds is one operation. Composes the inbox of rows and the review of edits.
 """
 
 from __future__ import annotations

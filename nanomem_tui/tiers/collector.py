@@ -1,6 +1,6 @@
-"""What this machine does, measured again and again and told to operational memory; only where the user asked for it.
+"""Measure this machine for operational memory, only where the user turned it on.
 
-Owns what is measured, and when processes and ports are worth an event: those are kept for good, metrics are not. Never
+Owns what is measured, and when processes and ports are worth an event: events are kept for good, metrics are not. Never
 reads a command line, an environment or an address: a process is its number and its name, a connection its state, and a
 port on which somebody listens.
 """

@@ -1,8 +1,7 @@
 """Context assembly (seed 004): what an agent should know before it asks a model to do a task.
 
-The task is read, the tiers are searched, and what they say is put on one scale, said once and within a budget of tokens
-(`context_fitting`, `token_counts`). A look that writes nothing; the same store gives the same answer for the whole of a
-day. Owns the order of these steps.
+Reads the task, searches the tiers, ranks what they hold on one scale, drops repetitions and fits a budget of tokens
+(`context_fitting`). Reads only; the same store gives the same answer all day.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The lifecycle of records (seed 004): what is old leaves working memory for long-term memory, and nothing is lost.
+"""The lifecycle of work records (seed 004): old ones move from working memory to long-term memory, and none is lost.
 
-Owns the table of how long what is kept (docs/decisions), when a run is due, and that a clock that jumped moves nothing.
-How a run is carried out is `lifecycle_runs`' matter.
+Owns the table of how long each kind is kept (docs/decisions), when a run is due, and that a clock that jumped moves
+nothing. `lifecycle_runs` carries a run out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A run of the lifecycle carried out, and taken back: batch by batch, so that who writes meanwhile waits milliseconds.
+"""Carry out a run of the lifecycle, and undo it: in batches, so that other writers wait milliseconds.
 
-Owns the pace, and the lock by which one run at a time is under way. Each batch is one transaction that also keeps how
-it is taken back: a kill at any point leaves every record in one tier. What is due, and when, is decided elsewhere.
+Owns the pace, and the lock that allows one run at a time. Each batch is one transaction that also records how to undo
+it: a kill at any point leaves every record in one tier.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Operational memory: what happens now (seed 004), kept for an hour beside the records that it ages into.
+"""Operational memory: what happens now (seed 004), kept for an hour before it ages into work records.
 
-Owns what is asked of it, and when an entry leaves: in one transaction it goes from here to the events, metrics and
-tasks of working memory, so that a kill leaves it in one of them.
+Owns its queries, and when an entry leaves: one transaction moves it to the events, metrics and tasks of working memory,
+so that a kill leaves it in exactly one of them.
 """
 
 from __future__ import annotations

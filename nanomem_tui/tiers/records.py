@@ -1,6 +1,12 @@
-"""The records of an agent's work as a person browses and corrects them: listed, searched, linked, each change undoable.
+"""Work records as a person browses and corrects them: listed, searched, linked, each change undoable.
 
-Owns what a person may do, and how records hang together: goal, task, tool call. What agents record is `trail`'s matter.
+Owns what a person may do, how records link (goal, task, tool call), and search by words and meaning at once:
+
+    score = lexical + (1 - lexical) * nearness
+
+`lexical` is the share of the question's words that a record holds, `nearness` what its distance in meaning leaves of
+the distance where nothing is near. Neither depends on the other hits, so scores compare between collections, indexes
+and questions.
 """
 
 from __future__ import annotations

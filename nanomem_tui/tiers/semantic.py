@@ -1,12 +1,4 @@
-"""Records found by words and by meaning at once, across the collections of seed 004: what was like this before?
-
-    score = lexical + (1 - lexical) * nearness
-
-`lexical` is the share of the question's words that a record holds, `nearness` what its distance in meaning leaves of
-the distance where nothing is near. Neither depends on what else was found, so scores can be compared between
-collections, indexes and questions. Owns how both are joined, and what is said where only words were compared. Must not
-embed anything.
-"""
+"""Semantic search for a program with an event loop (seed 004): work records and documents, awaited."""
 
 from __future__ import annotations
 

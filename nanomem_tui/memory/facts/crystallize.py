@@ -1,8 +1,8 @@
-"""The model extractor: a language model names facts of a dialogue, and what of its answer is believed.
+"""Crystallize facts out of dialogue (seed 003): propose them by rules or by a language model, judge them, apply them.
 
-Owns the question and the guards: a fact names a message that was shown and that a person wrote; its value stands in
-what that message says to be so, names and numbers exactly. The model sees messages as data, without secrets, and none
-that is not to be remembered. Must not know endpoints, keys or what is known already.
+Owns the question to the model and what of its answer is believed: a fact names a message that was shown and that a
+person wrote, and its value, names and numbers are in that message. The model sees messages as data, without secrets,
+and none that must not be remembered. Owns the schedule of runs, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What people said in an agent's sessions, message by message: the last ones of all, of one, or those not read yet.
 
-Owns which messages are people's own words, and how far each session was read. A session that cannot be read is told and
-stops no other. Reads only; must not know what a fact is.
+Owns which messages are people's own words, and how far each session was read. A session that cannot be read is named
+and stops no other. Reads only; must not know what a fact is.
 """
 
 from __future__ import annotations

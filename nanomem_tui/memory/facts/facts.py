@@ -1,6 +1,6 @@
-"""Facts as a person and an agent work with them (seed 003): set, filter, look up, merge, and what each value was.
+"""Facts (seed 003): set, filter, look up, merge, and what each value was before.
 
-A fact is an item; what is changed here is one operation on items. Must not know a file format or an index.
+A fact is an item with a domain, a category and a key; every change is one operation on items.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The journal: what was noted of a day (seed 003), by a person or an agent, and what came with an import.
+"""Journal entries and reflections (seed 003): list, add, edit, delete and restore them, each change one operation.
 
-Owns what an entry may be and how entries are found. That each change is one operation is the matter of `records`.
+`Records` is the service that both share with rules and token usage: rows of one kind, by id.
 """
 
 from __future__ import annotations

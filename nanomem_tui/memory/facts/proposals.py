@@ -1,7 +1,7 @@
-"""A fact that is proposed, with the words of the message that say it, and what may never be one.
+"""Proposed facts: each with the words of the message that say it, its limits, and the verdict against what is known.
 
-Owns the shape of a proposal and its limits: lengths, control characters, secrets, orders to a model. Pure; must not
-know how a proposal was found, nor what is known already.
+Owns the shape of a proposal (lengths, control characters, secrets, instructions to a model), how it compares with the
+facts there are, and the rows in which undecided ones wait. Must not know how a proposal was found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Searching the memory as seed 003's tool `memory_search` does: with a domain or a category the facts there, else what
-is nearest in meaning; by words where nothing can be found by meaning, with the reason.
+"""Search memory as seed 003's tool `memory_search` does: facts of a domain or category, else the nearest in meaning.
 
-Owns which of the three it is, and in what order the answers stand. Who sees what is decided in `scopes`. Reads only.
+Falls back to words, with the reason, where semantic search is unavailable. Owns which of the three it is and the order
+of the answers; `scopes` decides who sees what. Reads only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What language models used: tokens by day, model and source, ours in rows of ours, the agent's in its own log.
+"""Token usage of language models by day, model and source: ours from our rows, the agent's from its own log.
 
-Owns adding up and what it cost. The agent's calls are read where they lie and never copied; what is shown says whose it
-is. Counts stand as they were recorded: a total may be more, or less, than the tokens asked and answered together.
+Owns the sums and the cost. The agent's calls are read in place and never copied; every figure says whose it is. Counts
+stand as they were recorded: a total may differ from the tokens asked and answered together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Recall in what was said and noted: passages of sessions, of the archive and of notes, ranked, with what is around.
+"""Recall over conversations: passages of sessions, the archive and notes, ranked, with their neighbours.
 
-Owns which text of each source is a passage, how much of it is kept in RAM, and when it is read anew. The ranking is
-`sequences`'; the search for exact words is that of each source. Reads only.
+Owns which text of each source is a passage, how much of it is kept in RAM, and when it is read anew. `passages` ranks
+them; each source searches for exact words itself. Reads only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Recall over ordered sources: the turns of sessions, a journal, an archive. What stands around a passage counts too.
+"""Rank passages of ordered sources: the turns of sessions, a journal, an archive. Neighbours of a passage count too.
 
 Owns the ranking of passages by their own words and those of their neighbours, of the whole session, by who speaks, and
-by what the question waits for; where somebody tells which passages are near in meaning, by that too. Knows no file and
-no vector: whoever has the passages adds them. Plain facts have no neighbours and are `recall`'s.
+by what the question waits for; by meaning too, where the caller can tell which passages are near. Knows no file and no
+vector: whoever has the passages adds them. Items have no neighbours; `recall` ranks them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What is asked of recall: the question as a value, its words with their weights, and those that were misspelt.
+"""The question of a recall as a value: its words with weights, corrected spelling, and what is near it in meaning.
 
-Pure functions over values. Must not know an index: what is there is told by functions.
+`ByMeaning` asks for semantic neighbours in time or not at all, with the reason in one line; whatever goes wrong there
+leaves recall by words. Must not know an index or decide who sees an item: both are passed in as functions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a model may be told of transcripts, the archive and notes: excerpts of what its audience may see.
+"""Excerpts of transcripts, archive and notes that a model may be given: only what its audience may see.
 
-Owns the choice of excerpts, for a tool that asks and for the block of a turn, and the form in which a round, what was
-asked and its answer, is given again. Who may see what is `scopes`'; the ranking is `sequences`'. An excerpt holds no
-secret, nothing that is forgotten, and nothing that reads as an order to the model. Reads only.
+Owns the choice of excerpts, for a tool that asks and for the block of a turn, and the form in which a question and its
+answer are repeated. `scopes` decides who may see what; `passages` ranks. An excerpt holds no secret, nothing that was
+forgotten, and nothing that instructs the model. Reads only.
 """
 
 from __future__ import annotations

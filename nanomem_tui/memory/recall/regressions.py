@@ -1,7 +1,7 @@
-"""Questions whose answers must not get lost: saved with the items that were expected, asked again by `recall --check`.
+"""Saved questions with the items that they must find, asked again by `recall --check`.
 
-Owns the file (JSON, a question a line, a name in place of each secret) and what a loss is: an expected item that is not
-given any more. An item that was deleted since is a loss too: the file says what a person wants to be remembered.
+Owns the file (JSON, a question a line, secrets masked) and what a loss is: an expected item that is no longer found. A
+deleted item is a loss too: the file says what a person wants to be remembered.
 """
 
 from __future__ import annotations

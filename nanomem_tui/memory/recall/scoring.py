@@ -1,6 +1,9 @@
-"""The profiles that rank recalled items: our own, and those of seeds 000 and 001, each exact to its seed.
+"""Rank recalled items: our own profile, those of seeds 000 and 001, and whether a hit bears on the message at all.
 
-Pure functions over values. Every score says what it is made of. Must not find candidates or decide who sees them.
+Pure functions over values; every score carries its parts. `bearing_*` estimates the chance that a reader would call a
+memory needed there: how much of the message it covers, how rare those words are in this memory, how it compares with
+the best hit, how near it is in meaning, and whether the message is about the person. Its weights are learned
+(`scripts/language/teach_bearing.py`). Must not find candidates or decide who sees them.
 """
 
 from __future__ import annotations

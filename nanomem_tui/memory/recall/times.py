@@ -1,7 +1,7 @@
 """When a memory was said and what days it is about, and what that counts where a question names a time.
 
-Owns the part `time` of a score, and the strict test of `--since` and `--until`. A day is one in the zone of the agent's
-configuration, as everywhere (`said_on`). The words of a question are read by `language.times_asked`.
+Owns the part `time` of a score, and the strict filter of `--since` and `--until`. A day is one in the time zone of the
+agent's configuration, as everywhere. `language.times_asked` reads the times in a question.
 """
 
 from __future__ import annotations

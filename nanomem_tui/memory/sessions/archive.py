@@ -1,8 +1,7 @@
-"""The archive of summaries: `history.jsonl`, or the oldest release's `HISTORY.md`, and what Dream has not read yet.
+"""The archive of summaries: `history.jsonl`, or `HISTORY.md` of the oldest release, and what no Dream has read yet.
 
 A `HISTORY.md`, or a backup of one, beside `history.jsonl` may hold entries that never came into it: they are searched,
-and named as a problem.
-Reads only: while an agent lives nobody else may append, and rewriting it loses entries.
+and named as a problem. Reads only: while an agent runs nobody else may append, and rewriting loses entries.
 """
 
 from __future__ import annotations

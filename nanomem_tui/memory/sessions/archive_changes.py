@@ -1,8 +1,8 @@
-"""The archive changed as a whole: `HISTORY.md` of old releases migrated to `history.jsonl`, and old entries let go.
+"""Change the archive as a whole: migrate `HISTORY.md` to `history.jsonl`, and drop old entries.
 
 Owns what such a change does and its preview. Written through the layer `history` of operations, so each can be undone;
-refused while an agent runs. No entry that Dream has not read goes, no kept line changes by a byte, and what cannot be
-read moves to the quarantine.
+refused while an agent runs. No entry that Dream has not read is dropped, no kept line changes by a byte, and what
+cannot be read moves to the quarantine.
 """
 
 from __future__ import annotations

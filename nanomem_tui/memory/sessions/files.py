@@ -1,7 +1,7 @@
-"""The transcript files of a workspace: where every release puts them, whose they are, and how to read them safely.
+"""Transcript files: find them, name them, count them, write those of our own turns, and apply changes to them.
 
-A key never becomes a path: files are found by listing folders. Links are never followed and nothing but a regular file
-is opened. Must not write.
+`SessionLayer` applies the changes of operations: it keeps the bytes before and after, refuses while the agent writes
+the file, and undoes exactly.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Transcripts without the lines that cannot be read and with one object a line, as changes that can be undone.
+"""Repair transcripts: remove lines that cannot be read, split lines with several objects, rescue files not found.
 
-An agent passes by such a line and still counts its offsets with it: messages behind it are then taken for archived, or
-are told twice (FORMATS.md, "Session transcripts"). Owns when a transcript needs that; the bytes are the format's.
+An agent skips an unreadable line and still counts its offsets with it: messages behind it are then taken for archived,
+or are repeated (FORMATS.md, "Session transcripts"). Every repair can be undone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Sessions: the transcripts of an agent, listed, read, searched, and compacted with undo.
+"""Sessions: list, read, search and compact the agent's conversations, and the imported ones, which are read-only.
 
-Owns what a person sees of them. Files are found by `session_files` and changed through operations by `session_layer`.
+Owns the list over every release's file naming, pages of long transcripts, and how imported rows (seed 003) become a
+conversation. Every change is one operation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""`memory.db` of the crystallized system (seed 003): its facts as items, its journal, conversations, reflections and
-token use as records; and items and records as such a database.
+"""`memory.db` of the crystallized system (seed 003), read and written: facts, journal, conversations, reflections, usage.
 
-What its tables have no column for is not written, and said.
+What its tables have no column for is left out, and said.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a file to import is, by what is in it, and its rows; and which sources of memories lie around a workspace.
+"""Detect the format of a file to import by its content, read its rows, and find the sources around a workspace.
 
 Reads only, and never `reply_context.db`, which is the agent's and holds no memories.
 """

@@ -1,9 +1,9 @@
-"""Our own file of memories: JSON lines that hold every field of every item, lesson and record. Pure.
+"""Our own file of memories: JSON lines with every field of every item, lesson and record. Pure.
 
 First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons", "records"}`;
 then one line a row: its fields by the names of `Item`, `Lesson` and `Record`, and `type`, "item", "lesson" or "record";
-of a fact also `earlier`, the values that it had before. A file of an agent's work has its records so (`work_lines`).
-The document that `memory export` prints is read too.
+of a fact also `earlier`, its former values. Work records are written in the same way. The document that
+`memory export` prints is read too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Markdown as memories: what notes say that lasts (`language/sentences.py`) and lines of mirrors become items; items
-become a page that is read back.
+"""Markdown to and from memories: lasting statements of notes and lines of mirrors become items; items become a page.
 
-Pure. What was said in a conversation that a note holds is no memory.
+Owns the backfill of a workspace's notes. What was said in a conversation that a note quotes is no memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an import would do with each row that a reader found: new, there already, in conflict, deleted here. Pure."""
+"""Plan an import: whether each row is new, present, in conflict, or was deleted here. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`longterm.db` of the scoped system (seed 001), and nanomem's own database, as rows; rows as a `longterm.db`.
+"""Files of the RAM-first system (seed 000) and the database of the scoped system (seed 001), read and written.
 
-The tables written are those of the system, statement by statement, so that it opens the file as its own. What its
-table has no column for rides in the free fields, under `nanomem`.
+The tables and files are written exactly as those systems do, so that each opens them as its own. What their tables
+have no column for is kept in the free fields, under `nanomem`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What nobody looks at one by one comes in without its secrets, and what reads as an order to the model is told. Pure.
+"""Import and export: preview and perform an import as one operation, and write exports.
 
-Items and lessons that read so wait for a person instead. Must not decide what is imported.
+Secrets in records that nobody reviews one by one are masked on the way in, and items and lessons that instruct the
+model wait in the inbox. The readers of each format find the rows, `plan` decides what becomes of each.
 """
 
 from __future__ import annotations

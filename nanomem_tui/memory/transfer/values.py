@@ -1,6 +1,7 @@
-"""What a transfer is made of: the rows that a reader found, and the plan of what an import would do with each.
+"""The values of an import or export, and the checks that turn the fields of a foreign row into one of ours.
 
-Values only; `rows` checks fields, `plan` decides, `service` does.
+`item`, `lesson` and `record` check every field and say what they put right; `Reading` is what a reader found and
+`ImportPlan` what an import would do with each row.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""The records of an agent's work in the two databases of seed 004's system, as records of ours, and what an import
-would do with each.
+"""Work records of seed 004's two databases, read as records of ours, and what an import would do with each.
 
 A record is known by its kind and its id. Reads only.
 """

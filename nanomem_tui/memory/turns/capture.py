@@ -1,9 +1,9 @@
-"""What a turn says that is worth remembering, and what becomes of it: saved, confirmed, kept for a person, or dropped.
+"""Capture what a turn says that is worth remembering: saved, confirmed, kept for a person, or dropped with a reason.
 
-Owns the judgement of seed 001 §6 over candidates that `remembering` reads: safety, thresholds, channels, the number
-per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
-what reads as an order or holds a secret is never dropped but waits in the inbox. A secret is masked before anything
-else looks at the text (`capture`), so that no other reason to hold it back lets the secret through.
+Owns the judgement of seed 001 §6 over the candidates that `language.remembering` reads: safety, thresholds, channels,
+the number per turn, duplicates; corrections (`my name is Rob, not Bob`), and wishes to forget, which become proposals
+in the inbox. Pure: the turn performs the rows. Nothing is dropped without a reason; what instructs the model or holds a
+secret is never dropped but waits in the inbox. A secret is masked before anything else reads the text.
 
 An episode needs `capture_episodic_allowance` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
 that it could never be captured.

@@ -1,9 +1,8 @@
 """The engine that an agent calls on every turn: `begin_turn` gives the block of memory, `end_turn` keeps what came.
 
-Owns the order of a turn. At its begin: the input is checked and the rows are there, the session state gets its PRE
-block, then the block is made and logged. At its end: one operation with everything that is kept, then the POST block,
-the transcript, counters and hygiene. A turn that the agent declines leaves nothing. Must not decide what is worth
-keeping (`turn_keeping`) or how a block looks (`prompt`).
+Owns the order of a turn. At its begin: the input is checked, the turn log gets its PRE block, then the block is made
+and logged. At its end: one operation with everything that is kept, then the POST block, the transcript, counters and
+expiry. A turn that the agent declines leaves nothing. `keeping` decides what is kept, `prompt` how a block looks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is kept of a turn, as one operation: items that were used and captured, lessons, mirrors, what is done.
+"""Keep what came of a turn, as one operation: used and captured items, lessons, mirrors, finished pending items.
 
-Owns how the parts become one operation of the agent, and when it must survive a power cut. Must not perform it, and
-must not decide what is worth capturing or what a lesson is.
+Owns how the parts become one operation of the agent, when it must survive a power cut, how erased text is redacted from
+a turn's traces, and the recovery of unfinished turns. Must not perform it, or decide what is worth capturing.
 """
 
 from __future__ import annotations

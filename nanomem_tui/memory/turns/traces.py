@@ -1,7 +1,8 @@
-"""Counters of what turns, checkpoints and lessons did (seed 001 §10): counted in RAM, kept across restarts.
+"""What turns leave beside rows, in our own folder: counters, checkpoints, the injection log, recovered turns.
 
-Owns the names, and one small file of ours: a line holds what was added since the line before, so several processes
-add up, a kill costs what was not saved yet, and a damaged line costs itself. Must not know where a number comes from.
+Counters (seed 001 §10) are counted in RAM and appended to a small file, a line for each save, so that several processes
+add up and a damaged line costs only itself. The injection log records which turn was given which items. `Pending` keeps
+unfinished turns that were recovered. `Traces` opens each of them for one workspace.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What goes into a turn and what comes out of it, as values and as JSON objects; every check of foreign input.
+"""The values of a turn, its input and its result, and their JSON; every check of foreign input.
 
-Pure. Must not know a store: `turn` does the work.
+Pure. Must not know a store: `engine` does the work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Who looks for things that want a person: one module for each kind of finding.
+"""Finders: who looks for what needs a person's decision, a class for each kind of finding.
 
-Owns which finders there are, in the order of `values.KINDS`. Must not decide anything.
+Owns which finders there are, in the order of `findings.KINDS`. Must not decide anything.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What was held back, as findings: items and lessons that wait, and edits of Dreams.
+"""Findings that other parts know: held back in the inbox, duplicates, conflicts, changed by two at the same time.
 
-To keep one is to accept it. Must not judge a text.
+To keep what is held back is to accept it. Must not judge a text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What the finders of one workspace look at, and what they share: the rows that live, and their words without secrets.
+"""What finders share: the rows and their words without secrets, and who said each, in which message; also leaks.
 
-Owns how a row becomes a finding. Must not judge a row; reads only.
+Owns how a row becomes a finding, which message an item came from (a message that is merely near is none), items that
+leak, items of sessions that are gone, and forgotten text that is still in the agent's files. Reads only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What was of use once, and has not been for long: by its kind, how often it was used, and when last.
+"""Findings about use: what was of use once and has not been for long, and what recall never gave.
 
-The more an item was used the longer it may rest. Lessons fade by themselves; one that faded so far that it is never
-given is stale. Must not ask about what is pinned, a fact with a key, or what matters when it is needed once.
+The more an item was used the longer it may rest. Pinned items, facts with a key, and what matters when it is needed
+once are never asked about.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A relative date whose day is over: `tomorrow` of three weeks ago tells the model a wrong day.
-
-What spoke of a time to come is over and may go; what still holds keeps its words, with the dates that they meant. Must
-not read a date itself.
-"""
+"""Findings about a text: a passed date, too long, already in a boot file, instructs the model, holds a secret."""
 
 from __future__ import annotations
 
