@@ -1,8 +1,8 @@
 """The knowledge base: add, refresh, remove and search documents, which are kept in chunks.
 
 Search rates a chunk by BM25 over its text, its section and its title, and by how much of the question its whole
-document holds; several shelves are searched as one. Words that most chunks hold are looked up only where nothing rarer is asked
-for. The score of a hit is the share of the question that it holds, from 0 to 1. Every change is one operation.
+document holds; several shelves are searched as one. Words that most chunks hold are looked up only where nothing rarer
+is asked for. The score of a hit is the share of the question that it holds, from 0 to 1. Every change is one operation.
 """
 
 from __future__ import annotations

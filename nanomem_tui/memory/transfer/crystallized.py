@@ -1,4 +1,4 @@
-"""`memory.db` of the crystallized system (seed 003), read and written: facts, journal, conversations, reflections, usage.
+"""`memory.db` of the crystallized system (seed 003), read and written: facts and every other table.
 
 What its tables have no column for is left out, and said.
 """
