@@ -614,7 +614,7 @@ class Rules:
 
     def all(self) -> list[Rule]:
         """The rules that are kept, the newest first."""
-        return [_rule(row) for row in self._records.all()]
+        return [_rule(row) for row in self._records.rows()]
 
     def get(self, rule_id: str) -> Rule:
         """The rule of that id, or of the one id that begins so. Raises NotFound or BadInput."""

@@ -39,7 +39,7 @@ class Records:
         self._command = command
         self._sorted: tuple[int, list[Record]] = (-1, [])
 
-    def all(self) -> list[Record]:
+    def rows(self) -> list[Record]:
         """Those that are not deleted, newest first by the time of the thing; the list must not be altered."""
         store, snapshot = self._store, self._store.snapshot
         if not store.loaded or self._sorted[0] != snapshot.counter:
@@ -53,7 +53,7 @@ class Records:
         rows = self._store.load("record").records
         row = rows.get(record_id)
         if row is None or row.kind != self._kind:
-            near = [one for one in self.all() if record_id and one.id.startswith(record_id)]
+            near = [one for one in self.rows() if record_id and one.id.startswith(record_id)]
             if len(near) > 1:
                 raise BadInput(f"{len(near)} of them begin with that id", record_id, "give more of it")
             row = near[0] if near else None
@@ -65,7 +65,7 @@ class Records:
         """Every operation that touched the record, newest first."""
         return self._store.journal.log(10_000, key=record_id)
 
-    def add(
+    def add_rows(
         self, records: Sequence[Record], label: str = "", actor: Actor = "human", beside: Sequence[Change] = ()
     ) -> Operation:
         """Keep new records as one operation. `beside`: changes of other layers that belong to it."""
@@ -73,7 +73,7 @@ class Records:
         changes = [*(change_of("record", None, row) for row in records), *beside]
         return self._perform(new_operation(f"{self._kind}.add", label, changes, actor=actor))
 
-    def change(
+    def change_row(
         self, before: Record, fields: dict[str, Any], actor: Actor = "human", beside: Sequence[Change] = ()
     ) -> Operation:
         """Change fields of a record. Raises NothingToDo."""
@@ -100,12 +100,11 @@ class Records:
 KIND = "journal"
 
 
-class Journal:
+class Journal(Records):
     """The journal of one workspace. An entry is a Record: `about` is its day, `text` what was noted."""
 
     def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
-        self._store = store
-        self._records = Records(store, perform, KIND, "journal entry", "nanomem journal list")
+        super().__init__(store, perform, KIND, "journal entry", "nanomem journal list")
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -116,7 +115,7 @@ class Journal:
         searches (words, "a phrase", -without). Raises BadInput for what is no day.
         """
         first, last = (day_of(one) if one else one for one in (since, until))
-        found = [row for row in self._records.all() if row.about >= first and (not last or row.about <= last)]
+        found = [row for row in self.rows() if row.about >= first and (not last or row.about <= last)]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
 
@@ -126,23 +125,15 @@ class Journal:
 
     def days(self) -> dict[str, int]:
         """How many entries each day has, the newest day first."""
-        counts = Counter(row.about for row in self._records.all())
+        counts = Counter(row.about for row in self.rows())
         return dict(sorted(counts.items(), reverse=True))
-
-    def get(self, entry_id: str) -> Record:
-        """The entry of that id, or of the one id that begins so. Raises NotFound or BadInput."""
-        return self._records.get(entry_id)
-
-    def history(self, entry_id: str) -> list[LogEntry]:
-        """Every operation that touched the entry, newest first."""
-        return self._records.history(entry_id)
 
     def warnings(self, entry: Record) -> list[str]:
         """What a person should know of the text of an entry; it is kept as it was given all the same."""
         from nanomem_tui.memory import safety
 
         same = [
-            row for row in self._records.all()
+            row for row in self.rows()
             if row.about == entry.about and row.text == entry.text and row.id != entry.id
         ]  # fmt: skip
         return [*(f"the same text is already there as {row.id}" for row in same[:1]), *safety.warnings(entry.text)]
@@ -161,7 +152,7 @@ class Journal:
             updated_at=now,
         )  # fmt: skip
         warnings = self.warnings(entry)
-        return self._records.add([entry], actor=actor), entry, warnings
+        return self.add_rows([entry], actor=actor), entry, warnings
 
     def edit(
         self, entry_id: str, *, text: str | None = None, day: str | None = None, expected: Record | None = None
@@ -183,11 +174,7 @@ class Journal:
             fields["at"] = _at(fields["about"], clock.parse(row.at) or clock.now())
         if (meta := settle_conflict(row, fields)) != row.meta_json:  # who writes the text settles which one it is
             fields["meta_json"] = meta
-        return self._records.change(row, fields)
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete entries; `undo` brings them back. Raises NotFound."""
-        return self._records.delete(ids)
+        return self.change_row(row, fields)
 
 
 def day_of(text: str) -> str:
@@ -214,22 +201,20 @@ LONGEST = {"tool": 200, "args": 20_000, "error": 20_000}
 MASKED = "a secret in it was masked"
 
 
-class Reflections:
+class Reflections(Records):
     """The reflections of one workspace. One is a Record: `about` is the tool, `text` the insight; `args`, `error` and
     `lesson` are in its free fields."""
 
     def __init__(self, store: MemoryStore, lessons: Lessons, perform: Callable[[Operation], Operation]) -> None:
-        self._store = store
+        super().__init__(store, perform, REFLECTIONS_KIND, REFLECTIONS_KIND, "nanomem reflections list")
         self._lessons = lessons
-        self._perform = perform
-        self._records = Records(store, perform, REFLECTIONS_KIND, REFLECTIONS_KIND, "nanomem reflections list")
 
     # -- looking --------------------------------------------------------------------------------------------------
 
     def all(self, tool: str = "", words: str = "") -> list[Record]:
         """The reflections, newest first; only those of a tool (exact, without regard to case), or that hold `words` in
         their insight, error or arguments."""
-        found = [row for row in self._records.all() if not tool or row.about.casefold() == tool.strip().casefold()]
+        found = [row for row in self.rows() if not tool or row.about.casefold() == tool.strip().casefold()]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
 
@@ -239,15 +224,7 @@ class Reflections:
 
     def tools(self) -> dict[str, int]:
         """How many reflections each tool has, the most first."""
-        return dict(Counter(row.about for row in self._records.all()).most_common())
-
-    def get(self, reflection_id: str) -> Record:
-        """The reflection of that id, or of the one id that begins so. Raises NotFound or BadInput."""
-        return self._records.get(reflection_id)
-
-    def history(self, reflection_id: str) -> list[LogEntry]:
-        """Every operation that touched the reflection, newest first."""
-        return self._records.history(reflection_id)
+        return dict(Counter(row.about for row in self.rows()).most_common())
 
     def lesson_of(self, reflection: Record) -> Lesson | None:
         """The lesson that it became, while that is there."""
@@ -289,7 +266,7 @@ class Reflections:
             now,
             now,
         )
-        return self._records.add([row], actor=actor), row, [*masked, *_warnings(row)]
+        return self.add_rows([row], actor=actor), row, [*masked, *_warnings(row)]
 
     def edit(
         self, reflection_id: str, *, expected: Record | None = None, **fields: str
@@ -312,7 +289,7 @@ class Reflections:
         if meta != row.meta:
             changed["meta_json"] = dumped(meta)
         check_unchanged(row, expected, changed)
-        operation = self._records.change(row, changed)
+        operation = self.change_row(row, changed)
         after = self.get(row.id)
         return operation, after, [*masked, *_warnings(after), *self._apart(after)]
 
@@ -323,10 +300,6 @@ class Reflections:
             return []
         fix = f"`nanomem reflections lesson {row.id}` brings it up to date"
         return [f"its lesson {lesson.id} still says {quote_start(lesson.better_action)}: {fix}"]
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete reflections; `undo` brings them back, and the lessons that they became stay. Raises NotFound."""
-        return self._records.delete(ids)
 
     def lesson(self, reflection_id: str, scope: str = "global") -> tuple[Operation, Lesson]:
         """Make the lesson that follows from a reflection, link the one that says so already, or bring the one that it

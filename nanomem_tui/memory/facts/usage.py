@@ -93,7 +93,7 @@ class Usage:
         """Every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today. Raises
         BadInput."""
         since = _since(days)
-        ours = [self._own(row) for row in self._records.all() if row.about >= since]
+        ours = [self._own(row) for row in self._records.rows() if row.about >= since]
         calls = self._log(since).calls
         prices = {model: price_of(model, self._settings.model_prices) for model in {one.model for one in calls}}
         theirs = [_agents(one, prices[one.model]) for one in calls]
@@ -173,7 +173,7 @@ class Usage:
             self._store.load("record")
             moment = clock.now()
             at, day = clock.iso(moment), clock.local_naive(moment)[:10]
-            known = next((row for row in self._records.all() if _is(row, day, model, source)), None)
+            known = next((row for row in self._records.rows() if _is(row, day, model, source)), None)
             before = known.meta if known else {"model": model, "source": source}
             meta = {**before, **{name: _count(before.get(name)) + number for name, number in more.items()}}
             if cost is None:
