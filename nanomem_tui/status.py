@@ -39,7 +39,7 @@ class CountedMemory(ReviewedMemory, Protocol):
         """Semantic search."""
 
     def problems(self) -> list[Problem]:
-        """What could not be read so far."""
+        """Return what could not be read so far."""
 
 
 def status(ws: CountedMemory) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def _foreign(ws: CountedMemory) -> list[dict[str, Any]]:
 
 
 def _chroma(ws: CountedMemory) -> list[dict[str, Any]]:
-    """The Chroma folder in the agent's home that is not ours, with its entries by collection; without counts, and why,
-    where it cannot be read."""
+    """Return the Chroma folder in the agent's home that is not ours, with its entries by collection; without counts,
+    and why, where it cannot be read."""
     path = agents_databases.database(ws.paths.home / "chroma") if ws.paths.home is not None else None
     if path is None or (path.parent / agents_databases.OURS).exists():
         return []
@@ -145,8 +145,8 @@ def _chroma(ws: CountedMemory) -> list[dict[str, Any]]:
 
 
 def _backfill(ws: CountedMemory) -> dict[str, Any]:
-    """Whether Markdown from before the store was taken in and when (UTC ISO), how many items the last time brought and
-    whether they were taken back; else of how many files it would be."""
+    """Return whether Markdown from before the store was taken in and when (UTC ISO), how many items the last time
+    brought and whether they were taken back; else of how many files it would be."""
     at = markdown.done_at(ws.store)
     if at is None:
         return {"done": False, "at": None, "files": len(markdown.files(ws.paths)), "items": 0, "undone": False}
@@ -156,8 +156,8 @@ def _backfill(ws: CountedMemory) -> dict[str, Any]:
 
 
 def _records(ws: CountedMemory, problems: list[Problem]) -> dict[str, Any]:
-    """How many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the tokens
-    `by_origin` (nanomem, the agent's own log, an import)."""
+    """Return how many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the
+    tokens `by_origin` (nanomem, the agent's own log, an import)."""
     groups = reading.record_groups(ws.store)
     origins: dict[str, int] = {}
     requests = 0
@@ -177,7 +177,7 @@ def _records(ws: CountedMemory, problems: list[Problem]) -> dict[str, Any]:
 
 
 def _vectors(ws: CountedMemory) -> dict[str, Any]:
-    """Whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
+    """Return whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
     from nanomem_tui.vectors.collection import ITEMS, VectorFile
 
     held = {count.model: count.rows for count in VectorFile(ws.paths.vectors).counts([ITEMS])}
@@ -185,8 +185,8 @@ def _vectors(ws: CountedMemory) -> dict[str, Any]:
 
 
 def _tiers(ws: CountedMemory) -> dict[str, Any]:
-    """How many records the agent's work has in each tier (`exact` always, by now), and the bytes of their file; none of
-    those that lie on a server."""
+    """Return how many records the agent's work has in each tier (`exact` always, by now), and the bytes of their file;
+    none of those that lie on a server."""
     if ws.settings.database_url:
         found: dict[str, int] = dict.fromkeys(TIERS, 0)
         for counts in ws.records.counts().values():
@@ -203,12 +203,12 @@ def _tiers(ws: CountedMemory) -> dict[str, Any]:
 
 
 def _sessions(ws: CountedMemory) -> int:
-    """How many transcripts lie in files; where there is none, what reads them is not imported."""
+    """Return how many transcripts lie in files; where there is none, what reads them is not imported."""
     return len(ws.sessions.of_files()) if layout.has_session_files(ws.paths, ws.layout) else 0
 
 
 def _checkpoint(ws: CountedMemory) -> dict[str, Any]:
-    """What waits for a checkpoint, and the last one."""
+    """Return what waits for a checkpoint, and the last one."""
     last_at, last_ms = ws.store.last_checkpoint()
     return {"dirty": ws.store.unwritten(), "last_at": last_at or None, "last_ms": last_ms}
 

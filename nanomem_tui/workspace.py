@@ -92,7 +92,7 @@ HISTORY = 200
 
 
 def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
-    """The workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
+    """Return the workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
     first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
     WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
     found = paths.locate(path, starting=path is not None, config=config_file)
@@ -454,7 +454,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         return Blames(self.paths, git, self.documents, self.history, changes, lambda: self.sessions)
 
     def git(self) -> GitHistory | None:
-        """The history of the memory files, None where there is none."""
+        """Return the history of the memory files, None where there is none."""
         if not self.paths.is_versioned:
             return None
         from nanomem_tui.agents.git_history import GitHistory
@@ -477,7 +477,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         )
 
     def agent(self) -> Presence:
-        """Whether an agent runs on this workspace now."""
+        """Return whether an agent runs on this workspace now."""
         from nanomem_tui.store.files import presence
 
         return presence.look(self.paths, self.layout.sessions_dir)
@@ -571,7 +571,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.store.layers[layer] = self._layer(layer)
 
     def _layer(self, name: str) -> Layer:
-        """What applies changes of that kind. Raises NotFound for a kind that this release does not know."""
+        """Return what applies changes of that kind. Raises NotFound for a kind that this release does not know."""
         if name == "file":
             return self.documents
         if name == "session":
@@ -649,7 +649,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         return self.perform(new_operation("undo", label, changes, undoes=operation.id, meta=meta))
 
     def _inverse_of(self, operation: Operation) -> Sequence[Change]:
-        """The changes that take back an operation, with the headings that come or go with the lines under them."""
+        """Return the changes that take back an operation, with the headings that come or go with the lines under
+        them."""
         from nanomem_tui.memory import edits, retention
 
         changes: Sequence[Change] = retention.undo_changes(operation, self.store)
@@ -667,7 +668,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         ]
 
     def _newest_touching(self, key: str) -> Sequence[LogEntry]:
-        """The newest operations that touched a thing; none where the server that has them is away."""
+        """Return the newest operations that touched a thing; none where the server that has them is away."""
         try:
             return self.log(HISTORY, key=key)
         except StoreError:
@@ -713,8 +714,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         return file
 
     def leading(self, work: str) -> AbstractContextManager[bool]:
-        """Whether this process does a piece of work for all that share the memory, on whichever machines; held until
-        the end. Raises the store's errors."""
+        """Return whether this process does a piece of work for all that share the memory, on whichever machines; held
+        until the end. Raises the store's errors."""
         return self.store.leading(work)
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
@@ -776,12 +777,13 @@ class Workspace(AbstractContextManager["Workspace"]):
             self._checkpointer = None
 
     def checkpoint_state(self) -> dict[str, Any]:
-        """What the status bar shows: `dirty`, `last_at` (UTC ISO or empty), `last_ms`, `degraded`."""
+        """Return what the status bar shows: `dirty`, `last_at` (UTC ISO or empty), `last_ms`, `degraded`."""
         store = self.store
         return {"dirty": store.dirty, "last_at": store.last_at, "last_ms": store.last_ms, "degraded": store.degraded}
 
     def refresh(self) -> set[str]:
-        """Which layers changed on disk since the last call, or the opening; rows that others changed come into RAM."""
+        """Return which layers changed on disk since the last call, or the opening; rows that others changed come into
+        RAM."""
         changed = set(self._watch.look())
         if self.store.server is not None and self.tier_database.has_news():
             changed.add("tiers")
@@ -795,7 +797,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         return self.store.degraded
 
     def problems(self) -> list[Problem]:
-        """What could not be read, of everything that was looked at so far."""
+        """Return what could not be read, of everything that was looked at so far."""
         from nanomem_tui.agents.layout import missing_sessions, not_read
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
@@ -808,13 +810,13 @@ class Workspace(AbstractContextManager["Workspace"]):
         return found
 
     def status(self) -> dict[str, Any]:
-        """The object of `memory status`: counts of every part, checkpoint, agent and problems."""
+        """Return the object of `memory status`: counts of every part, checkpoint, agent and problems."""
         from nanomem_tui.status import status
 
         return status(self)
 
     def doctor(self) -> list[Problem]:
-        """The health of every file and table. Reads only."""
+        """Return the health of every file and table. Reads only."""
         from nanomem_tui.dreams import run
         from nanomem_tui.memory import doctor as memory_doctor
         from nanomem_tui.review.finders import rows as finders_rows
@@ -877,5 +879,6 @@ class Workspace(AbstractContextManager["Workspace"]):
 
 
 def _carried(operation: Operation) -> dict[str, Any]:
-    """The free fields that an undo or a redo of an operation keeps: none of its commit message, which was its own."""
+    """Return the free fields that an undo or a redo of an operation keeps: none of its commit message, which was its
+    own."""
     return {name: value for name, value in operation.meta.items() if name in ("removed", "kept")}

@@ -79,7 +79,7 @@ class Weights:
                 self._count[feature] = self._count.get(feature, 0) + 1
 
     def share(self, wanted: frozenset[str], there: frozenset[str]) -> float:
-        """How much of `wanted`, by weight, `there` holds: 0 to 1. One shared word of several is nothing."""
+        """Return how much of `wanted`, by weight, `there` holds: 0 to 1. One shared word of several is nothing."""
         both = wanted & there
         if not both or (len(both) == 1 and len(wanted) > 2):
             return 0.0
@@ -99,7 +99,7 @@ class Candidates:
         self._weights = Weights(found for _, _, found in self._statements)
 
     def about(self, line: str) -> tuple[EntryEvidence, ...]:
-        """The entries that ask for `line`, the best first, the newest of equals."""
+        """Return the entries that ask for `line`, the best first, the newest of equals."""
         wanted = features(plain_line(line)) if is_statement(line) else frozenset()
         best: dict[int, EntryEvidence] = {}
         for entry, text, found in self._statements if wanted else ():
@@ -117,7 +117,7 @@ def _found(entry: HistoryEntry, text: str, score: float) -> EntryEvidence:
 def recorded_evidence(
     line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]
 ) -> tuple[EntryEvidence, ...]:
-    """The entries that a Dream named for `line`, each with the statement in it that is most like the line."""
+    """Return the entries that a Dream named for `line`, each with the statement in it that is most like the line."""
     wanted = features(plain_line(line))
     result = []
     for cursor in cursors:
@@ -144,7 +144,8 @@ class Said:
         self._weights = Weights(found for _, found, _ in self._messages)
 
     def about(self, line: str, entry: EntryEvidence, after: str = "") -> tuple[MessageEvidence, ...]:
-        """The messages that `entry`, and by it `line`, came from, the best first, what a person said before answers.
+        """Return the messages that `entry`, and by it `line`, came from, the best first, what a person said before
+        answers.
 
         Nothing said after the entry counts. `after` is the time of the entry before it of the same session: what was
         said since comes first, older messages only where there is none, for sessions are also archived late.
@@ -196,7 +197,8 @@ class Blames:
         self._kept: dict[str, tuple[str, list[Written]]] = {}  # by file: who wrote its lines as of the commit
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
+        """Return every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput,
+        NotFound."""
         name, work, placed = self._placed(file)
         if work is None:
             return [BlamedLine(name, number, text, None) for number, text, _ in placed]
@@ -211,14 +213,15 @@ class Blames:
         return [f"{sha[:8]}: {what}: {why}" for sha, why in doubts if why]
 
     def own_headings(self, file: str) -> frozenset[int]:
-        """The lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one proposed."""
+        """Return the lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one
+        proposed."""
         _, work, placed = self._placed(file)
         lines = (work.line(number, text, written) for number, text, written in placed if work and text[:1] == "#")
         made = ((line.number, line.origin) for line in lines)
         return frozenset(number for number, who in made if who and (who.who == "nanomem dream" or who.accepted))
 
     def _placed(self, file: str) -> tuple[str, _Work | None, list[_Placed]]:
-        """The name of the file, what looks its lines up (None without versions), and the lines."""
+        """Return the name of the file, what looks its lines up (None without versions), and the lines."""
         name = full_name(file)
         loaded = self._files.load(name)
         if loaded.data is None:
@@ -235,12 +238,12 @@ class Blames:
         return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, lines, strict=True))
 
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
-        """The lines with the messages of sessions that their entries came from; each session is read once."""
+        """Return the lines with the messages of sessions that their entries came from; each session is read once."""
         transcripts = _Transcripts(self._sessions(), self._history.in_order())
         return [line._replace(messages=transcripts.of(line)) if line.entries else line for line in lines]
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
-        """The lines of all memory files that the message `index` of a session led to. Raises NotFound."""
+        """Return the lines of all memory files that the message `index` of a session led to. Raises NotFound."""
         messages = self._sessions().get(session_key).messages
         message = next((message for message in messages if message.index == index), None)
         if message is None:
@@ -257,25 +260,25 @@ class Blames:
         ]
 
     def _written(self, git: GitHistory, head: str, name: str) -> list[Written]:
-        """Who wrote each line as of `head`."""
+        """Return who wrote each line as of `head`."""
         kept = self._kept.get(name)
         if kept is None or kept[0] != head:
             kept = self._kept[name] = head, git_history.blame(git, head, name, brings_back)
         return kept[1]
 
     def edits(self, file: str) -> list[Operation]:
-        """What Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
+        """Return what Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
         return [operation for operation in self._operations(file) if operation.kind in _RECORDING]
 
     def taken_back(self, cursor: int) -> bool:
-        """Whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
+        """Return whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
         from nanomem_tui.dreams import log
 
         return log.is_taken_back(tuple(self._operations(DREAM_CURSOR)), cursor)
 
     def entries_read(self, git: GitHistory, commit: Commit) -> tuple[list[HistoryEntry], bool]:
-        """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
-        some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
+        """Return the entries that a Dream went through, by the cursors that its commit carries, else by the time; and
+        whether some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
         moved = False
         with suppress(DamagedGit):  # else the time tells
             moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(commit.sha))
@@ -298,7 +301,7 @@ class Blames:
         return read, cut and (start is None or begins is None or begins > start)
 
     def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
-        """The entries of these cursors, as far as the archive has them."""
+        """Return the entries of these cursors, as far as the archive has them."""
         return self._history.of(cursors)
 
 
@@ -330,7 +333,7 @@ class _Work:
         return found
 
     def _entries(self, text: str, writer: Writer) -> tuple[tuple[EntryEvidence, ...], bool]:
-        """The entries behind a line, and whether others may be gone."""
+        """Return the entries behind a line, and whether others may be gone."""
         if not writer.dreamt:
             return (), False
         commit = self._git.read(writer.sha)
@@ -368,7 +371,7 @@ class _Transcripts:
             last[entry.session_key] = entry.timestamp
 
     def of(self, line: BlamedLine) -> tuple[MessageEvidence, ...]:
-        """The messages that the entries of `line` came from, the best first."""
+        """Return the messages that the entries of `line` came from, the best first."""
         found: dict[tuple[str, int], MessageEvidence] = {}
         for entry in line.entries:
             for key in [entry.session_key] if entry.session_key else self._at_that_time(entry):
@@ -393,7 +396,8 @@ class _Transcripts:
         return [(info.key, info.created_at, info.updated_at) for info in infos]
 
     def _at_that_time(self, entry: EntryEvidence) -> list[str]:
-        """The sessions that were under way when an entry was written that names none, the least long ago first."""
+        """Return the sessions that were under way when an entry was written that names none, the least long ago
+        first."""
         at = clock.parse(entry.timestamp)
         if at is None:
             return []
@@ -420,7 +424,7 @@ def _recorded(edit: Any) -> RecordedEdit | None:
 
 
 def _dreamt_before(git: GitHistory, commit: Commit) -> datetime | None:
-    """When the Dream before this one was committed, None when it was the first."""
+    """Return when the Dream before this one was committed, None when it was the first."""
     try:
         while commit.parents:
             commit = git.read(commit.parents[0])
@@ -483,7 +487,7 @@ class DreamSurvival:
         return self.standing / self.added if self.added else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object, a line as `text` and the version that took it away."""
+        """Return the fields as a JSON object, a line as `text` and the version that took it away."""
         names = ("sha", "at", "added", "standing", "share", "number", "versions")
         return {
             **{name: getattr(self, name) for name in names},
@@ -492,7 +496,7 @@ class DreamSurvival:
         }
 
     def curve(self) -> list[float]:
-        """The share that stands after the Dream itself and after each later version, 0 to 1."""
+        """Return the share that stands after the Dream itself and after each later version, 0 to 1."""
         shares: list[float] = []
         ends = [number for number, _ in self.steps[1:]] + [self.versions]
         for (start, standing), end in zip(self.steps, ends, strict=True):
@@ -501,7 +505,7 @@ class DreamSurvival:
 
 
 def survival(versions: Iterable[Version]) -> list[DreamSurvival]:
-    """What became of each Dream among `versions` (the oldest first), in their order."""
+    """Return what became of each Dream among `versions` (the oldest first), in their order."""
     files: dict[str, Counter[str]] = {}
     counts: Counter[str] = Counter()
     dreams: list[_Dream] = []
@@ -521,7 +525,8 @@ def survival(versions: Iterable[Version]) -> list[DreamSurvival]:
 
 
 def _touched(files: dict[str, Counter[str]], counts: Counter[str], version: Version) -> dict[str, tuple[int, int]]:
-    """How often each line that the version changed was there before and is now; brings `files`, `counts` up to it.
+    """Return how often each line that the version changed was there before and is now; brings `files`, `counts` up to
+    it.
 
     Lines are compared whole and as they stand, so that only those that differ are looked into.
     """
@@ -565,7 +570,7 @@ class _Dream:
         self._steps.append((number, standing + step))
 
     def lasting(self, versions: int) -> DreamSurvival:
-        """What became of it, of so many versions."""
+        """Return what became of it, of so many versions."""
         return DreamSurvival(
             sha=self._version.sha,
             at=self._version.at,
@@ -623,7 +628,8 @@ class Versions:
         return None if data is None else core_files.decode(data, "replace")
 
     def newest_first(self) -> Iterator[Saved]:
-        """All of them, the newest first; before them the files as they are now, where a commit does not hold them.
+        """Yield all of them, the newest first; before them the files as they are now, where a commit does not hold
+        them.
 
         Which files a version changed is told at once; how many lines `counts` tells, of the versions that are looked
         at.
@@ -644,11 +650,11 @@ class Versions:
             yield Saved(commit.sha, commit.parent, commit.at, who_made(commit), commit.subject, files)
 
     def of(self, path: str) -> Iterator[Saved]:
-        """Those that changed a file, the newest first."""
+        """Return those that changed a file, the newest first."""
         return (saved for saved in self.newest_first() if path in saved.files)
 
     def counts(self, saved: Saved, path: str) -> tuple[int, int]:
-        """How many lines a version added to a file and removed from it. Counted once for each pair of contents.
+        """Return how many lines a version added to a file and removed from it. Counted once for each pair of contents.
 
         Raises DamagedGit.
         """
@@ -665,7 +671,8 @@ class Versions:
         return found
 
     def all(self) -> Iterator[Version]:
-        """All of them, the oldest first; the last are the files as they are now, where a commit does not hold them."""
+        """Yield all of them, the oldest first; the last are the files as they are now, where a commit does not hold
+        them."""
         git = self._git()
         head: dict[str, str | None] = dict.fromkeys(TRACKED_FILES)
         for commit in reversed(git.commits() if git else []):
@@ -679,7 +686,8 @@ class Versions:
             yield Version(NOW, clock.iso(clock.now()), False, differs)
 
     def survival(self) -> list[DreamSurvival]:
-        """What became of the lines of each Dream, the newest Dream first. Counted once for each state of the files."""
+        """Return what became of the lines of each Dream, the newest Dream first. Counted once for each state of the
+        files."""
         git = self._git()
         key = ((git.head() if git else None) or "", self._fingerprint())
         with self._counting:
@@ -695,7 +703,7 @@ class Versions:
 
 
 def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
-    """The texts of the memory files that a commit changed, those that can be read."""
+    """Return the texts of the memory files that a commit changed, those that can be read."""
     texts: dict[str, str | None] = {}
     for path, (_, blob) in _blobs(git, commit).items():
         with suppress(DamagedGit):
@@ -704,7 +712,7 @@ def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
 
 
 def _blobs(git: GitHistory, commit: Commit) -> dict[str, Blobs]:
-    """The memory files that a commit changed; all that it holds where what came before cannot be read."""
+    """Return the memory files that a commit changed; all that it holds where what came before cannot be read."""
     try:
         changes = git.changed(commit.sha)
     except DamagedGit:

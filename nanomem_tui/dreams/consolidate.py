@@ -149,7 +149,7 @@ class Line(NamedTuple):
     message: int
 
     def __str__(self) -> str:
-        """The line as it stands in the archive."""
+        """Return the line as it stands in the archive."""
         return f"- [{self.mark}] {whole(self.text)}"
 
 
@@ -187,8 +187,8 @@ class Summariser(Protocol):
         """How it is called in logs and settings."""
 
     def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
-        """The summary of `messages`, or of those before one of `ends`, the places where they may be parted; the last
-        of these is behind them. Raises whatever `watch` raises."""
+        """Return the summary of `messages`, or of those before one of `ends`, the places where they may be parted; the
+        last of these is behind them. Raises whatever `watch` raises."""
 
 
 class RulesSummariser:
@@ -200,7 +200,7 @@ class RulesSummariser:
         self._settings = settings
 
     def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
-        """The facts of all messages."""
+        """Return the facts of all messages."""
         wanted = archivable(messages)
         kept = {message.index for message in rememberable(wanted)}
         roles = {"user", "assistant"} if self._settings.capture_assistant else {"user"}
@@ -223,7 +223,7 @@ class RulesSummariser:
         return Summary(ends[-1], (*lines.values(), *ended), tuple(left_out))
 
     def _said(self, message: Message, sender: str, *, is_talk: bool) -> tuple[list[Line], list[LeftOut]]:
-        """The facts of one message, and what is left out of it for a reason that is worth telling."""
+        """Return the facts of one message, and what is left out of it for a reason that is worth telling."""
         text, index = message.content, message.index
         speaker, text = _speaker(text)
         sender = speaker or sender
@@ -256,7 +256,7 @@ class RulesSummariser:
 
 
 def _sender(message: Message) -> str:
-    """Who sent a message, on one line; "" when nobody says."""
+    """Return who sent a message, on one line; "" when nobody says."""
     found = message.raw.get("sender_id")
     return "" if found is None else " ".join(str(found).split())[:_SENDER]
 
@@ -274,7 +274,7 @@ def _too_long(text: str) -> str:
 
 
 def refused(text: str) -> str:
-    """Why a fact must not be archived; "" when it may."""
+    """Return why a fact must not be archived; "" when it may."""
     if why := _too_long(text):
         return why
     if kinds := {secret.kind for secret in secrets.find(text)}:
@@ -285,13 +285,13 @@ def refused(text: str) -> str:
 
 
 def _is_small_talk(texts: Iterable[str]) -> bool:
-    """Whether messages are talk between people."""
+    """Return whether messages are talk between people."""
     return is_small_talk([reading for text in texts for _, reading in _read(text[:MAX_MESSAGE])])
 
 
 @lru_cache(1024)  # a message is read to tell what conversation it is of, and again for what it says
 def _read(text: str) -> Sequence[tuple[str, reader.Reading]]:
-    """The sentences of a message, and what each is."""
+    """Return the sentences of a message, and what each is."""
     sentences = remembering.sentences(text)
     return tuple(zip(sentences, reader.read(sentences, language_of(text)), strict=True)) if sentences else ()
 
@@ -329,7 +329,7 @@ def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, 
 
 
 def _is_wish(sentence: str, act: str) -> bool:
-    """Whether a person says in so many words that something is to be remembered, or holds from now on."""
+    """Return whether a person says in so many words that something is to be remembered, or holds from now on."""
     said = remembering.read(sentence) if act == "remember" else None
     if said is not None and said.explicit and said.intent not in ("remember", "rule"):
         return True
@@ -341,7 +341,7 @@ def _is_soon(words: str, reading: reader.Reading) -> bool:
 
 
 def _lasts(words: str, reading: reader.Reading) -> bool:
-    """Whether a sentence tells what lasts: plainly, or as it would be noted, without the talk around it."""
+    """Return whether a sentence tells what lasts: plainly, or as it would be noted, without the talk around it."""
     act, _, lasting = reading
     if act not in ("rule", "remember", "chatter", "moment") and lasting >= _PLAIN:
         return True
@@ -351,7 +351,7 @@ def _lasts(words: str, reading: reader.Reading) -> bool:
 
 
 def rememberable(messages: Sequence[Message]) -> list[Message]:
-    """The messages without what a person asked not to be remembered, and without the answers to that."""
+    """Return the messages without what a person asked not to be remembered, and without the answers to that."""
     kept: list[Message] = []
     asked = False
     for message in messages:
@@ -361,7 +361,7 @@ def rememberable(messages: Sequence[Message]) -> list[Message]:
 
 
 def ending(messages: Sequence[Message]) -> Line:
-    """Where the conversation stood: what an agent needs to go on."""
+    """Return where the conversation stood: what an agent needs to go on."""
     first, last = stamp(messages[0].timestamp), stamp(messages[-1].timestamp)
     span = f", {first} to {last}" if first and last else ""
     asked = next((m for m in reversed(messages) if m.role == "user" and m.content.strip()), None)
@@ -379,7 +379,7 @@ def _short(text: str) -> str:
 
 
 def stamp(timestamp: str) -> str:
-    """The minute of a message as the archive has it, `YYYY-MM-DD HH:MM` of here; "" when it is no time."""
+    """Return the minute of a message as the archive has it, `YYYY-MM-DD HH:MM` of here; "" when it is no time."""
     found = _STAMP.match(timestamp)
     if found is None:
         return ""
@@ -392,8 +392,8 @@ def stamp(timestamp: str) -> str:
 def entries_of(
     summary: Summary, messages: Sequence[Message], key: str, otherwise: str, extra: dict[str, Any]
 ) -> list[HistoryEntry]:
-    """The entries of a summary, cursor 0, oldest first: lines of one day together, ENTRY_CHARS at most where lines can
-    be parted. `otherwise` is the timestamp of what has none; `extra` keys go with each."""
+    """Return the entries of a summary, cursor 0, oldest first: lines of one day together, ENTRY_CHARS at most where
+    lines can be parted. `otherwise` is the timestamp of what has none; `extra` keys go with each."""
     stamps: dict[int, str] = {}
     known = otherwise
     for message in messages:
@@ -424,7 +424,8 @@ _REASONS = {
 
 
 def unsaid(text: str, mark: str, cited: Message, messages: Sequence[Message]) -> str:
-    """Why a fact must not be archived; "" when the message that it cites says it, after what was said just before.
+    """Return why a fact must not be archived; "" when the message that it cites says it, after what was said just
+    before.
 
     Of the task under way (`ephemeral`), which no Dream remembers, most words must be somewhere in the messages.
     """
@@ -446,7 +447,7 @@ def unsaid(text: str, mark: str, cited: Message, messages: Sequence[Message]) ->
 
 
 def left_over(said: Iterable[Line], archived: Sequence[Line]) -> list[Line]:
-    """The lines, in people's own words, that no archived one stands for."""
+    """Return the lines, in people's own words, that no archived one stands for."""
     return [line for line in said if not any(_stands_for(one, line) for one in archived)]
 
 
@@ -463,7 +464,8 @@ def _stands_for(one: Line, said: Line) -> bool:
 
 
 def own_words(text: str, cited: Message) -> list[Line]:
-    """The sentences of a person's message that a fact which it does not say was made of, where they may be archived."""
+    """Return the sentences of a person's message that a fact which it does not say was made of, where they may be
+    archived."""
     if cited.role != "user" or injection.reason(cited.content):
         return []
     wanted = edits.meaningful_words(text)
@@ -499,7 +501,7 @@ message says."""
 
 
 def shape(numbers: Sequence[int]) -> dict[str, Any]:
-    """What an answer about the messages of these numbers looks like."""
+    """Return what an answer about the messages of these numbers looks like."""
     number = {"type": "integer", **({"suggested": sorted(numbers)} if len(numbers) <= _MANY else {})}
     mark = {"type": "string", "maxLength": 20, "suggested": list(MARKS)}
     fact = {
@@ -521,7 +523,7 @@ class ModelSummariser:
         self._rules = RulesSummariser(settings)
 
     def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
-        """The facts of the messages, or of those before the turn at which the model failed."""
+        """Return the facts of the messages, or of those before the turn at which the model failed."""
         before = self._client.usage
         found = _Found()
         done, why = messages[0].index, ""
@@ -548,7 +550,8 @@ class ModelSummariser:
     def _summary(
         self, messages: Sequence[Message], end: int, found: _Found, why: str, usage: Usage, watch: Watch
     ) -> Summary:
-        """What the model made of the messages before `end`, and what people said, by the rules, that is not in it."""
+        """Return what the model made of the messages before `end`, and what people said, by the rules, that is not in
+        it."""
         wanted = archivable(messages)
         rules = self._rules.summarise(messages, [end], watch)
         told = {one.message for one in found.left_out}
@@ -583,7 +586,7 @@ class ModelSummariser:
         return parts
 
     def _facts(self, messages: Sequence[Message], watch: Watch) -> _Found:
-        """The facts of one part, asked in pieces where it is too long for one question."""
+        """Return the facts of one part, asked in pieces where it is too long for one question."""
         room = self._room()
         size = sum(len(_shown(message)) for message in messages) // _CHARS_A_TOKEN
         for halving in range(_HALVINGS + 1):
@@ -625,7 +628,7 @@ class ModelSummariser:
         return found
 
     def _room(self) -> int:
-        """How many tokens of messages go into one question."""
+        """Return how many tokens of messages go into one question."""
         config = self._client.config
         return max(_LEAST, config.context_tokens - config.max_tokens - _OURS)
 
@@ -646,7 +649,7 @@ class _Found:
 
 
 def _told(found: _Found, missed: int) -> list[str]:
-    """What a person should know of a summary that is not what the model made it."""
+    """Return what a person should know of a summary that is not what the model made it."""
     notes = []
     if missed:
         what = "a fact that the model left out is" if missed == 1 else f"{missed:,} facts that the model left out are"
@@ -660,13 +663,13 @@ def _told(found: _Found, missed: int) -> list[str]:
 
 
 def _hidden(text: str) -> str:
-    """Why a fact with a masked secret is none; the value was never shown."""
+    """Return why a fact with a masked secret is none; the value was never shown."""
     kinds = masked_kinds(text)
     return f"it holds a secret: {', '.join(kinds)}" if kinds else ""
 
 
 def _dumpable(messages: Sequence[Message], ends: Sequence[int]) -> int:
-    """The last end before which a dump holds everything; the first one when even that turn is longer."""
+    """Return the last end before which a dump holds everything; the first one when even that turn is longer."""
     best = ends[0]
     for end in ends:
         if not fits_dump([message for message in messages if message.index < end]):
@@ -683,7 +686,7 @@ def _shown(message: Message) -> str:
 
 
 def _pieces(messages: Sequence[Message], size: int) -> list[str]:
-    """The messages as texts of at most `size` characters, nothing left out."""
+    """Return the messages as texts of at most `size` characters, nothing left out."""
     pieces: list[str] = []
     for message in messages:
         text = _shown(message)
@@ -744,7 +747,7 @@ class Consolidation:
     nothing: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The counts and entries as a JSON object."""
+        """Return the counts and entries as a JSON object."""
         names = ("messages", "start", "end", "archived", "tokens", "left", "budget", "dreamer", "raw", "note")
         return {
             "id": self.key,
@@ -791,8 +794,8 @@ class Consolidator:
     def plan(
         self, key: str, *, budget: int | None = None, dreamer: str | None = None, watch: Callable[[str], None] = _nobody
     ) -> Consolidation:
-        """What `apply` would do to the session of `key`; asks a model where the Dreamer is one, and writes nothing but
-        what that took.
+        """Return what `apply` would do to the session of `key`; asks a model where the Dreamer is one, and writes
+        nothing but what that took.
 
         `budget` in tokens; `dreamer` is `rules` or `model`; both come from the settings unless given. Raises NotFound,
         BadInput, InvalidConfig when no model is set up, whatever `watch` raises.
@@ -802,7 +805,8 @@ class Consolidator:
     def plan_all(
         self, *, budget: int | None = None, dreamer: str | None = None, watch: Callable[[str], None] = _nobody
     ) -> list[Consolidation]:
-        """What `apply` would do to each session that the agent finds and that is over its budget, refused ones too.
+        """Return what `apply` would do to each session that the agent finds and that is over its budget, refused ones
+        too.
 
         A model that fails is asked no more: what comes behind that session waits.
         """
@@ -909,7 +913,7 @@ class Consolidator:
     # -- planning -------------------------------------------------------------------------------------------------
 
     def _info(self, key: str) -> SessionInfo:
-        """The session of that key: where two files claim it, that which the agent finds, then the newest."""
+        """Return the session of that key: where two files claim it, that which the agent finds, then the newest."""
         found = [info for info in self._sessions.list() if info.key == key]
         if not found:
             raise NotFound("no such session", key, "`nanomem session list` shows them all")
@@ -981,7 +985,7 @@ class Consolidator:
         )
 
     def _summariser(self, name: str | None) -> Summariser:
-        """The one of that name, or of the settings. Raises InvalidConfig, BadInput."""
+        """Return the one of that name, or of the settings. Raises InvalidConfig, BadInput."""
         name = name or self._settings.dreamer
         if name == "rules":
             return RulesSummariser(self._settings)
@@ -1034,7 +1038,7 @@ class Consolidator:
 
 
 def _nothing(session: Session, cut: Slice | None) -> str:
-    """Why there is nothing to archive; "" when there is."""
+    """Return why there is nothing to archive; "" when there is."""
     if cut is None:
         return "the session is within its budget"
     if cut.end == cut.start:
@@ -1048,7 +1052,7 @@ def _note(summary: Summary) -> str:
 
 
 def _digest(messages: Sequence[Message]) -> str:
-    """Which messages these are, whatever the agent does to their bytes."""
+    """Return which messages these are, whatever the agent does to their bytes."""
     rows: list[Mapping[str, Any]] = [message.raw for message in messages]
     text = json.dumps(rows, sort_keys=True, default=str)
     return atomic.sha256(text.encode("utf-8", "replace"))[:12]

@@ -59,7 +59,7 @@ class LineEdit:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields that are not empty, as a JSON object."""
+        """Return the fields that are not empty, as a JSON object."""
         return {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
 
 
@@ -93,8 +93,8 @@ def apply_edits(files: Mapping[str, str], edits: Iterable[LineEdit]) -> dict[str
 
 
 def rebase(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
-    """The edit on the line that is there, where its own is one that another edit, of those `passed` over, would have
-    written: the last of three changes of a line can be made without the two before it. Else as it is."""
+    """Return the edit on the line that is there, where its own is one that another edit, of those `passed` over, would
+    have written: the last of three changes of a line can be made without the two before it. Else as it is."""
     left, found = list(passed), edit
     while found.op != "add" and not _stands(found, files):
         before = next((one for one in left if _writes(one, found)), None)
@@ -116,12 +116,12 @@ def _stands(edit: LineEdit, files: Mapping[str, str]) -> bool:
 
 
 def _writes(edit: LineEdit, other: LineEdit) -> bool:
-    """Whether an edit writes the line that the other one changes."""
+    """Return whether an edit writes the line that the other one changes."""
     return edit.op in ("add", "replace") and edit.file == other.file and edit.new == other.old and edit != other
 
 
 def _find(text: str, edit: LineEdit) -> int:
-    """The index of the line `edit.old`, the one nearest to `edit.line`."""
+    """Return the index of the line `edit.old`, the one nearest to `edit.line`."""
     places = [i for i, line in enumerate(text.split("\n")) if line.removesuffix("\r") == edit.old]
     if not places or not edit.old.strip():
         raise Conflict("the line to change is not there any more", edit.file, edit.old[:80])
@@ -165,7 +165,7 @@ def _added(name: str, text: str, title: str, new: str) -> str:
 
 
 def find_section(text: str, title: str) -> Section | None:
-    """The first section with that title ("": the part under the file's own heading, or before any)."""
+    """Return the first section with that title ("": the part under the file's own heading, or before any)."""
     found = markdown.sections(text)
     if title:
         return next((s for s in found if s.level and s.title.casefold() == title.casefold()), None)
@@ -196,14 +196,14 @@ def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]
 
 
 def opens_list(line: str) -> bool:
-    """Whether a line of text says what the list under it is of: `Bob:`, or a name in bold."""
+    """Return whether a line of text says what the list under it is of: `Bob:`, or a name in bold."""
     text = line.strip()
     return text.endswith((":", "：", ":**", "：**")) or _BOLD.fullmatch(text) is not None
 
 
 def _named_lists(body: Sequence[str], within: Collection[int]) -> dict[int, int]:
-    """The list lines that stand under a line that says what they are of, and where that stands: another line of the
-    section does not come there."""
+    """Return the list lines that stand under a line that says what they are of, and where that stands: another line of
+    the section does not come there."""
     found: dict[int, int] = {}
     opened: int | None = None
     for at, line in enumerate(body):
@@ -218,7 +218,7 @@ def _named_lists(body: Sequence[str], within: Collection[int]) -> dict[int, int]
 
 
 def _goes_on(line: str, within: bool) -> bool:
-    """Whether a list item goes on in its next line: an indented one, or any in the code that it holds."""
+    """Return whether a list item goes on in its next line: an indented one, or any in the code that it holds."""
     return within or bool(line.startswith((" ", "\t")) and line.strip())
 
 
@@ -244,7 +244,7 @@ _PRONOUNS = frozenset("I I'm I've I'll I'd The A An He She It We They This That 
 
 @lru_cache(maxsize=16384)
 def details(text: str) -> tuple[str, ...]:
-    """The details of `text` in order, folded: code, addresses, numbers, quotes, names, days and colours."""
+    """Return the details of `text` in order, folded: code, addresses, numbers, quotes, names, days and colours."""
     found = []
     for match in _DETAIL.finditer(text):
         kind, value = match.lastgroup, match[match.lastgroup or 0]
@@ -268,26 +268,27 @@ def _is_name(text: str, start: int, end: int, value: str) -> bool:
 
 
 def holds(text: str, detail: str) -> bool:
-    """Whether folded `detail` stands in folded `text` as a whole word."""
+    """Return whether folded `detail` stands in folded `text` as a whole word."""
     left = r"(?<![0-9a-z])" if detail[:1].isascii() and detail[:1].isalnum() else ""
     right = r"(?![0-9a-z])" if detail[-1:].isascii() and detail[-1:].isalnum() else ""
     return detail in text and re.search(left + re.escape(detail) + right, text) is not None
 
 
 def unaccounted_details(text: str, *sources: str) -> tuple[str, ...]:
-    """The details of `text` that stand in none of `sources`."""
+    """Return the details of `text` that stand in none of `sources`."""
     folded = [fold(source) for source in sources]
     return tuple(dict.fromkeys(d for d in details(text) if not any(holds(source, d) for source in folded)))
 
 
 @lru_cache(maxsize=16384)
 def meaningful_words(text: str) -> frozenset[str]:
-    """The tokens of `text` that carry meaning."""
+    """Return the tokens of `text` that carry meaning."""
     return frozenset(tokens(text))
 
 
 def says_all(new: str, old: str) -> bool:
-    """Whether `old` says all that `new` says, of the same one: in its words one after the other, with its details."""
+    """Return whether `old` says all that `new` says, of the same one: in its words one after the other, with its
+    details."""
     wanted = meaningful_words(new)
     if not wanted <= meaningful_words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)
@@ -298,7 +299,7 @@ _NEARLY = 4  # letters that two forms of a word have in common at least
 
 
 def missing_words(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
-    """The wanted words that are missing in any form."""
+    """Return the wanted words that are missing in any form."""
     near: dict[str, list[str]] = {}
     for word in there:
         near.setdefault(word[:_NEARLY], []).append(word)
@@ -310,7 +311,7 @@ def missing_words(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether two words are forms of one: much the same beginning, no number."""
+    """Return whether two words are forms of one: much the same beginning, no number."""
     shortest = min(len(word), len(other))
     common = max(_NEARLY, shortest - 2)
     return shortest > _NEARLY and word[:common] == other[:common] and word.isalpha() and other.isalpha()
@@ -338,7 +339,7 @@ _OTHERS = "animals car contacts events family friends people pets places relatio
 
 
 def new_heading(edit: LineEdit, files: Mapping[str, str]) -> str:
-    """The title of the heading that the edit would make in `files` (text by name), "" when it makes none."""
+    """Return the title of the heading that the edit would make in `files` (text by name), "" when it makes none."""
     if edit.op not in ("add", "move") or not edit.section:
         return ""
     there = files.get(edit.to_file or edit.file, "") if edit.op == "move" else files.get(edit.file, "")
@@ -346,8 +347,8 @@ def new_heading(edit: LineEdit, files: Mapping[str, str]) -> str:
 
 
 def leads_lines(text: str, old: str, line: int | None) -> bool:
-    """Whether lines stand under the line `old` of a text, the one nearest to `line`: those of its section, those that
-    are set in, or the list of a line in bold or with a colon."""
+    """Return whether lines stand under the line `old` of a text, the one nearest to `line`: those of its section, those
+    that are set in, or the list of a line in bold or with a colon."""
     lines = [one.removesuffix("\r") for one in text.split("\n")]
     same = [at for at, one in enumerate(lines) if one == old]
     if not same:
@@ -366,19 +367,19 @@ def leads_lines(text: str, old: str, line: int | None) -> bool:
 
 
 def impossible_heading(title: str) -> str:
-    """Why it is no heading, whoever asks for it; "" when it is one."""
+    """Return why it is no heading, whoever asks for it; "" when it is one."""
     if len(title.splitlines()) > 1:
         return "a heading is one line"
     return f"a heading of more than {MAX_TITLE} characters" if len(title) > MAX_TITLE else ""
 
 
 def heading_scope(title: str) -> frozenset[str]:
-    """The words of a title by which what stands under it may be another's than the user's."""
+    """Return the words of a title by which what stands under it may be another's than the user's."""
     return heading_subjects(title) | (meaningful_words(title) & other_people_words()) | topics.people_in(title)
 
 
 def heading_subjects(title: str) -> frozenset[str]:
-    """The words of a title that say something of somebody."""
+    """Return the words of a title that say something of somebody."""
     left = topics.without_subjects(title)
     if len(left.split()) <= _SHORT:
         left = " ".join(topics.names_of_heading(left))
@@ -387,7 +388,7 @@ def heading_subjects(title: str) -> frozenset[str]:
 
 @lru_cache(1)
 def other_people_words() -> frozenset[str]:
-    """The words of titles under which it is of others than the user, and not of whom."""
+    """Return the words of titles under which it is of others than the user, and not of whom."""
     return meaningful_words(_OTHERS)
 
 
@@ -403,7 +404,7 @@ Owned = Callable[[str], Collection[int]]
 
 
 def owns_none(_file: str) -> Collection[int]:
-    """Where nobody knows who made a heading."""
+    """Return where nobody knows who made a heading."""
     return ()
 
 
@@ -456,8 +457,8 @@ def restore_headings(base: str, now: str, then: str, after: str) -> str:
 
 
 def undo_change(change: Change, now: str | None, owned: Owned) -> Change:
-    """The change of a memory file that takes back an older one, made on what the file holds `now` where a heading has
-    to stay or to go; else as it is."""
+    """Return the change of a memory file that takes back an older one, made on what the file holds `now` where a
+    heading has to stay or to go; else as it is."""
     base, then = (str((value or {}).get("text", "")) for value in (change.before, change.after))
     if now is None or now == base or "raw" in {**(change.before or {}), **(change.after or {})}:
         return change
@@ -483,7 +484,7 @@ def _headings(text: str) -> list[_Under]:
 
 
 def _places(old: str, new: str) -> dict[int, int]:
-    """Where each line of `old` that is kept stands in `new`; both counted from 0."""
+    """Return where each line of `old` that is kept stands in `new`; both counted from 0."""
     before, after = old.split("\n"), new.split("\n")
     found: dict[int, int] = {}
     at = place = 0
@@ -495,7 +496,7 @@ def _places(old: str, new: str) -> dict[int, int]:
 
 
 def _without(text: str, at: int) -> str:
-    """The text without the heading at index `at` and the blank lines that set it off."""
+    """Return the text without the heading at index `at` and the blank lines that set it off."""
     end = "\n" if text.endswith("\n") else ""
     lines = text.removesuffix("\n").split("\n")
     stop = at + 1
@@ -525,7 +526,7 @@ class _Line(NamedTuple):
 
 
 def day_of(entries: Sequence[HistoryEntry]) -> str:
-    """The newest day (`YYYY-MM-DD`) that `entries` tell, "" when none does: the clock of a Dream."""
+    """Return the newest day (`YYYY-MM-DD`) that `entries` tell, "" when none does: the clock of a Dream."""
     days = (entry.timestamp[:10] for entry in entries)
     return max((day for day in days if _DAY.fullmatch(day)), default="")
 
@@ -548,7 +549,7 @@ def tidy_lines(files: Mapping[str, str], cursor: int, today: str) -> Iterator[Li
 
 
 def has_copy(text: str, edit: LineEdit) -> bool:
-    """Whether the line of `text` that `edit` removes stands another time in the same list."""
+    """Return whether the line of `text` that `edit` removes stands another time in the same list."""
     said = _said(_bare(edit.old))
     if text.count(said) < 2:
         return False
@@ -558,7 +559,7 @@ def has_copy(text: str, edit: LineEdit) -> bool:
 
 
 def _said(text: str) -> str:
-    """What makes two lines the same: all of it but emphasis around it and a full stop."""
+    """Return what makes two lines the same: all of it but emphasis around it and a full stop."""
     return text.strip("*_ .。")
 
 
@@ -568,7 +569,7 @@ def _bare(whole: str) -> str:
 
 
 def _lines(text: str) -> list[_Line]:
-    """The list lines that stand alone: no steps, no check boxes, none that has lines of its own below."""
+    """Return the list lines that stand alone: no steps, no check boxes, none that has lines of its own below."""
     raw = text.split("\n")
     bullets = {bullet.line: bullet for bullet in markdown.bullets(text)}
     result: list[_Line] = []
@@ -588,7 +589,7 @@ def _lines(text: str) -> list[_Line]:
 
 
 def _alone(bullet: markdown.Bullet, raw: Sequence[str]) -> bool:
-    """Whether the list line is neither a check box nor one that has lines of its own below."""
+    """Return whether the list line is neither a check box nor one that has lines of its own below."""
     below = raw[bullet.line].expandtabs(4) if bullet.line < len(raw) else ""
     leads = below.strip() and len(below) - len(below.lstrip()) > bullet.indent
     return bool(bullet.text) and not leads and not bullet.text.startswith(("[ ]", "[x]", "[X]"))
@@ -596,18 +597,18 @@ def _alone(bullet: markdown.Bullet, raw: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=32768)
 def features(text: str) -> frozenset[str]:
-    """The words of a text that carry meaning, and its details: names, numbers, addresses, code."""
+    """Return the words of a text that carry meaning, and its details: names, numbers, addresses, code."""
     return meaningful_words(text[:_MOST_TEXT]) | {f"={detail}" for detail in details(text[:_MOST_TEXT])}
 
 
 def plain_line(line: str) -> str:
-    """What a line says, without bullet, mark and white space around it."""
+    """Return what a line says, without bullet, mark and white space around it."""
     found = marks(line)
     return found[0][1] if found else ""
 
 
 def is_statement(line: str) -> bool:
-    """Whether a line says something that an entry could have asked for: neither blank, a heading nor a rule."""
+    """Return whether a line says something that an entry could have asked for: neither blank, a heading nor a rule."""
     text = line.strip()
     return not text.startswith("#") and any(character.isalnum() for character in text)
 

@@ -97,7 +97,7 @@ def stems(text: str) -> frozenset[str]:
 
 @lru_cache(16384)
 def _subject_stems(text: str) -> frozenset[str]:
-    """The stems of a text without what says only when, how often, or that something begins."""
+    """Return the stems of a text without what says only when, how often, or that something begins."""
     text = without_paths(text)
     for value in values(text):
         if value.kind in ("date", "time"):
@@ -114,7 +114,7 @@ def _tells_little(word: str, language: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """The beginning of a word, without what its forms end in."""
+    """Return the beginning of a word, without what its forms end in."""
     if not word.isalpha() or len(word) < _SHORT or "\u3040" <= word[0] <= "\u9fff":
         return word
     return word[: min(_LENGTH, len(word) - (2 if "\u0400" <= word[0] <= "\u04ff" and len(word) > _SHORT else 1))]
@@ -166,7 +166,7 @@ class Outline:
         return Place(best.file, best.title, self._is_sure(fact, best, share, max(rivals, default=0.0)))
 
     def _is_sure(self, fact: Fact, best: Section, share: float, second: float) -> bool:
-        """Whether a section is so surely the right one for a fact, and no other one, that nobody has to look."""
+        """Return whether a section is so surely the right one for a fact, and no other one, that nobody has to look."""
         if best.file == SOUL:
             is_of_somebody = subject_of(fact.text) != "" or not topics_of_line(fact.text).isdisjoint(_OF_SOMEBODY)
             is_rule = fact.kinds.get("rule", 0.0) >= _SURELY_RULE
@@ -223,7 +223,7 @@ class Outline:
         return found
 
     def _facts_of(self, fact: Fact, about: frozenset[str], words: frozenset[str]) -> Iterator[str]:
-        """What of a fact says which file it belongs to."""
+        """Yield what of a fact says which file it belongs to."""
         yield "always"
         for label, share in fact.kinds.items():
             yield from (f"{label} {step}" for step in (0.2, 0.4, 0.6, 0.8) if share >= step)
@@ -240,8 +240,8 @@ class Outline:
             yield "said by somebody"
 
     def _made(self, fact: Fact, about: frozenset[str], there: Sequence[Section]) -> Iterator[Section]:
-        """The sections that could be made for a fact, beside those that may take it: of its subjects, of its kind, and
-        for notes."""
+        """Yield the sections that could be made for a fact, beside those that may take it: of its subjects, of its
+        kind, and for notes."""
         name = " ".join(fact.under.strip("*#:： ").split())
         if name and len(name) <= 40 and names_of_heading(name):
             yield Section(MEMORY, name, topics_of_heading(name), stems(name), is_new=True)
@@ -265,7 +265,7 @@ class Outline:
 def _of_subject(
     one: Section, about: frozenset[str], means: frozenset[str], kinds: set[str], fact: Fact
 ) -> Iterator[str]:
-    """What a section is about, held against what a fact is about."""
+    """Yield what a section is about, held against what a fact is about."""
     yield "new" if one.is_new else f"there {min(len(one.lines), 3)}"
     if not one.title:
         yield "one list"
@@ -291,17 +291,17 @@ def _of_subject(
 
 
 def _is_rival(section: Section, best: Section) -> bool:
-    """Whether a line that belongs to a section would be wrong in another one: not in one for the same."""
+    """Return whether a line that belongs to a section would be wrong in another one: not in one for the same."""
     return section.file != SOUL and not section.is_new and section.topics.isdisjoint(best.topics)
 
 
 def is_doubtful(text: str) -> bool:
-    """Whether a line is only supposed, heard, a joke, or said by a stranger."""
+    """Return whether a line is only supposed, heard, a joke, or said by a stranger."""
     return not (cues_of(text) | statement(text).marks).isdisjoint(_DOUBTFUL)
 
 
 def _is_of_another_project(section: Section, names: frozenset[str], fact: Fact) -> bool:
-    """Whether a section is of a project with a name, and a fact begins with another name."""
+    """Return whether a section is of a project with a name, and a fact begins with another name."""
     if "projects" not in section.topics or not names or names & (section.names | section.heading):
         return False
     named = edits.heading_subjects(section.title)
@@ -310,7 +310,7 @@ def _is_of_another_project(section: Section, names: frozenset[str], fact: Fact) 
 
 @lru_cache(4096)
 def _called(title: str) -> frozenset[str]:
-    """The words of a title that name somebody or something."""
+    """Return the words of a title that name somebody or something."""
     return stems(" ".join(names_of_heading(title)))
 
 
@@ -321,7 +321,7 @@ def means_of(text: str) -> frozenset[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """The words of the names in a file."""
+    """Return the words of the names in a file."""
     return frozenset[str]().union(*map(_names_of_line, text.split("\n")))
 
 
@@ -336,7 +336,7 @@ def _words_of(section: Section) -> frozenset[str]:
 
 @lru_cache(32)
 def _sections_of(name: str, text: str) -> tuple[Section, ...]:
-    """The sections of a file that may take a line: not its title, where others follow, and no list of boxes."""
+    """Return the sections of a file that may take a line: not its title, where others follow, and no list of boxes."""
     found = []
     for part in markdown.sections(text):
         if part.level <= 1:
@@ -363,7 +363,7 @@ def _sections_of(name: str, text: str) -> tuple[Section, ...]:
 
 
 def _shares(of_lines: Iterable[Iterable[str]]) -> dict[str, float]:
-    """How many of the lines have each of what is found in them, from 0 to 1."""
+    """Return how many of the lines have each of what is found in them, from 0 to 1."""
     found = [set(one) for one in of_lines]
     counts = Counter(name for one in found for name in one)
     return {name: count / len(found) for name, count in counts.items()}
@@ -533,7 +533,7 @@ _VETOES_SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "
 
 
 def is_not_same(line: Known, text: str, owner: str) -> bool:
-    """Whether a line certainly does not say what a text says."""
+    """Return whether a line certainly does not say what a text says."""
     one, other = line.statement, text
     language = language_of(f"{one} {other}")
     if another_subject(line, text, owner) or _goes_on(one, other):
@@ -545,7 +545,7 @@ def is_not_same(line: Known, text: str, owner: str) -> bool:
 
 
 def is_no_change(line: Known, text: str, owner: str) -> bool:
-    """Whether a text certainly gives no other value of what a line says."""
+    """Return whether a text certainly gives no other value of what a line says."""
     one, other = line.statement, without_denied(text)
     if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
         return True
@@ -568,13 +568,13 @@ def is_no_change(line: Known, text: str, owner: str) -> bool:
 
 
 def another_number(one: str, other: str) -> bool:
-    """Whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
+    """Return whether two texts begin with another number of the same thing: `Ticket 12`, `Ticket 13`."""
     first, then = _NUMBERED.match(one), _NUMBERED.match(other)
     return first is not None and then is not None and first["what"] == then["what"] and first[0] != then[0]
 
 
 def another_subject(line: Known, text: str, owner: str) -> bool:
-    """Whether a line is certainly about another person or thing than a text."""
+    """Return whether a line is certainly about another person or thing than a text."""
     one, other = line.statement, text
     there, said = fold(f"{line.under} {one}"), fold(other)
     owned, owns = (_owned(own) for own in (one, other))
@@ -603,7 +603,7 @@ def another_subject(line: Known, text: str, owner: str) -> bool:
 
 
 def _begun(pattern: re.Pattern[str], one: str, other: str) -> tuple[set[str], set[str]]:
-    """The words with which two texts begin before what a pattern has of both; none where it has not both."""
+    """Return the words with which two texts begin before what a pattern has of both; none where it has not both."""
     first, then = pattern.match(one), pattern.match(other)
     return (set(fold(first[1]).split()), set(fold(then[1]).split())) if first and then else (set(), set())
 
@@ -615,7 +615,7 @@ def _owned(text: str) -> list[tuple[str, str]]:
 
 
 def _goes_on(one: str, other: str) -> bool:
-    """Whether one text is another one that goes on within a word of a script without spaces."""
+    """Return whether one text is another one that goes on within a word of a script without spaces."""
     rest = other[len(one) :].strip(" 。.") if other.startswith(one) else ""
     return bool(rest) and bool(re.match("[\u3400-\u9fff]", rest)) and not unaccounted_details(one, other)
 
@@ -682,13 +682,13 @@ def _step(share: float) -> float:
 
 
 def tells_change(fact: Fact) -> bool:
-    """Whether a fact itself says that something is otherwise than before."""
+    """Return whether a fact itself says that something is otherwise than before."""
     is_marked = fact.mark == "correction" or bool(denied_value(fact.text)) or "change" in cues_of(fact.text)
     return is_marked or bool(statement(fact.text).marks & {"change", "end", "now", "formerly"})
 
 
 def _of_fact(fact: Fact) -> Iterator[str]:
-    """What a fact says of itself: that something changed, ended, is also so."""
+    """Yield what a fact says of itself: that something changed, ended, is also so."""
     marks = statement(fact.text).marks
     cues = cues_of(fact.text)
     yield "always"
@@ -702,7 +702,7 @@ def _of_fact(fact: Fact) -> Iterator[str]:
 
 
 def _of_pair(line: Known, fact: Fact, text: str, alike: float, owner: str) -> Iterator[str]:
-    """What a line and a fact have in common, and what only one of them has."""
+    """Yield what a line and a fact have in common, and what only one of them has."""
     shares = shares_of(line.statement, fact.text)
     for name in ("same", "newer", "denial", "different"):
         yield from (f"{name} {step}" for step in _STEPS if shares.get(name, 0.0) >= step)
@@ -758,7 +758,7 @@ def _of_values(line: Known, text: str) -> Iterator[str]:
 
 
 def _of_field(line: Known, said: frozenset[str], text: str) -> Iterator[str]:
-    """Which words of a field's key and value the new statement has."""
+    """Yield which words of a field's key and value the new statement has."""
     field = line.field
     if not field:
         yield "no field"
@@ -804,7 +804,7 @@ def rewrite_line(line: Known, text: str) -> tuple[str, str]:
 
 
 def loses_much(line: Known, new: str) -> bool:
-    """Whether much of what a line says would be gone with a new one in its place."""
+    """Return whether much of what a line says would be gone with a new one in its place."""
     old = stems(line.statement)
     lost = old - stems(new)
     if is_wide(line.statement):  # pairs of characters, of which a word has several
@@ -813,7 +813,7 @@ def loses_much(line: Known, new: str) -> bool:
 
 
 def _instead(whole: str, lead: str, wrong: str, right: str) -> str:
-    """The line with the right value where it has the wrong one; "" where it has not."""
+    """Return the line with the right value where it has the wrong one; "" where it has not."""
     pattern = rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])" if wrong.isascii() else re.escape(wrong)
     found = re.search(pattern, whole, re.IGNORECASE)
     if found is None or found.start() < len(lead):
@@ -828,7 +828,7 @@ def _instead(whole: str, lead: str, wrong: str, right: str) -> str:
 
 
 def _value_for(key: str, said: str) -> str:
-    """The value that a statement gives for the key of a field, "" where that cannot be told apart."""
+    """Return the value that a statement gives for the key of a field, "" where that cannot be told apart."""
     words = stems(key.strip("*:： "))
     for found in _LINK.finditer(said):
         clause = re.split(r"[,;，；。]", said[: found.start()])[-1]
@@ -838,8 +838,8 @@ def _value_for(key: str, said: str) -> str:
 
 
 def _swapped(old: str, said: str) -> tuple[str, str] | None:
-    """The old text with its one value replaced by the new one of the same kind, and the value that went; None where the
-    new text says much more than that."""
+    """Return the old text with its one value replaced by the new one of the same kind, and the value that went; None
+    where the new text says much more than that."""
     fits = [
         (one, other)
         for one in values(old)
@@ -868,17 +868,17 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
 
 
 def _parts(date: Value) -> list[bool]:
-    """Whether a date has a month and a day; the year goes without saying."""
+    """Return whether a date has a month and a day; the year goes without saying."""
     return [part is None for part in date.base[1:]] if isinstance(date.base, tuple) else []
 
 
 def _is_whole(text: str, value: Value) -> bool:
-    """Whether a value stands for itself, and is no part of a longer one: `2027` of `2027-02` is."""
+    """Return whether a value stands for itself, and is no part of a longer one: `2027` of `2027-02` is."""
     return not re.search(r"[\d./–-]$", text[: value.start]) and not re.match(r"[./:–-]?\d", text[value.end :])
 
 
 def _beside(text: str, value: Value) -> frozenset[str]:
-    """The words next to a value."""
+    """Return the words next to a value."""
     return stems(" ".join([*text[: value.start].split()[-1:], *text[value.end :].split()[:1]]))
 
 

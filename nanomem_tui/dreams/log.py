@@ -76,7 +76,7 @@ class Writer(NamedTuple):
         return "accepted" if self.accepted else self.who
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         said = {"commit": self.sha, "at": self.at, "who": self.who, "author": self.author, "subject": self.subject}
         return {**said, "accepted": self.accepted}
 
@@ -156,7 +156,7 @@ class BlamedLine(NamedTuple):
         return said or next((entry.session_key for entry in self.entries if entry.session_key), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The line as a JSON object."""
+        """Return the line as a JSON object."""
         nobody = {"commit": None, "at": None, "who": "uncommitted", "author": None, "subject": None, "accepted": False}
         return {
             "file": self.file,
@@ -174,7 +174,7 @@ class BlamedLine(NamedTuple):
 
 
 def who_made(commit: Commit) -> Who:
-    """Who is behind a commit, in the words that every list, log and blame uses."""
+    """Return who is behind a commit, in the words that every list, log and blame uses."""
     ours = commit.author.startswith("nanomem <")
     if commit.message.startswith("dream:"):
         return "nanomem dream" if ours else "agent dream"
@@ -186,12 +186,12 @@ def who_made(commit: Commit) -> Who:
 
 
 def brings_back(commit: Commit) -> bool:
-    """Whether a commit only puts back what was there before."""
+    """Return whether a commit only puts back what was there before."""
     return commit.message.startswith(_BACK)
 
 
 def full_name(file: str) -> str:
-    """The path of a memory file that may be named short, like `MEMORY.md`. Raises BadInput."""
+    """Return the path of a memory file that may be named short, like `MEMORY.md`. Raises BadInput."""
     wanted = file.strip().removeprefix("./").casefold()
     for name in TRACKED_FILES:
         if wanted in (name.casefold(), name.rpartition("/")[2].casefold()):
@@ -233,12 +233,12 @@ class DreamRun(NamedTuple):
         return self.sha[:8]
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return {**self._asdict(), "files": list(self.files)}
 
 
 def run_of(commit: Commit, meta: Mapping[str, Any] | None = None) -> DreamRun:
-    """The Dream that made `commit`, `meta` being what its operation recorded; counts its lines."""
+    """Return the Dream that made `commit`, `meta` being what its operation recorded; counts its lines."""
     usage = as_mapping((meta or {}).get("usage"))
     refused, tokens = (meta or {}).get("refused"), usage.get("tokens")
     stats = [stat for stat in commit.files if stat.path != DREAM_CURSOR]
@@ -266,8 +266,9 @@ def as_mapping(value: object) -> Mapping[str, Any]:
 
 
 def operations_behind(commit: Commit, operations: Iterable[Operation]) -> list[Operation]:
-    """Those of the operations that may have made a commit, the nearest in time first: two decisions within minutes may
-    say the same. A commit comes after its operation, so it is known by what the operation said in it, and by the time.
+    """Return those of the operations that may have made a commit, the nearest in time first: two decisions within
+    minutes may say the same. A commit comes after its operation, so it is known by what the operation said in it, and
+    by the time.
     """
     at = clock.parse(commit.at)
     same = [
@@ -291,7 +292,7 @@ class Recorded:
                 self._by_message.setdefault(said, []).append(operation)
 
     def of(self, commit: Commit) -> Mapping[str, Any] | None:
-        """What the operation behind a commit recorded; None where the ledger holds none."""
+        """Return what the operation behind a commit recorded; None where the ledger holds none."""
         found = operations_behind(commit, self._by_message.get(commit.message.strip(), ()))
         return found[0].meta if found else None
 
@@ -320,16 +321,16 @@ class DreamLog:
         self._why_none = why_none
 
     def commits(self, limit: int | None = None) -> list[Commit]:
-        """Every commit of the memory files, whoever made it; their statistics are counted when asked."""
+        """Return every commit of the memory files, whoever made it; their statistics are counted when asked."""
         git = self._git()
         return git.commits(limit) if git else []
 
     def dreams(self) -> list[Commit]:
-        """The commits that Dreams made."""
+        """Return the commits that Dreams made."""
         return [commit for commit in self.commits() if commit.is_dream]
 
     def runs(self, limit: int | None = None) -> list[DreamRun]:
-        """The newest Dreams with files, lines and entries counted."""
+        """Return the newest Dreams with files, lines and entries counted."""
         recorded = self.recorded()
         return [run_of(commit, recorded.of(commit)) for commit in self.dreams()[:limit]]
 
@@ -338,11 +339,11 @@ class DreamLog:
         return sum(operation.kind == "dream.run" for operation in self._operations())
 
     def recorded(self) -> Recorded:
-        """What the ledger holds of the Dreams of ours, as it is now."""
+        """Return what the ledger holds of the Dreams of ours, as it is now."""
         return Recorded(self._operations())
 
     def commit(self, sha: str) -> Commit:
-        """The one commit whose id begins so. Raises NotFound."""
+        """Return the one commit whose id begins so. Raises NotFound."""
         return self._history(sha).commit(sha)
 
     def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
@@ -351,7 +352,7 @@ class DreamLog:
         return commit, self._history(sha).diff(commit.sha)
 
     def diff(self, first: str, second: str) -> list[FileDiff]:
-        """The memory files as of one commit against another, those that differ. Raises NotFound."""
+        """Return the memory files as of one commit against another, those that differ. Raises NotFound."""
         git = self._history(first)
         return git.diff_between(git.commit(first).sha, git.commit(second).sha, TRACKED_FILES)
 
@@ -416,7 +417,7 @@ class Queue(NamedTuple):
         return beyond(self.stated, self.latest, self.given)
 
     def too_far(self, git: GitHistory | None) -> Problem | None:
-        """What a cursor file that is `ahead` leads to, and what to write there; None when it is not.
+        """Return what a cursor file that is `ahead` leads to, and what to write there; None when it is not.
 
         The newest commit tells up to where Dreams have read, unless that is beyond the last entry as well.
         """
@@ -447,7 +448,8 @@ class Queue(NamedTuple):
         return tuple(bad[line] for line in sorted(bad))
 
     def passed(self, last: int = 0) -> tuple[int, ...]:
-        """The numbers of those that a Dream up to the line `last` passes over: before it, all when it reads all."""
+        """Return the numbers of those that a Dream up to the line `last` passes over: before it, all when it reads
+        all."""
         rest = any(entry.line > last for entry in self.waiting)
         lines = (problem.line for problem in self.unreadable if problem.line is not None)
         return tuple(line for line in lines if line < last or not rest)
@@ -470,7 +472,7 @@ class DreamQueue:
         self._presence = presence
 
     def queue(self) -> Queue:
-        """The entries that wait for a Dream, in file order. Reads only.
+        """Return the entries that wait for a Dream, in file order. Reads only.
 
         Raises AccessDenied when the history cannot be read."""
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
@@ -489,8 +491,8 @@ class DreamQueue:
         return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread, more)
 
     def _read(self, stated: int) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...], int, int]:
-        """The entries, what is wrong with lines, the highest cursor, and how many wait beyond these entries: of a long
-        archive only those are read that a few Dreams take. Raises OSError and NanomemError."""
+        """Return the entries, what is wrong with lines, the highest cursor, and how many wait beyond these entries: of
+        a long archive only those are read that a few Dreams take. Raises OSError and NanomemError."""
         path, where = self._paths.history, self._paths.relative(self._paths.history)
         if is_long(path):
             long = long_archive(path, where)
@@ -506,13 +508,14 @@ class DreamQueue:
         return entries, problems, max((entry.cursor for entry in entries), default=0), 0
 
     def _passed(self, entries: Sequence[HistoryEntry], noted: Collection[int], cursor: int) -> list[HistoryEntry]:
-        """Those of the cursors `noted` that a Dream is past."""
+        """Return those of the cursors `noted` that a Dream is past."""
         path = self._paths.history
         found = long_archive(path, self._paths.relative(path)).of(noted).values() if is_long(path) else entries
         return [entry for entry in found if entry.cursor <= cursor and entry.cursor in noted]
 
     def count_between(self, queue: Queue, before: int, last: int) -> int:
-        """How many entries there are behind the cursor `before`, up to that of `last`; `queue`: what was read now."""
+        """Return how many entries there are behind the cursor `before`, up to that of `last`; `queue`: what was read
+        now."""
         path = self._paths.history
         if is_long(path):
             long = long_archive(path, self._paths.relative(path))
@@ -520,14 +523,14 @@ class DreamQueue:
         return sum(1 for entry in queue.entries if before < entry.cursor <= last)
 
     def _given(self) -> int:
-        """The last cursor that the agent gave; 0 where its file does not tell."""
+        """Return the last cursor that the agent gave; 0 where its file does not tell."""
         try:
             return parse_cursor(atomic.read_stable(self._paths.cursor)) or 0
         except (OSError, NanomemError):
             return 0
 
     def running(self) -> bool:
-        """Whether a Dream of ours, or the agent's own, is under way."""
+        """Return whether a Dream of ours, or the agent's own, is under way."""
         return self._presence().dreaming or self._is_locked()
 
     def _is_locked(self) -> bool:
@@ -547,7 +550,7 @@ class DreamQueue:
 
 
 def describe_rewind(operations: Sequence[Operation]) -> str:
-    """What undos and redos did to the cursor, when it goes back; "" when it does not."""
+    """Return what undos and redos did to the cursor, when it goes back; "" when it does not."""
     moves = [change for operation in operations for change in operation.changes if change.key == DREAM_CURSOR]
     if not moves:
         return ""
@@ -561,7 +564,8 @@ def describe_rewind(operations: Sequence[Operation]) -> str:
 
 
 def is_taken_back(operations: Sequence[Operation], cursor: int) -> bool:
-    """Whether a person took back the Dream that had moved the cursor last, and none came after: it is as that left it.
+    """Return whether a person took back the Dream that had moved the cursor last, and none came after: it is as that
+    left it.
 
     `operations` are those that touched the cursor, the newest first.
     """

@@ -65,7 +65,7 @@ class RestoreConflict:
         return not removed and not merge.alike(self.left, self.now)
 
     def to_json(self) -> dict[str, Any]:
-        """The place, and both sides as lines."""
+        """Return the place, and both sides as lines."""
         sides = {"now": self.now, "then": self.then, "left": self.left}
         lines = {name: [line.removesuffix("\n") for line in side] for name, side in sides.items()}
         return {"path": self.path, "line": self.line, **lines}
@@ -87,7 +87,7 @@ class RestoreEdit:
         return f"{sign} {' / '.join(self.added or self.removed)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return {"edit": self.number, "path": self.path, "removed": list(self.removed), "added": list(self.added)}
 
 
@@ -131,7 +131,7 @@ class RestorePreview:
         return self.whole or self.as_of
 
     def loses(self, commit: Commit) -> bool:
-        """Whether something that this later commit did is lost."""
+        """Return whether something that this later commit did is lost."""
         return self.loses_later or commit.sha in {one.sha for one in self.lost.commits}
 
     @property
@@ -140,7 +140,7 @@ class RestorePreview:
         return bool(self.files) or self.cursor_now != self.cursor_after
 
     def to_json(self) -> dict[str, Any]:
-        """The preview as a JSON object, with a unified diff for each file."""
+        """Return the preview as a JSON object, with a unified diff for each file."""
         return {
             "sha": self.commit.sha,
             "files": [{"path": f.path, "diff": merge.unified(f.path, f.before, f.after)} for f in self.files],
@@ -158,18 +158,18 @@ class RestorePreview:
 
 
 def _came_of(line: str, left: Sequence[str]) -> bool:
-    """Whether one of the lines that a commit left is `line`, reworded or with something added."""
+    """Return whether one of the lines that a commit left is `line`, reworded or with something added."""
     said = line.strip()
     return merge.alike(left, [line]) or any(said in other for other in left)
 
 
 def lines_of(text: str | None) -> Counter[str]:
-    """How often each filled line stands in a text."""
+    """Return how often each filled line stands in a text."""
     return Counter(line.strip() for line in (text or "").split("\n") if line.strip())
 
 
 def written_since(diff: FileDiff, file: RestoredFile) -> Counter[str]:
-    """The lines of a file as it is now that came after the commit of `diff` and that a restore takes away."""
+    """Return the lines of a file as it is now that came after the commit of `diff` and that a restore takes away."""
     now = lines_of(file.before)
     return (now - lines_of(diff.after)) & (now - lines_of(file.after))
 
@@ -177,7 +177,7 @@ def written_since(diff: FileDiff, file: RestoredFile) -> Counter[str]:
 def describe_later(
     later: Sequence[Commit], everything_lost: bool, cursor: int, asked: int, rewound: int, lost: Lost = NOTHING_LOST
 ) -> str:
-    """What becomes of later changes and of the cursor, in words; "" for nothing worth a word."""
+    """Return what becomes of later changes and of the cursor, in words; "" for nothing worth a word."""
     parts = []
     if lost.lines:
         of = [name_commits(lost.commits)] if lost.commits else []
@@ -196,7 +196,7 @@ def describe_later(
 
 
 def name_commits(commits: Sequence[Commit]) -> str:
-    """How many later commits, and which: `2 later commits (a303f8f1, 51617caa)`."""
+    """Return how many later commits, and which: `2 later commits (a303f8f1, 51617caa)`."""
     more = [", …"] if len(commits) > _NAMED else []
     ids = ", ".join(commit.short for commit in commits[:_NAMED])
     return f"{counted(len(commits), 'later commit')} ({ids}{''.join(more)})"
@@ -205,7 +205,7 @@ def name_commits(commits: Sequence[Commit]) -> str:
 def reason_impossible(
     commit: Commit, files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool
 ) -> str:
-    """Why nothing can be restored; "" when something can."""
+    """Return why nothing can be restored; "" when something can."""
     if conflicts:
         places = ", ".join(f"{conflict.path}:{conflict.line}" for conflict in conflicts)
         return f"later edits changed the same lines: {places}"
@@ -263,7 +263,8 @@ class DreamRestore:
         settle: Side | None = None,
         as_of: bool = False,
     ) -> RestorePreview:
-        """What taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would do.
+        """Return what taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would
+        do.
 
         `edit`: only that one of its edits (from 1, of the `edits` of a preview). Reads only. The cursor stays unless
         `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries that no
@@ -455,7 +456,7 @@ class DreamRestore:
 def _wanted(
     diffs: Sequence[FileDiff], file: str | None, hunk: int | None, edit: int | None
 ) -> list[tuple[FileDiff, str]]:
-    """The files to take back, each with its text as if that part of the commit had not been. Raises NotFound."""
+    """Return the files to take back, each with its text as if that part of the commit had not been. Raises NotFound."""
     named = [diff for diff in diffs if file is None or _is_named(diff, file)]
     if file is not None and not named:
         raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
@@ -487,8 +488,8 @@ def _concerns(diff: FileDiff, file: str | None) -> bool:
 
 
 def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Callable[[], str]]]:
-    """The edits that a commit is made of, in the order of its files, and what makes the file without each. A heading
-    that came with lines is none."""
+    """Return the edits that a commit is made of, in the order of its files, and what makes the file without each. A
+    heading that came with lines is none."""
     found: list[tuple[FileDiff, RestoreEdit, Callable[[], str]]] = []
     for diff in diffs:
         before, after = diff.before or "", diff.after or ""
@@ -502,7 +503,7 @@ def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Calla
 
 
 def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, RestoredFile]]) -> Lost:
-    """What such a restore takes of what came after the commit."""
+    """Return what such a restore takes of what came after the commit."""
     gone = {diff.path: lines for diff, file in restored if (lines := written_since(diff, file))}
     if not gone:
         return NOTHING_LOST
@@ -519,7 +520,8 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
 
 
 def restore_hunks(diff: FileDiff) -> tuple[merge.Hunk, ...]:
-    """The hunks of a restore: the runs of changed lines, with at least one unchanged line between two of them."""
+    """Return the hunks of a restore: the runs of changed lines, with at least one unchanged line between two of
+    them."""
     return merge.hunks(diff.before or "", diff.after or "", 0)
 
 
@@ -528,7 +530,7 @@ def _value(text: str | None) -> dict[str, str] | None:
 
 
 def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Commit, ...]:
-    """The commits after `commit` that changed one of `paths` (None: any memory file), newest first."""
+    """Return the commits after `commit` that changed one of `paths` (None: any memory file), newest first."""
     wanted = set(TRACKED_FILES) if paths is None else paths
     found = []
     for later in git.commits():

@@ -58,12 +58,12 @@ class Hunk(NamedTuple):
         return {"edit": self.edit.to_json(), "why": self.why, "at": self.at, "dreamer": self.dreamer}
 
     def to_json(self) -> dict[str, Any]:
-        """The hunk as a JSON object."""
+        """Return the hunk as a JSON object."""
         return {"id": self.id, **self.value}
 
 
 def edit_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
-    """What an edit asks for and by which entries, wherever the line stands by now.
+    """Return what an edit asks for and by which entries, wherever the line stands by now.
 
     The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
     """
@@ -81,15 +81,15 @@ class HunkLayer:
         self._folder = paths.review
 
     def read(self) -> tuple[list[Hunk], list[Problem]]:
-        """What waits, oldest first, and the files that are no waiting edit."""
+        """Return what waits, oldest first, and the files that are no waiting edit."""
         return self._read(self._folder)
 
     def rejected(self) -> list[Hunk]:
-        """What a person rejected, oldest first."""
+        """Return what a person rejected, oldest first."""
         return self._read(self._folder / REJECTED)[0]
 
     def unread(self) -> dict[str, tuple[int, ...]]:
-        """The cursors of the entries that could not be read, by the key of the note."""
+        """Return the cursors of the entries that could not be read, by the key of the note."""
         found: dict[str, tuple[int, ...]] = {}
         for name in self._names(self._folder / UNREAD):
             with contextlib.suppress(NanomemError, ValueError):  # a note of nobody's
@@ -98,7 +98,7 @@ class HunkLayer:
         return found
 
     def _names(self, folder: Path) -> list[str]:
-        """The keys in a folder. Raises OSError."""
+        """Return the keys in a folder. Raises OSError."""
         try:
             return sorted(path.stem for path in folder.iterdir() if path.suffix == ".json")
         except FileNotFoundError:
@@ -123,7 +123,7 @@ class HunkLayer:
         return sorted(hunks, key=lambda hunk: (hunk.at, hunk.id)), problems
 
     def count(self) -> int:
-        """How many files wait, without a look at them."""
+        """Return how many files wait, without a look at them."""
         try:
             return sum(1 for path in self._folder.iterdir() if _NAME.fullmatch(path.stem) and path.suffix == ".json")
         except OSError:
@@ -137,11 +137,11 @@ class HunkLayer:
                 raise Conflict("it was decided meanwhile", change.key, "see `nanomem inbox list`")
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any of it is as the operation wants it."""
+        """Return whether any of it is as the operation wants it."""
         return any(self._value(change.key) == _plain(change.after) for change in changes)
 
     def stands(self, change: Change) -> bool:
-        """Whether the change is made. Reads only."""
+        """Return whether the change is made. Reads only."""
         if self._value(change.key) == _plain(change.after):
             return True
         waiting = {edit_identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
@@ -176,7 +176,7 @@ class HunkLayer:
 
 
 def _waits(change: Change, waiting: Mapping[tuple[object, ...], str]) -> bool:
-    """Whether the same edit waits under another id: of a Dream that read the same entries."""
+    """Return whether the same edit waits under another id: of a Dream that read the same entries."""
     if change.after is None or not change.key.startswith(f"{WAITING}_"):
         return False
     hunk = _hunk(change.key, change.after)
@@ -190,7 +190,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _plain(value: Value | None) -> dict[str, Any] | None:
-    """The value as JSON gives it back: a list where a tuple was."""
+    """Return the value as JSON gives it back: a list where a tuple was."""
     plain: dict[str, Any] | None = json.loads(json.dumps(value if value is None else dict(value)))
     return plain
 
@@ -202,7 +202,7 @@ def _hunk(name: str, value: Mapping[str, Any]) -> Hunk:
 
 
 def can_wait(edit: LineEdit) -> bool:
-    """Whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
+    """Return whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
     try:
         edit_of(edit.to_json())
     except ValueError:
@@ -211,7 +211,7 @@ def can_wait(edit: LineEdit) -> bool:
 
 
 def edit_of(said: Mapping[str, Any]) -> LineEdit:
-    """The edit that `LineEdit.to_json` gave. Raises ValueError for anything else."""
+    """Return the edit that `LineEdit.to_json` gave. Raises ValueError for anything else."""
     known = {field.name for field in fields(LineEdit)}
     texts = {key: said[key] for key in _TEXTS if key in said}
     evidence, line = said.get("evidence", ()), said.get("line")
@@ -241,15 +241,15 @@ class Review:
         self._perform = perform
 
     def waiting(self) -> list[Hunk]:
-        """What waits, oldest first."""
+        """Return what waits, oldest first."""
         return self._hunks.read()[0]
 
     def problems(self) -> list[Problem]:
-        """What lies in the folder and cannot be read."""
+        """Return what lies in the folder and cannot be read."""
         return self._hunks.read()[1]
 
     def get(self, hunk_id: str) -> Hunk:
-        """The hunk of that id, or the one whose id begins so. Raises NotFound, BadInput."""
+        """Return the hunk of that id, or the one whose id begins so. Raises NotFound, BadInput."""
         near = [hunk for hunk in self.waiting() if hunk_id and hunk.id.startswith(hunk_id)]
         exact = [hunk for hunk in near if hunk.id == hunk_id] or near
         if not exact:
@@ -282,7 +282,7 @@ class Review:
         return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
 
     def passed(self, taken: Iterable[Hunk]) -> list[LineEdit]:
-        """The edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
+        """Return the edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
         ids = {hunk.id for hunk in taken}
         return [hunk.edit for hunk in (*self.waiting(), *self._hunks.rejected()) if hunk.id not in ids]
 
@@ -320,12 +320,12 @@ class Review:
 
 
 def waiting_changes(refused: Iterable[Refusal], dreamer: str) -> list[Change]:
-    """The changes that keep edits for a person; of a secret only the masked words are kept."""
+    """Return the changes that keep edits for a person; of a secret only the masked words are kept."""
     return _kept(WAITING, refused, dreamer)
 
 
 def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
-    """The changes that remember edits as rejected; of a secret only the masked words are kept."""
+    """Return the changes that remember edits as rejected; of a secret only the masked words are kept."""
     return _kept(REJECTED, rejected, dreamer)
 
 
@@ -336,12 +336,13 @@ def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
 
 
 def kept_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
-    """What an edit asks for and by which entries, as it is once it is kept; see `identity`."""
+    """Return what an edit asks for and by which entries, as it is once it is kept; see `identity`."""
     return edit_identity(mask_edit(edit), dreamer)
 
 
 def reword(edit: LineEdit, text: str) -> LineEdit:
-    """The edit with other words: what stands before the text of a list line stays. Raises BadInput for no line."""
+    """Return the edit with other words: what stands before the text of a list line stays. Raises BadInput for no
+    line."""
     words = text.strip()
     if edit.op == "remove":
         raise BadInput("a removal has no words", edit.file, "accept or reject it")
@@ -368,7 +369,8 @@ def place(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) 
 
 
 def mask_edit(edit: LineEdit) -> LineEdit:
-    """The edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character U+FFFD.
+    """Return the edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character
+    U+FFFD.
 
     A line that it names is found again by what is masked in it; see `on_its_line`."""
     why, supersedes = (
@@ -397,7 +399,7 @@ def _told(edits: Sequence[LineEdit]) -> str:
 
 
 def reason_no_line(edit: LineEdit, text: str) -> str:
-    """Why `text` cannot be the words of an edit; "" when it can."""
+    """Return why `text` cannot be the words of an edit; "" when it can."""
     try:
         check_possible(reword(edit, text))
     except BadInput as error:
@@ -406,14 +408,14 @@ def reason_no_line(edit: LineEdit, text: str) -> str:
 
 
 def unread_entries(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
-    """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
-    those of some cursors."""
+    """Return the entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of`
+    gives those of some cursors."""
     noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
     return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
 
 
 def unread_changes(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
-    """The changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
+    """Return the changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
     notes = HunkLayer(paths).unread()
     known = {cursor for cursors in notes.values() for cursor in cursors}
     changes = []

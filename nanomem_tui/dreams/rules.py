@@ -100,13 +100,14 @@ class RulesDreamer:
         self._limits = limits
 
     def knowing(self, archive: Sequence[HistoryEntry], limits: Limits) -> RulesDreamer:
-        """The same Dreamer for one Dream over entries of `archive`."""
+        """Return the same Dreamer for one Dream over entries of `archive`."""
         return RulesDreamer(archive, limits)
 
     def propose(
         self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = no_watcher
     ) -> Proposal:
-        """The edits, in the order of the entries that are their evidence; at most `steps` with what is cleared away.
+        """Return the edits, in the order of the entries that are their evidence; at most `steps` with what is cleared
+        away.
 
         Copies and lines that are over go first, so that a fact meets each line once; they take the steps that the facts
         leave.
@@ -234,19 +235,19 @@ class _Work:
         return Verdict(maybe=tuple(maybe), repeats=repeats)
 
     def _name_given(self, fact: Fact) -> Known | None:
-        """The field that has the owner's name, where a fact only says how they are called."""
+        """Return the field that has the owner's name, where a fact only says how they are called."""
         if not self.owner or self.owner not in name_told(fact.text).split():
             return None
         return next((line for line in self._lines.all if owner_of(line.whole) == self.owner), None)
 
     def _may_repeat(self, one: Relation, fact: Fact) -> bool:
-        """Whether a fact may say what a line says, so that a person is asked."""
+        """Return whether a fact may say what a line says, so that a person is asked."""
         if one.same < _REPEATS[0] or another_number(one.line.text, fact.text):
             return False
         return one.same >= _REPEATS[1] or shares_of(one.line.statement, fact.text)["same"] >= _ALSO_SAME
 
     def _may_say(self, line: Known, fact: Fact) -> bool:
-        """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
+        """Return whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
         text, wrong = without_denied(fact.text), denied_value(fact.text)
         if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
             return False
@@ -258,13 +259,13 @@ class _Work:
         return self._is_of(line, fact) and not barred(line, text, self.owner)
 
     def _may_change(self, line: Known, fact: Fact) -> bool:
-        """Whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
+        """Return whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
         if (line.file == SOUL and fact.mark is None) or "also" in statement(fact.text).marks:
             return False
         return self._is_of(line, fact) and not is_no_change(line, fact.text, self.owner)
 
     def _is_of(self, line: Known, fact: Fact) -> bool:
-        """Whether the headings over a line name nobody else."""
+        """Return whether the headings over a line name nobody else."""
         over = heading_names(line)
         return not over or bool(over & dreams_edits.meaningful_words(f"{fact.under} {fact.text}"))
 
@@ -281,7 +282,7 @@ class _Work:
         return self._make(edit)
 
     def _outdated(self, fact: Fact, found: Verdict) -> str:
-        """Why a line would be wrong already: it is over, or a later entry says otherwise."""
+        """Return why a line would be wrong already: it is over, or a later entry says otherwise."""
         if dates.is_over(fact.text, self._today):
             return f"over since before {self._today}"
         if found.changes is None:
@@ -296,7 +297,7 @@ class _Work:
         return ""
 
     def _corrected(self, fact: Fact) -> str:
-        """Which later entry says that it is not so any more, or what is so since; "" where none does."""
+        """Return which later entry says that it is not so any more, or what is so since; "" where none does."""
         told = Known("", 0, fact.text, "", fact.text, fact.under, "")
         for later in () if fact.person else self._after(fact):
             if later.person or another_subject(told, later.text, self.owner) or another_number(told.text, later.text):
@@ -318,7 +319,7 @@ class _Work:
         return ""
 
     def _after(self, fact: Fact) -> list[Fact]:
-        """The facts of later entries with two words of this one at least."""
+        """Return the facts of later entries with two words of this one at least."""
         if self._later is None:
             self._later = {}
             for entry in self._archive:
@@ -337,30 +338,30 @@ class _Work:
 
 
 def new_line(fact: Fact, place: Place) -> LineEdit:
-    """The edit that puts the fact at the end of its section."""
+    """Return the edit that puts the fact at the end of its section."""
     new, why = f"- {fact.text}", fact.mark or "unmarked"
     return LineEdit("add", place.file, place.section, new=new, evidence=(fact.cursor,), why=why)
 
 
 def _says_more(text: str, line: Known) -> bool:
-    """Whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
+    """Return whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
     return bool(stems(line.statement)) and stems(line.statement) < stems(text)
 
 
 def _is_placeholder(line: Known) -> bool:
-    """Whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
+    """Return whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
     value = line.field["value"] if line.field else line.text
     return value.startswith("(") and value.endswith(")")
 
 
 def is_quoted(line: Known) -> bool:
-    """Whether a line is what somebody said: `Ana: I like tea`."""
+    """Return whether a line is what somebody said: `Ana: I like tea`."""
     return line.field is not None and FIRST_PERSON.search(line.field["value"]) is not None
 
 
 def _certain(one: Relation, fact: Fact) -> Relation:
-    """What is learned, unless it is certain: the line says all the words, is a field of the same name, or has the value
-    that the fact says is wrong; what happened another time stands beside it."""
+    """Return what is learned, unless it is certain: the line says all the words, is a field of the same name, or has
+    the value that the fact says is wrong; what happened another time stands beside it."""
     line, text, said = one.line, fact.text, without_denied(fact.text)
     is_other = _has_other_value(line, text)
     if is_other is not None:
@@ -389,8 +390,8 @@ def _certain(one: Relation, fact: Fact) -> Relation:
 
 
 def _are_in_the_same_words(one: str, other: str) -> bool:
-    """Whether two statements have the same words that tell something, but for `User`: `Allergic to nuts`, `User is
-    allergic to nuts`."""
+    """Return whether two statements have the same words that tell something, but for `User`: `Allergic to nuts`, `User
+    is allergic to nuts`."""
     words, others = stems(one) - stems("user"), stems(other) - stems("user")
     if not words or words != others or statement(one).denials != statement(other).denials:
         return False
@@ -400,8 +401,8 @@ def _are_in_the_same_words(one: str, other: str) -> bool:
 
 
 def _has_other_value(line: Known, text: str) -> bool | None:
-    """Whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`. None
-    where they are no such fields."""
+    """Return whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`.
+    None where they are no such fields."""
     field, said = line.field, FIELD.fullmatch(text)
     if not field or not said or FIRST_PERSON.search(f"{field['value']} {said['value']}"):
         return None
@@ -414,7 +415,7 @@ def _has_other_value(line: Known, text: str) -> bool | None:
 
 
 def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
-    """The name with which most lines of the entries begin, where the file about the user has it."""
+    """Return the name with which most lines of the entries begin, where the file about the user has it."""
     names = Counter(subject_of(line.text) for entry in entries for line in lines_of(entry.content))
     return next((name for name, _ in names.most_common() if name and re.search(rf"\b{re.escape(name)}\b", user)), "")
 
@@ -426,7 +427,7 @@ _NAMED = 10
 
 
 def describe_unread(cursors: Sequence[int]) -> str:
-    """Which entries were not read, why, and what becomes of them."""
+    """Return which entries were not read, why, and what becomes of them."""
     named = ", ".join(f"#{cursor}" for cursor in cursors[:_NAMED]) + (", …" if len(cursors) > _NAMED else "")
     verb = "waits" if len(cursors) == 1 else "wait"
     entries = counted(len(cursors), "entry", "entries")

@@ -81,7 +81,8 @@ def begin_versions(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
 
 
 def foresee_problems(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
-    """What to tell before a Dream is run: that it would be refused, or that not all of it would have a version."""
+    """Return what to tell before a Dream is run: that it would be refused, or that not all of it would have a
+    version."""
     if git is not None:
         names = " and ".join(git.unversioned())
         if git.inside:
@@ -100,7 +101,8 @@ def _none_kept(paths: Paths) -> str:
 
 
 def check_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
-    """What a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a person.
+    """Return what a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a
+    person.
 
     Not so in a repository above the workspace, which is a person's own: what it tracks is theirs to say.
     """
@@ -132,7 +134,7 @@ _MOST_REASONS = 3
 
 
 def describe_passed_over(lines: Sequence[int]) -> str:
-    """Which lines of the history could not be read, and what became of them."""
+    """Return which lines of the history could not be read, and what became of them."""
     named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
     stay = "is passed over and stays there" if len(lines) == 1 else "are passed over and stay there"
     which = counted(len(lines), "line")
@@ -221,7 +223,7 @@ class DreamResult:
         return tuple(line for line in self.skipped if line.fact)
 
     def to_json(self) -> dict[str, Any]:
-        """The counts and edits as a JSON object."""
+        """Return the counts and edits as a JSON object."""
         return {
             "read": self.read,
             "remaining": self.remaining,
@@ -248,7 +250,8 @@ class DreamResult:
 
 
 def commit_message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> str:
-    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them.
+    """Return the commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes
+    them.
 
     Files `elsewhere` are not in the commit."""
     lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
@@ -356,7 +359,8 @@ class DreamRunner(DreamQueue):
         *,
         started_by: str = "human",
     ) -> DreamResult:
-        """The Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one commit.
+        """Return the Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one
+        commit.
 
         `waiting` are those to be decided later; `rejected` ones are remembered, and not proposed again for the same
         entries; all others are let go. The cursor moves as it would have. Raises
@@ -441,8 +445,8 @@ class DreamRunner(DreamQueue):
             raise from_os_error(error, "beginning a Dream") from error
 
     def _waiting(self, queue: Queue, why_none: str, dreamer: Dreamer) -> tuple[HistoryEntry, ...]:
-        """What a Dream may read now: for a model also what the rules could not read, where nothing is new. Raises
-        NothingToDo, or Refused when the cursor is ahead of all entries."""
+        """Return what a Dream may read now: for a model also what the rules could not read, where nothing is new.
+        Raises NothingToDo, or Refused when the cursor is ahead of all entries."""
         if queue.waiting:
             return queue.waiting
         if queue.unread and dreamer.name == "model":
@@ -516,7 +520,7 @@ class DreamRunner(DreamQueue):
         return self._changed(result, before, checked.files)
 
     def _changed(self, result: DreamResult, before: Mapping[str, str], after: Mapping[str, str]) -> DreamResult:
-        """The result with the files that come of it: a heading of ours goes with its last line."""
+        """Return the result with the files that come of it: a heading of ours goes with its last line."""
         changed = {
             name: drop_empty_headings(before[name], text, partial(self._owned, name))
             for name, text in after.items()
@@ -607,7 +611,7 @@ def _without_forgotten(skipped: Skipped, gone: forgotten.Forgotten) -> Skipped:
 
 
 def _all_for_review(result: DreamResult) -> DreamResult:
-    """The same Dream with each edit waiting for a person, and no file changed."""
+    """Return the same Dream with each edit waiting for a person, and no file changed."""
     waiting = tuple(Refusal(edit, WAITS) for edit in result.edits)
     return replace(result, edits=(), refused=(*waiting, *result.refused), files={}, before={}, after={})
 
@@ -625,7 +629,7 @@ def _in_time(watch: Watch, timeout: float | None) -> Watch:
 
 
 def _batch(waiting: Sequence[HistoryEntry], size: int) -> Sequence[HistoryEntry]:
-    """The oldest `size` entries, and any more that carry the last one's cursor: a cursor is done as a whole."""
+    """Return the oldest `size` entries, and any more that carry the last one's cursor: a cursor is done as a whole."""
     size = max(1, size)
     while size < len(waiting) and waiting[size].cursor == waiting[size - 1].cursor:
         size += 1
@@ -654,13 +658,13 @@ def _within(
 
 
 def _rising(batch: Sequence[HistoryEntry]) -> Sequence[HistoryEntry]:
-    """The entries of a batch, in file order, up to the first whose cursor goes back."""
+    """Return the entries of a batch, in file order, up to the first whose cursor goes back."""
     end = next((at for at in range(1, len(batch)) if batch[at].cursor < batch[at - 1].cursor), len(batch))
     return batch[:end]
 
 
 def _why_fewer(batch: Sequence[HistoryEntry], read: int, limit: int) -> tuple[str, ...]:
-    """Why a Dream ended before the end of its batch: a line to tell, or none."""
+    """Return why a Dream ended before the end of its batch: a line to tell, or none."""
     if read == len(batch):
         return ()
     of = f"{read} of {counted(len(batch), 'entry', 'entries')} were read"
@@ -720,8 +724,8 @@ class Applicable(NamedTuple):
 
 
 def find_applicable(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Applicable:
-    """What of `edits` can be made on `files`, each on top of those before it; `passed` are those that were proposed
-    beside them and are not to be made now."""
+    """Return what of `edits` can be made on `files`, each on top of those before it; `passed` are those that were
+    proposed beside them and are not to be made now."""
     texts = dict(files)
     made: list[LineEdit] = []
     stale: list[Refusal] = []

@@ -87,7 +87,8 @@ class Dreams:
         return DreamRestore(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
 
     def _git(self) -> GitHistory | None:
-        """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
+        """Return the history as it is now; objects that were read once stay in memory as long as it is the same
+        repository."""
         now = self._open()
         kept = self._opened
         if (
@@ -99,7 +100,8 @@ class Dreams:
         return self._opened
 
     def _sound(self) -> GitHistory | None:
-        """The history for who would tell what is in it. Raises Refused when it cannot be read: it is not none."""
+        """Return the history for who would tell what is in it. Raises Refused when it cannot be read: it is not
+        none."""
         git = self._git()
         if git is None and self._paths.is_versioned:
             from nanomem_tui.store.files.layer import refuse_unreadable
@@ -165,15 +167,15 @@ class Dreams:
         }
 
     def runs(self, limit: int | None = None) -> list[DreamRun]:
-        """The Dreams, newest first, with files, lines and entries counted."""
+        """Return the Dreams, newest first, with files, lines and entries counted."""
         return self._log.runs(limit)
 
     def recorded(self) -> Recorded:
-        """What the ledger holds of the Dreams of ours, by commit."""
+        """Return what the ledger holds of the Dreams of ours, by commit."""
         return self._log.recorded()
 
     def commits(self, limit: int | None = None) -> list[Commit]:
-        """Every commit of the memory files, newest first."""
+        """Return every commit of the memory files, newest first."""
         return self._log.commits(limit)
 
     def damage(self, shas: Iterable[str] = ()) -> list[str]:
@@ -181,7 +183,7 @@ class Dreams:
         return self._log.damage(shas)
 
     def commit(self, sha: str) -> Commit:
-        """The one commit whose id begins so. Raises NotFound."""
+        """Return the one commit whose id begins so. Raises NotFound."""
         return self._log.commit(sha)
 
     def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
@@ -189,7 +191,7 @@ class Dreams:
         return self._log.show(sha)
 
     def diff(self, first: str, second: str) -> list[FileDiff]:
-        """The memory files as of one commit against another. Raises NotFound."""
+        """Return the memory files as of one commit against another. Raises NotFound."""
         return self._log.diff(first, second)
 
     def run(
@@ -223,15 +225,15 @@ class Dreams:
         )
 
     def queue(self) -> Queue:
-        """What waits for the next Dream. Reads only."""
+        """Return what waits for the next Dream. Reads only."""
         return self._queue.queue()
 
     def taken_back(self) -> bool:
-        """Whether a person took back the last Dream, so that only a person begins the next one."""
+        """Return whether a person took back the last Dream, so that only a person begins the next one."""
         return self._make_blames is not None and self._blames.taken_back(self._queue.queue().cursor)
 
     def running(self) -> bool:
-        """Whether a Dream, ours or the agent's own, is under way."""
+        """Return whether a Dream, ours or the agent's own, is under way."""
         return self._queue.running()
 
     @cached_property
@@ -249,7 +251,7 @@ class Dreams:
         return Versions(self._sound, self._files, self.why_none)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
-        """The Dreamer of that name, `rules` or `model`; without one that of the settings.
+        """Return the Dreamer of that name, `rules` or `model`; without one that of the settings.
 
         Raises InvalidConfig when no language model is set up, BadInput for another name.
         """
@@ -276,11 +278,12 @@ class Dreams:
         return self._blames.doubts(lines)
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
+        """Return who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
         return self._blames.blame(file)
 
     def own_headings(self, file: str) -> Collection[int]:
-        """The lines of the headings that Dreams of ours made in a memory file; none where that cannot be told."""
+        """Return the lines of the headings that Dreams of ours made in a memory file; none where that cannot be
+        told."""
         try:
             return self._blames.own_headings(file) if self._make_blames else ()
         except NanomemError:
@@ -291,7 +294,7 @@ class Dreams:
         return self._blames.with_messages(lines)
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
-        """The lines that a message of a session led to. Raises NotFound."""
+        """Return the lines that a message of a session led to. Raises NotFound."""
         return self._blames.led_to(session_key, index)
 
     def restore_preview(
@@ -306,7 +309,7 @@ class Dreams:
         settle: Side | None = None,
         as_of: bool = False,
     ) -> RestorePreview:
-        """What a restore would do. See `DreamRestore.preview`."""
+        """Return what a restore would do. See `DreamRestore.preview`."""
         return self._restore.preview(
             sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
         )

@@ -19,7 +19,7 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 
 def quote_start(text: str) -> str:
-    """The beginning of a text between quotation marks, masked before it is cut."""
+    """Return the beginning of a text between quotation marks, masked before it is cut."""
     from nanomem_tui.language import secrets  # a status makes no label: it reads no rules of words
 
     return quoted(secrets.mask_start(text))
@@ -47,13 +47,13 @@ GONE = "is_deleted"
 
 
 def conflicting_values(row: AnyRow) -> dict[str, Any]:
-    """What the other one made of each field; empty where nothing is to be settled."""
+    """Return what the other one made of each field; empty where nothing is to be settled."""
     found = row.meta.get(FIELD) if FIELD in row.meta_json else None
     return found if isinstance(found, dict) else {}
 
 
 def conflict_lines(row: AnyRow) -> list[str]:
-    """The same in sentences, for a detail."""
+    """Return the same in sentences, for a detail."""
     return [
         "Conflict: someone else deleted it at the same time, and did not know what it says now."
         if name == GONE
@@ -63,13 +63,13 @@ def conflict_lines(row: AnyRow) -> list[str]:
 
 
 def settle_conflict(row: AnyRow, fields: Iterable[str] | None = None) -> str:
-    """The free fields once a person wrote those fields, or decided on all that is noted: who writes anything of a thing
-    says that it stays."""
+    """Return the free fields once a person wrote those fields, or decided on all that is noted: who writes anything of
+    a thing says that it stays."""
     return drop_conflict(row, conflicting_values(row) if fields is None else {*fields, GONE})
 
 
 def drop_conflict(row: AnyRow, fields: Iterable[str]) -> str:
-    """The free fields without what is noted of those fields."""
+    """Return the free fields without what is noted of those fields."""
     noted, gone = conflicting_values(row), frozenset(fields)
     left = {name: theirs for name, theirs in noted.items() if name not in gone}
     if left == noted:
@@ -86,7 +86,7 @@ History = Callable[[str], Sequence[LogEntry]]
 
 
 def merge_undo(operation: Operation, back: Sequence[Change], rows: Snapshot, history: History) -> Sequence[Change]:
-    """The changes `back`, which take the operation back, as fits rows that hold what another one made of them.
+    """Return the changes `back`, which take the operation back, as fits rows that hold what another one made of them.
 
     Raises Conflict where a row was deleted since: nobody would see what is taken back in it."""
     for change in back:
@@ -118,14 +118,14 @@ def _fitted(operation: Operation, back: Change, rows: Snapshot, history: History
 
 
 def _older(operation: Operation, entries: Sequence[LogEntry]) -> list[LogEntry]:
-    """What stands and was done before it, newest first."""
+    """Return what stands and was done before it, newest first."""
     ids = [entry.operation.id for entry in entries]
     at = ids.index(operation.id) + 1 if operation.id in ids else len(ids)
     return [entry for entry in entries[at:] if not entry.undone and not entry.operation.undoes]
 
 
 def _met(before: Sequence[LogEntry], back: Change, name: str, theirs: Any) -> bool:
-    """Whether the operation met the other one's value: written after what its maker saw."""
+    """Return whether the operation met the other one's value: written after what its maker saw."""
     assert back.after is not None
     for entry in before:
         if _sets(entry, back.key, name, theirs):

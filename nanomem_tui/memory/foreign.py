@@ -25,14 +25,14 @@ _read: dict[tuple[Path, str], tuple[object, list[Raw]]] = {}
 
 
 def folder_id(paths: Paths) -> str:
-    """The id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
+    """Return the id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
     import hashlib
 
     return hashlib.sha1(str(paths.workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def configured_database(paths: Paths, settings: Settings) -> Path | None:
-    """The database that the agent's settings name (`memory.dbPath`), whether it is there or not."""
+    """Return the database that the agent's settings name (`memory.dbPath`), whether it is there or not."""
     if not settings.memory_db_path:
         return None
     path = Path(settings.memory_db_path)
@@ -42,7 +42,8 @@ def configured_database(paths: Paths, settings: Settings) -> Path | None:
 
 
 def find_databases(paths: Paths, settings: Settings) -> tuple[Path, ...]:
-    """The databases of other systems that belong here: in the agent's home, then the one that its settings name."""
+    """Return the databases of other systems that belong here: in the agent's home, then the one that its settings
+    name."""
     found = [paths.longterm_db] if paths.longterm_db is not None else []
     others = (configured_database(paths, settings), paths.facts_db)
     for other in others:
@@ -52,7 +53,8 @@ def find_databases(paths: Paths, settings: Settings) -> tuple[Path, ...]:
 
 
 def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
-    """The rows of such a database that are told here, deleted ones too, in their order; of one of facts, its facts.
+    """Return the rows of such a database that are told here, deleted ones too, in their order; of one of facts, its
+    facts.
 
     Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
     keeps for this one. Raises like `foreign_databases.open_read_only`.
@@ -66,7 +68,7 @@ def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
 
 
 def _facts(path: Path, workspace_id: str) -> list[Raw]:
-    """The facts of a database as rows; read again once it changed."""
+    """Return the facts of a database as rows; read again once it changed."""
     stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
     kept = _read.get((path, workspace_id))
     if kept is None or kept[0] != stamps:
@@ -86,7 +88,7 @@ def _stamp(path: str) -> tuple[int, int, int]:
 
 
 def active_rows(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:
-    """The rows of all of them that are not deleted there, each id once, and where each lies."""
+    """Yield the rows of all of them that are not deleted there, each id once, and where each lies."""
     seen: set[Any] = set()
     for path in databases:
         for row in read_rows(paths, path, workspace_id):
@@ -96,7 +98,8 @@ def active_rows(paths: Paths, databases: Sequence[Path], workspace_id: str) -> I
 
 
 def find_undone(journal: Journal, ids: set[str]) -> set[str]:
-    """Those of the deleted items that went because what brought them was undone; not those that somebody deleted.
+    """Return those of the deleted items that went because what brought them was undone; not those that somebody
+    deleted.
 
     Reads no more of the log than it must; nothing of it when there are no `ids`.
     """
@@ -130,7 +133,7 @@ def _last_words(entries: Sequence[LogEntry]) -> Iterator[tuple[str, bool]]:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file; False for one that leads nowhere."""
+    """Return whether two paths lead to one file; False for one that leads nowhere."""
     try:
         return os.path.samefile(one, other)
     except OSError:

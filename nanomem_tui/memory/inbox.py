@@ -59,19 +59,19 @@ class Inbox:
         self._known = KnownFacts(store)
 
     def list(self) -> list[Waiting]:
-        """Everything that waits, the newest first."""
+        """Return everything that waits, the newest first."""
         return [
             waiting_row(row) for row in sorted(self._rows(), key=lambda row: (row.created_at, row.id), reverse=True)
         ]
 
     def count(self) -> int:
-        """How many items and lessons wait."""
+        """Return how many items and lessons wait."""
         groups = (*reading.item_groups(self._store), *reading.lesson_groups(self._store))
         return sum(int(group[-1]) for group in groups)
 
     def get(self, row_id: str) -> Waiting:
-        """What waits under that id, or under the one id that begins so. Raises NotFound, BadInput, or NothingToDo for
-        an item or lesson that does not wait."""
+        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput, or
+        NothingToDo for an item or lesson that does not wait."""
         rows = {row.id: row for row in self._rows()}
         near = [rows[row_id]] if row_id in rows else [rows[key] for key in rows if row_id and key.startswith(row_id)]
         if len(near) > 1:
@@ -146,7 +146,7 @@ class Inbox:
         return found
 
     def _known_fact(self, row: Item) -> Item | None:
-        """The row of the fact that one which waits gives another value; None when it is new, or no fact."""
+        """Return the row of the fact that one which waits gives another value; None when it is new, or no fact."""
         one = values.identity_of_item(row)
         known = self._known.get(one) if one is not None else None
         return known.item if known is not None else None
@@ -164,7 +164,7 @@ def waiting_row(row: Row) -> Waiting:
 
 
 def describe_origin(row: Row) -> str:
-    """Who said a thing and where, in words: `user ana in telegram 42, session telegram:42`."""
+    """Return who said a thing and where, in words: `user ana in telegram 42, session telegram:42`."""
     session = f"session {row.session_key}" if row.session_key else ""
     if isinstance(row, Lesson):
         return ", ".join(filter(None, (f"{row.source} {row.actor_key}".strip(), session)))
@@ -243,7 +243,7 @@ class Proposals:
             return Proposed(item)
 
     def _scope(self, kind: str) -> tuple[str, str]:
-        """Where it would be kept, as what is captured: for the chat or the person; of neither: for everybody."""
+        """Return where it would be kept, as what is captured: for the chat or the person; of neither: for everybody."""
         audience, settings = self._audience, self._store.settings
         scope = settings.capture_scopes.get(kind) or SCOPE_OF_KIND[kind]
         if audience.chat_id is None:
@@ -283,7 +283,7 @@ class Proposals:
 
 
 def _checked(text: str, why: str) -> tuple[str, str]:
-    """The words and the reason as they may be stored, without their secrets. Raises BadInput."""
+    """Return the words and the reason as they may be stored, without their secrets. Raises BadInput."""
     for value, most, where in ((text, MAX_TEXT, "text"), (why, MAX_WHY, "why")):
         if len(value) > most:
             raise BadInput(f"{len(value):,} characters", where, f"give at most {most:,}")
@@ -294,5 +294,5 @@ def _checked(text: str, why: str) -> tuple[str, str]:
 
 
 def _held(text: str, why: str) -> str:
-    """What a person should know of the text before anything else: it reads as an order, or held a secret."""
+    """Return what a person should know of the text before anything else: it reads as an order, or held a secret."""
     return safety.reason_to_hold(text) or safety.reason_to_hold(why)

@@ -48,7 +48,7 @@ class KnownFacts(Mapping[Identity, Fact]):
         self._sorted: list[Fact] | None = None
 
     def newest_first(self) -> list[Fact]:
-        """Every fact; the list must not be altered."""
+        """Return every fact; the list must not be altered."""
         self._update()
         if self._sorted is None:
             self._sorted = sorted(self._facts.values(), key=_age, reverse=True)
@@ -118,8 +118,8 @@ TOLD = ("source", *ORIGIN, "channel", "chat_id", "sender_id")
 
 
 def merge_into(kept: Item, others: Sequence[Item]) -> Item:
-    """The item that stays, with what it takes over from the others: hits, the oldest origin and time, pin, importance
-    and the longest life, their sources and their words."""
+    """Return the item that stays, with what it takes over from the others: hits, the oldest origin and time, pin,
+    importance and the longest life, their sources and their words."""
     rows = [kept, *others]
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
@@ -138,7 +138,7 @@ def merge_into(kept: Item, others: Sequence[Item]) -> Item:
 
 
 def merged_words(item: Item) -> Sequence[str]:
-    """The words of items that were merged into this one, as long as its own words are those of that time."""
+    """Return the words of items that were merged into this one, as long as its own words are those of that time."""
     if '"aliases"' not in item.meta_json:
         return ()
     found = item.meta.get("aliases")
@@ -197,8 +197,8 @@ class SameTextIndex:
         self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
 
     def find(self, scope_key: str, text: str) -> Item | None:
-        """The item of that scope that says the same; an enabled one before a disabled one, one with these very words
-        before one that was merged with such, never a deleted one."""
+        """Return the item of that scope that says the same; an enabled one before a disabled one, one with these very
+        words before one that was merged with such, never a deleted one."""
         wanted = normalise(text)
         with self._snapshot.lock:
             self._update()
@@ -214,7 +214,7 @@ class SameTextIndex:
             return found
 
     def of_scope(self, scope_key: str) -> list[Item]:
-        """The items of that scope that are not deleted."""
+        """Return the items of that scope that are not deleted."""
         with self._snapshot.lock:
             self._update()
             return [self._snapshot.items[key] for key in self._scopes.get(scope_key, ())]
@@ -262,8 +262,8 @@ class Items:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Item]:
-        """The active items, newest first, without those that wait in the inbox; the list is made once per change and
-        must not be altered."""
+        """Return the active items, newest first, without those that wait in the inbox; the list is made once per change
+        and must not be altered."""
         snapshot = self._store.load("item")
         counter = snapshot.counter
         if self._sorted[0] != counter:
@@ -273,12 +273,12 @@ class Items:
         return self._sorted[1]
 
     def first(self, limit: int) -> list[Item]:
-        """The newest items for a first page; does not load the rest where a database holds them."""
+        """Return the newest items for a first page; does not load the rest where a database holds them."""
         found = reading.newest(self._store, limit) if not self._store.loaded else None
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """The active rows of other systems' databases that are not imported, or whose import was taken back; not
+        """Return the active rows of other systems' databases that are not imported, or whose import was taken back; not
         those that a person deleted here. Read-only."""
         if not self._foreign:
             return []
@@ -317,7 +317,8 @@ class Items:
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
 
     def get(self, item_id: str) -> Item:
-        """The item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits` tells.
+        """Return the item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
+        tells.
 
         Raises NotFound or BadInput.
         """
@@ -340,13 +341,13 @@ class Items:
         return row
 
     def history(self, item_id: str) -> list[LogEntry]:
-        """Every operation that touched the item, newest first; also of a deleted one."""
+        """Return every operation that touched the item, newest first; also of a deleted one."""
         rows = self._store.load().items
         key = item_id if item_id in rows else self.get(item_id).id
         return self._store.journal.log(10_000, key=key)
 
     def search(self, query: str, **asked: Any) -> list[Hit]:
-        """The hits of `asked`, which takes the same."""
+        """Return the hits of `asked`, which takes the same."""
         return list(self.asked(query, **asked).hits)
 
     def asked(
@@ -361,7 +362,7 @@ class Items:
         limit: int = 20,
         within: Span | None = None,
     ) -> Recalled:
-        """The best items for the query, best first, with what the answer says beside them.
+        """Return the best items for the query, best first, with what the answer says beside them.
 
         Without channel, chat and sender every scope is searched (the owner's view); with any of them only what is
         visible there: that chat, that sender, and what is global. `within`: only what was said in these days or is
@@ -433,7 +434,7 @@ class Items:
         return self._perform(operation), item, warnings
 
     def _confirmed(self, twin: Item, item: Item) -> tuple[Operation, Item, list[str]]:
-        """The item that says what `item` says already, once it was said again."""
+        """Return the item that says what `item` says already, once it was said again."""
         after = twin._replace(
             hits=twin.hits + 1,
             updated_at=max(twin.updated_at, item.updated_at),
@@ -448,7 +449,7 @@ class Items:
         return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
 
     def warnings(self, item: Item) -> list[str]:
-        """What a person should know who gave an item its text: the same text is there already, or the filters of
+        """Return what a person should know who gave an item its text: the same text is there already, or the filters of
         captured text would have held it. It is kept as given all the same."""
         from nanomem_tui.memory import safety
 
@@ -493,7 +494,7 @@ class Items:
         )
 
     def _today(self) -> str:
-        """The day in the agent's zone."""
+        """Return the day in the agent's zone."""
         return times.day_of_time(clock.iso(clock.now()), times.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -545,7 +546,8 @@ class Items:
     # -- compaction and pruning -----------------------------------------------------------------------------------
 
     def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
-        """What a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates only)."""
+        """Return what a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates
+        only)."""
         from nanomem_tui.memory.retention import compact_items
 
         limit = self._store.settings.max_items if max_items is None else max_items
@@ -588,11 +590,11 @@ class Items:
             self.compact(limit, actor="compaction")
 
     def problems(self) -> list[Problem]:
-        """What a person should know of a compaction that a checkpoint is to start, or made in the last days."""
+        """Return what a person should know of a compaction that a checkpoint is to start, or made in the last days."""
         return retention.compaction_problems(self._store)
 
     def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:
-        """The items not updated for that many days, by kind and scope; pinned ones stay."""
+        """Return the items not updated for that many days, by kind and scope; pinned ones stay."""
         if older_than_days < 0:
             raise BadInput("days cannot be negative", "--older-than-days")
         self.known_kind(kind)
@@ -725,7 +727,7 @@ class Moving:
         self._facts = KnownFacts(store)
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
-        """What would become of the items. Raises NotFound, and Refused for one that waits in the inbox."""
+        """Return what would become of the items. Raises NotFound, and Refused for one that waits in the inbox."""
         rows = list({row.id: row for row in map(self._row, ids)}.values())
         if not rows:
             raise BadInput("no item is named", verb, "name the items by their ids")
@@ -764,7 +766,8 @@ class Moving:
             return self._perform(operation), plan
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """What moves the items, merged where their words are there already, for who performs it. Raises as `do`."""
+        """Return what moves the items, merged where their words are there already, for who performs it. Raises as
+        `do`."""
         return self._changes(self.plan(ids, scope), merge=True)[0]
 
     def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
@@ -807,7 +810,7 @@ class Moving:
         return change_of("item", self._store.snapshot.items.get(key), made)
 
     def _free_id(self, identity: values.Identity) -> str:
-        """The id of the fact there; one of its own where a row that lives has that."""
+        """Return the id of the fact there; one of its own where a row that lives has that."""
         row = self._store.snapshot.items.get(key := values.id_of(identity))
         return key if row is None or row.is_deleted else new_key("fact")
 
@@ -821,7 +824,7 @@ class Moving:
         return row
 
     def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:
-        """What stands in the way at the target."""
+        """Return what stands in the way at the target."""
         identity = values.identity_of_item(_placed(row, scope))
         fact = self._facts.get(identity) if identity is not None else None
         if fact is not None and fact.id != row.id:
@@ -847,14 +850,15 @@ def _compared(row: Item, there: Item, scope: Scope) -> SameMemory:
 
 
 def _is_in(row: Item, scope: Scope) -> bool:
-    """Whether an item is of that scope; what is global under a chat's key is of none."""
+    """Return whether an item is of that scope; what is global under a chat's key is of none."""
     if scope.scope_type == "global":
         return row.scope_type == "global" and not row.scope_key.startswith("channel:")
     return (row.scope_type, row.scope_key) == (scope.scope_type, scope.scope_key)
 
 
 def _placed(row: Item, scope: Scope) -> Item:
-    """The item there. It was not said again by that: `updated_at` stays, so that no older word passes for the newer."""
+    """Return the item there. It was not said again by that: `updated_at` stays, so that no older word passes for the
+    newer."""
     return row._replace(**scope.fields)
 
 

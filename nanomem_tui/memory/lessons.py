@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> float:
-    """The confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
+    """Return the confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
     moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
     last = max((moment for moment in moments if moment is not None), default=None)
     hours = max(0.0, (now - last).total_seconds() / 3600) if last is not None else 0.0
@@ -48,13 +48,13 @@ def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> f
 
 
 def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
-    """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
-    moment ago is not below the least by a moment."""
+    """Return whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was
+    learned a moment ago is not below the least by a moment."""
     return is_weak_confidence(effective_confidence(lesson, settings, now), settings)
 
 
 def is_weak_confidence(sure: float, settings: Settings) -> bool:
-    """Whether a lesson of that confidence is not given."""
+    """Return whether a lesson of that confidence is not given."""
     return math.ceil(sure) < settings.min_lesson_confidence
 
 
@@ -70,7 +70,7 @@ class Lessons:
         self._perform = perform
 
     def all(self, *, include_disabled: bool = True) -> list[Lesson]:
-        """The lessons that are not deleted and do not wait in the inbox, newest first."""
+        """Return the lessons that are not deleted and do not wait in the inbox, newest first."""
         snapshot = self._store.load("lesson")
         with snapshot.lock:
             rows = [row for row in active(snapshot.lessons.values()) if not row.waits]
@@ -89,8 +89,8 @@ class Lessons:
         return {"total": scopes.total(), "enabled": enabled, "inbox": inbox, "by_scope": by_scope}
 
     def get(self, lesson_id: str) -> Lesson:
-        """The lesson of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
-        tells. Raises NotFound or BadInput."""
+        """Return the lesson of that id, or of the one id that begins so; also one that waits in the inbox, which
+        `waits` tells. Raises NotFound or BadInput."""
         rows = self._store.load("lesson").lessons
         row = rows.get(lesson_id)
         if row is None:
@@ -110,31 +110,33 @@ class Lessons:
         return row
 
     def history(self, lesson_id: str) -> list[LogEntry]:
-        """Every operation that touched the lesson, newest first."""
+        """Return every operation that touched the lesson, newest first."""
         return self._store.journal.log(10_000, key=lesson_id)
 
     def effective(self, lesson: Lesson) -> float:
-        """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
+        """Return the confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least
+        0."""
         return effective_confidence(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
-        """The ids of those that are enabled and not sure enough any more to be given now."""
+        """Return the ids of those that are enabled and not sure enough any more to be given now."""
         now, settings = clock.now(), self._store.settings
         return frozenset(row.id for row in rows if row.enabled and is_weak(row, settings, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
-        """The lesson that is given instead of this one, where it would be given, as it is newer and of the same topic;
-        None when there is none."""
+        """Return the lesson that is given instead of this one, where it would be given, as it is newer and of the same
+        topic; None when there is none."""
         rows, settings = self.all(include_disabled=False), self._store.settings
         return find_newer(row, rows, settings, clock.now(), session_key=row.session_key)
 
     def strong(self) -> int:
-        """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
+        """Return how many are enabled and sure enough to be given now; the others faded, and a message gets none of
+        them."""
         enabled = [row for row in reading.lessons(self._store) if row.enabled]
         return len(enabled) - len(self.faded(enabled))
 
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
-        """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
+        """Return why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
         NotFound or BadInput."""
         from nanomem_tui.core.settings import OFF
 
@@ -210,7 +212,8 @@ class Lessons:
         return lesson._replace(key=_key(lesson))
 
     def same(self, lesson: Lesson) -> Lesson | None:
-        """The lesson that is there already with the same key; also one that is disabled or waits in the inbox."""
+        """Return the lesson that is there already with the same key; also one that is disabled or waits in the
+        inbox."""
         rows = self._store.load("lesson").lessons.values()
         return next((row for row in rows if row.key == lesson.key and not row.is_deleted), None)
 
@@ -259,7 +262,7 @@ class Lessons:
         return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
-        """What a compaction to `max_lessons` would remove; never a disabled lesson."""
+        """Return what a compaction to `max_lessons` would remove; never a disabled lesson."""
         from nanomem_tui.memory.retention import compact_lessons
 
         limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
@@ -336,12 +339,12 @@ class Efficacy(NamedTuple):
         return "validated" if share >= GOOD else "harmful" if share <= BAD else "neutral"
 
     def to_json(self) -> dict[str, object]:
-        """The record with its verdict, as `lessons show` prints it."""
+        """Return the record with its verdict, as `lessons show` prints it."""
         return {**self._asdict(), "verdict": self.verdict}
 
 
 def efficacy_of(lesson: Lesson) -> Efficacy:
-    """The record of a lesson; an empty one where there is none that can be read."""
+    """Return the record of a lesson; an empty one where there is none that can be read."""
     if '"efficacy"' not in lesson.meta_json:
         return Efficacy()
     body = lesson.meta.get("efficacy")
@@ -353,18 +356,18 @@ def efficacy_of(lesson: Lesson) -> Efficacy:
 
 
 def is_wish(lesson: Lesson) -> bool:
-    """Whether a lesson is about answers: a person's wish, and no advice about a tool."""
+    """Return whether a lesson is about answers: a person's wish, and no advice about a tool."""
     return lesson.trigger.startswith("response:")
 
 
 def is_withdrawn(lesson: Lesson) -> bool:
-    """Whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a model
-    does not heed it says nothing against it."""
+    """Return whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a
+    model does not heed it says nothing against it."""
     return not is_wish(lesson) and efficacy_of(lesson).verdict == "harmful"
 
 
 def describe_efficacy(lesson: Lesson) -> str:
-    """The record of a lesson as a person reads it."""
+    """Return the record of a lesson as a person reads it."""
     record = efficacy_of(lesson)
     if not record.shown:
         return "never shown"
@@ -382,8 +385,8 @@ class Judged(NamedTuple):
 
 
 def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[Judged]:
-    """The lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in it,
-    whether a call failed."""
+    """Return the lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in
+    it, whether a call failed."""
     found = []
     for lesson in shown:
         tool = lesson.trigger.removeprefix("tool:").removesuffix(":error")
@@ -396,9 +399,9 @@ def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetim
 
 
 def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[Judged]:
-    """The lessons about answers that stood before the model when it gave the answer before this message. `corrected`:
-    the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers that this
-    chat corrected before; a lesson of all chats that is about anything else is not decided here."""
+    """Return the lessons about answers that stood before the model when it gave the answer before this message.
+    `corrected`: the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers
+    that this chat corrected before; a lesson of all chats that is about anything else is not decided here."""
     found = []
     for lesson in shown:
         if is_wish(lesson) and (lesson.scope == "session" or lesson.trigger in taught):
@@ -414,7 +417,7 @@ def _counted(record: Efficacy, outcome: Outcome) -> Efficacy:
 
 
 def with_efficacy(lesson: Lesson, record: Efficacy) -> Lesson:
-    """The lesson with another record."""
+    """Return the lesson with another record."""
     meta = {**lesson.meta, "efficacy": record._asdict()}
     return lesson._replace(meta_json=dumped(meta))
 
@@ -495,7 +498,7 @@ def learn(
     held: str = "",
     recurred: Collection[str] = (),
 ) -> list[Taught]:
-    """What an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
+    """Return what an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
 
     `held`: why a person has to accept what this one corrects; it confirms nothing that is known. `recurred`: the
     ids of the lessons whose failure came in this turn although they were shown: nothing in it makes them surer."""
@@ -518,8 +521,8 @@ def learn(
 
 
 def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
-    """What an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that the
-    failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
+    """Return what an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that
+    the failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
     before = taught.before
     if before is None or taught.what != "confirmed":
         return taught
@@ -628,7 +631,8 @@ def _teach(
 
 
 def _promote(taught: list[Taught], lessons: Sequence[Lesson], settings: Settings, now: datetime) -> list[Taught]:
-    """What was taught, with the global lesson once enough people taught the same; later corrections add to its hits."""
+    """Return what was taught, with the global lesson once enough people taught the same; later corrections add to its
+    hits."""
     if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
         return taught
     own, at = taught[0], clock.iso(now)
@@ -659,23 +663,24 @@ def _global_key(lesson: Lesson) -> str:
 
 
 def find_over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
-    """The lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor dropped."""
+    """Return the lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor
+    dropped."""
     enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
     too_many = len(enabled) - settings.max_lessons
     return sorted(enabled, key=lambda one: (one.confidence, one.updated_at))[:too_many] if too_many > 0 else []
 
 
 def rank(lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str) -> list[Lesson]:
-    """The lessons to put before the model, best first: those of `ranked`, as many as the settings say."""
+    """Return the lessons to put before the model, best first: those of `ranked`, as many as the settings say."""
     return rank_for_message(lessons, text, settings, now, session_key=session_key)[: settings.max_lessons_in_prompt]
 
 
 def rank_for_message(
     lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str
 ) -> list[Lesson]:
-    """Every lesson that may be given with a message, best first: what shares words with it and is recent, then what is
-    surer now, then what happened more often. None that faded or proved harmful, each thing that is said once, and of
-    what people said of one topic the last that counts (`superseded`)."""
+    """Return every lesson that may be given with a message, best first: what shares words with it and is recent, then
+    what is surer now, then what happened more often. None that faded or proved harmful, each thing that is said once,
+    and of what people said of one topic the last that counts (`superseded`)."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
     words = set(tokens(text))
@@ -701,7 +706,7 @@ def rank_for_message(
 def find_newer(
     lesson: Lesson, lessons: Iterable[Lesson], settings: Settings, now: datetime, *, session_key: str
 ) -> Lesson | None:
-    """The lesson that is given in a session instead of this one, which is older and of the same topic."""
+    """Return the lesson that is given in a session instead of this one, which is older and of the same topic."""
     given = [one for one in lessons if _shows(one, session_key) and not is_weak(one, settings, now)]
     return find_superseded_lessons(given).get(lesson.id)
 
@@ -749,7 +754,7 @@ def _shows(lesson: Lesson, session_key: str) -> bool:
 
 
 def is_about_no_name(lesson: Lesson) -> bool:
-    """Whether a lesson was learned, here or by an agent, of a tool whose name is none: it stands in no block."""
+    """Return whether a lesson was learned, here or by an agent, of a tool whose name is none: it stands in no block."""
     if lesson.source != "tool_feedback" or not lesson.trigger.startswith("tool:"):
         return False
     name = lesson.trigger.removeprefix("tool:").removesuffix(":error")
@@ -773,7 +778,7 @@ _FAILED = frozenset({"learned", "confirmed", "recurred"})
 def reflect_failure(
     event: ToolResult, taught: Taught, known: Callable[[str], Record | None], at: str
 ) -> tuple[Record, Taught] | None:
-    """The reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
+    """Return the reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
     learned from it, or the reflection was deleted. `known` gives a record by its id, deleted ones too."""
     lesson = taught.lesson
     if not event.failed or taught.what not in _FAILED or lesson.source != "tool_feedback":
@@ -798,7 +803,7 @@ def reflect_failure(
 
 
 def reflection_id(lesson_key: str) -> str:
-    """The id of the reflection of a lesson that was learned from a tool, also of one that is learned again."""
+    """Return the id of the reflection of a lesson that was learned from a tool, also of one that is learned again."""
     return f"{KIND}_{hashlib.blake2b(lesson_key.encode('utf-8', 'replace'), digest_size=10).hexdigest()}"
 
 
@@ -853,8 +858,8 @@ _PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)
 
 
 def suggest_better_way(tool: str, failure: str, asked: str = "") -> str:
-    """What to do better the next time, by the kind of failure. A place that failed is named where the call asked for it
-    (`asked`, its arguments): another one would send the model wherever the failure says."""
+    """Return what to do better the next time, by the kind of failure. A place that failed is named where the call asked
+    for it (`asked`, its arguments): another one would send the model wherever the failure says."""
     places = (place.rstrip(".") for place in _PLACE.findall(failure))
     place = next((place for place in places if place in asked), "")
     what = f"`{place[:LONGEST_PLACE]}`" if place else "the target"

@@ -48,10 +48,10 @@ class Memory(Protocol):
         """Where work records and knowledge lie."""
 
     def git(self) -> GitHistory | None:
-        """The history of the memory files, None where there is none."""
+        """Return the history of the memory files, None where there is none."""
 
     def agent(self) -> Presence:
-        """Whether an agent runs on this workspace now."""
+        """Return whether an agent runs on this workspace now."""
 
     def perform(self, operation: Operation) -> Operation:
         """Check, record and apply one operation."""

@@ -60,7 +60,7 @@ class Repair(NamedTuple):
 
 
 def quarantine(ws: Memory, path: Path, what: str) -> Repair:
-    """The move of a file to the quarantine; `what`: what is wrong with it."""
+    """Return the move of a file to the quarantine; `what`: what is wrong with it."""
 
     def move() -> None:
         if path.is_symlink():
@@ -125,7 +125,7 @@ def store_repairs(ws: Memory) -> Iterator[Repair]:
 
 
 def work_repairs(ws: Memory) -> Iterator[Repair]:
-    """The newest schema for the records of work."""
+    """Yield the newest schema for the records of work."""
     if ws.tier_database.has_older_schema():
         how = "they are brought up to date; of a file a copy is kept"
         what, where = "the records of work have an older schema", ws.tier_database.where
@@ -145,7 +145,7 @@ NAMED = 3
 
 
 def find_repairs(ws: Memory) -> list[Repair]:
-    """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
+    """Return everything that can be put right now, or once the agent has stopped. Changes nothing."""
     found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
@@ -160,7 +160,7 @@ def find_repairs(ws: Memory) -> list[Repair]:
 
 
 def _each(ws: Memory, *finders: Callable[[Memory], Iterator[Repair]]) -> Iterator[Repair]:
-    """What all of these find. What one of them cannot read the doctor names, and the rest is put right."""
+    """Yield what all of these find. What one of them cannot read the doctor names, and the rest is put right."""
     for finder in finders:
         with contextlib.suppress(NanomemError, OSError):
             yield from finder(ws)
@@ -182,7 +182,8 @@ def apply_repairs(ws: Memory, found: Sequence[Repair], backup: str = "") -> list
 
 
 def describe_undo(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
-    """What takes back what was put right, each a sentence without its end; `backup`: the one that was made before."""
+    """Return what takes back what was put right, each a sentence without its end; `backup`: the one that was made
+    before."""
     if not any(not why for _, why in done):
         return []
     changed = any(one.changes is not None for one, why in done if not why)
@@ -239,7 +240,7 @@ def _why(error: NanomemError | OSError) -> str:
 
 
 def _misplaced(ws: Memory) -> Iterator[Repair]:
-    """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
+    """Yield what lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
     wrong = doctor.misplaced(ws.paths)
     if ws.paths.quarantine in wrong:
         return
@@ -251,7 +252,7 @@ def _misplaced(ws: Memory) -> Iterator[Repair]:
 
 
 def _identity(ws: Memory) -> Iterator[Repair]:
-    """The id by which the agent finds its sessions, where one folder alone can be theirs."""
+    """Yield the id by which the agent finds its sessions, where one folder alone can be theirs."""
     kept, known = layout.workspace_id(ws.paths), ws.layout.workspace_id
     if known is None or kept == known:
         return
@@ -308,7 +309,7 @@ def _lines(ws: Memory) -> Iterator[Repair]:
 
 
 def _rewritten(ws: Memory, path: Path, before: bytes, after: bytes, *, keep: bool) -> list[Change]:
-    """The change of a file of lines. `keep`: it loses what cannot be read, and the quarantine gets a copy."""
+    """Return the change of a file of lines. `keep`: it loses what cannot be read, and the quarantine gets a copy."""
     if keep:
         atomic.quarantine(ws.paths.quarantine, path.name, before)
     values = (file_value(ws.paths.backups, data) for data in (before, after))
@@ -316,7 +317,7 @@ def _rewritten(ws: Memory, path: Path, before: bytes, after: bytes, *, keep: boo
 
 
 def _shared(ws: Memory) -> Iterator[Repair]:
-    """The items of an agent in a file that ends in the middle: it would start with none of them."""
+    """Yield the items of an agent in a file that ends in the middle: it would start with none of them."""
     for name in ws.store.spoiled_files():
         where = ws.paths.relative(ws.paths.memory / name)
         how = "it is written anew from what is shown, and the file as it is is kept in the quarantine"
@@ -348,7 +349,7 @@ def _documents(ws: Memory) -> Iterator[Repair]:
 
 
 def _decoded(ws: Memory, path: Path, data: bytes, *, keep: bool) -> list[Change]:
-    """The change that makes plain UTF-8 of a document. `keep`: the quarantine gets a copy of what is no text."""
+    """Return the change that makes plain UTF-8 of a document. `keep`: the quarantine gets a copy of what is no text."""
     key, now = ws.paths.relative(path), ws.documents.load(ws.paths.relative(path))
     if now.data != data:
         raise Conflict("the file changed meanwhile", key, "look at it again and repeat it")
@@ -359,7 +360,7 @@ def _decoded(ws: Memory, path: Path, data: bytes, *, keep: bool) -> list[Change]
 
 
 def _cursors(ws: Memory) -> Iterator[Repair]:
-    """The counters of the archive: where they do not fit it, the agent loses entries, or pays for them again."""
+    """Yield the counters of the archive: where they do not fit it, the agent loses entries, or pays for them again."""
     paths = ws.paths
     entries, _ = parse_history(_bytes(paths.history), "")
     latest = max((entry.cursor for entry in entries), default=0)
@@ -396,7 +397,7 @@ def _counter(ws: Memory, path: Path, what: str, right: int) -> Repair:
 
 
 def _committed(ws: Memory) -> int | None:
-    """The Dream's cursor as the last commit holds it."""
+    """Return the Dream's cursor as the last commit holds it."""
     try:
         git = ws.git()
         head = git.head() if git is not None else None

@@ -47,13 +47,13 @@ class Superseded(NamedTuple):
 
 
 def mark_superseded(row: Row, by: Row, layer: str, why: Why, at: str) -> Row:
-    """The row once `by` stands in its place. `layer`: that of `by`."""
+    """Return the row once `by` stands in its place. `layer`: that of `by`."""
     meta = {**row.meta, FIELD: {"by": by.id, "layer": layer, "at": at, "why": why}}
     return row._replace(enabled=False, meta_json=dumped(meta))
 
 
 def mark_winner(row: Row, over: str) -> Row:
-    """The row that stands, which remembers over which one."""
+    """Return the row that stands, which remembers over which one."""
     meta = row.meta
     known = meta.get(WINNER)
     ids = [*(known if isinstance(known, list) else []), over]
@@ -71,20 +71,20 @@ def get_superseded(row: Row) -> Superseded | None:
 
 
 def clear_superseded(row: R) -> R:
-    """The row without the mark, as who enables it wants it."""
+    """Return the row without the mark, as who enables it wants it."""
     if f'"{FIELD}"' not in row.meta_json:
         return row
     return row._replace(meta_json=dumped({name: value for name, value in row.meta.items() if name != FIELD}))
 
 
 def superseded_ids(row: Row) -> list[str]:
-    """The ids over which a row was made to stand; some may stand again."""
+    """Return the ids over which a row was made to stand; some may stand again."""
     known = row.meta.get(WINNER) if f'"{WINNER}"' in row.meta_json else None
     return [one for one in known if isinstance(one, str)] if isinstance(known, list) else []
 
 
 def find_superseded(row: Item, items: Mapping[str, Item]) -> list[Item]:
-    """The items in whose place a row stands, and those in whose place these stood, that are still there."""
+    """Return the items in whose place a row stands, and those in whose place these stood, that are still there."""
     marked = [
         (mark.by, one) for one in items.values() if not one.is_deleted and (mark := get_superseded(one)) is not None
     ]
@@ -96,7 +96,7 @@ def find_superseded(row: Item, items: Mapping[str, Item]) -> list[Item]:
 
 
 def describe_superseded(mark: Superseded, tables: Mapping[str, Mapping[str, Row]]) -> str:
-    """The mark in words: by what, when, why. `tables`: the rows of each layer by id."""
+    """Return the mark in words: by what, when, why. `tables`: the rows of each layer by id."""
     row = tables.get(mark.layer or "item", {}).get(mark.by)
     said = "" if row is None else f" “{row_text(row)}”"
     gone = " (deleted since)" if row is None or row.is_deleted else "" if row.enabled else " (disabled since)"
@@ -105,7 +105,8 @@ def describe_superseded(mark: Superseded, tables: Mapping[str, Mapping[str, Row]
 
 
 def superseded_label(rows: Iterable[Row]) -> str:
-    """What the label of an operation that enables rows says of those that were superseded; empty when none was."""
+    """Return what the label of an operation that enables rows says of those that were superseded; empty when none
+    was."""
     marks = [mark for row in rows if (mark := get_superseded(row)) is not None]
     if not marks:
         return ""
@@ -113,7 +114,7 @@ def superseded_label(rows: Iterable[Row]) -> str:
 
 
 def row_text(row: Row) -> str:
-    """The words of an item, or what a lesson says is better."""
+    """Return the words of an item, or what a lesson says is better."""
     return row.text if isinstance(row, Item) else row.better_action
 
 
@@ -144,8 +145,8 @@ def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], M
 
 
 def superseded_notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
-    """What a person who looks at a row should know of it, each with a name: by what it is superseded, and what of
-    that it supersedes stands back still. `tables` as in `words`."""
+    """Return what a person who looks at a row should know of it, each with a name: by what it is superseded, and what
+    of that it supersedes stands back still. `tables` as in `words`."""
     mark = get_superseded(row)
     found = [("Superseded", describe_superseded(mark, tables))] if mark is not None else []
     for one in superseded_ids(row):
@@ -158,7 +159,7 @@ def superseded_notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[
 
 
 def forget_target(row: object) -> str:
-    """The id of the item that a proposal would delete; empty for every other row."""
+    """Return the id of the item that a proposal would delete; empty for every other row."""
     held = row.meta.get("inbox") if isinstance(row, Item) and not row.enabled else None
     return str(held.get("forgets", "")) if isinstance(held, dict) else ""
 
@@ -184,7 +185,7 @@ def days_kept(kind: str, settings: Settings) -> int:
 
 
 def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
-    """When an item of a kind that is remembered at `moment` expires, UTC ISO; None: never."""
+    """Return when an item of a kind that is remembered at `moment` expires, UTC ISO; None: never."""
     number = days_kept(kind, settings)
     try:
         return clock.iso(moment + timedelta(days=number)) if number else None
@@ -193,13 +194,14 @@ def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
 
 
 def latest_expiry(items: Iterable[Item]) -> str | None:
-    """When the last of some items expires, UTC ISO; None: one of them never does."""
+    """Return when the last of some items expires, UTC ISO; None: one of them never does."""
     times = [item.expires_at for item in items]
     return None if None in times else max((time for time in times if time), default=None)
 
 
 def expiry(item: Item, settings: Settings) -> str | None:
-    """When an item expires as things are now, UTC ISO; None: never, as it is pinned or its kind is kept for good.
+    """Return when an item expires as things are now, UTC ISO; None: never, as it is pinned or its kind is kept for
+    good.
 
     It has the date of the settings under which it was remembered. `0` holds at once, also for what is there, and as the
     date stays, another number lets it expire again; how many days else holds for what is remembered from then on.
@@ -208,7 +210,7 @@ def expiry(item: Item, settings: Settings) -> str | None:
 
 
 def is_expired(item: Item, now: datetime) -> bool:
-    """Whether the time of an item is over; a pinned one's never is."""
+    """Return whether the time of an item is over; a pinned one's never is."""
     if item.pinned or not item.expires_at:
         return False
     moment = clock.parse(item.expires_at)
@@ -216,7 +218,8 @@ def is_expired(item: Item, now: datetime) -> bool:
 
 
 def find_expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
-    """The active items whose time is over; none of a kind that is kept for good, and none that waits in the inbox."""
+    """Return the active items whose time is over; none of a kind that is kept for good, and none that waits in the
+    inbox."""
     return [
         row for row in items if not row.is_deleted and expiry(row, settings) and is_expired(row, now) and not row.waits
     ]
@@ -244,8 +247,8 @@ def prune_expired(
 def prune_hourly(
     store: MemoryStore, settings: Settings, now: datetime | None = None, perform: Perform | None = None
 ) -> Operation | None:
-    """What a turn does at most once an hour in a process: delete what is expired. None when it is not yet time, or
-    nothing is expired. Raises the store's errors."""
+    """Return what a turn does at most once an hour in a process: delete what is expired. None when it is not yet time,
+    or nothing is expired. Raises the store's errors."""
     moment = now or clock.now()
     last = _last.get(store)
     if last is not None and timedelta(0) <= moment - last < HOUR:
@@ -258,8 +261,8 @@ def prune_hourly(
 
 
 def undo_changes(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
-    """The changes that take an operation back. An item that was deleted because its time was over begins its time
-    anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
+    """Return the changes that take an operation back. An item that was deleted because its time was over begins its
+    time anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
     whatever time it was given since."""
     changes = operation.inverse()
     if not any(change.layer == "item" for change in changes):
@@ -288,7 +291,7 @@ def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -
 
 
 def list_deleted(store: MemoryStore) -> list[Item]:
-    """The deleted memories, the last touched first; what was only a wish to forget one is none."""
+    """Return the deleted memories, the last touched first; what was only a wish to forget one is none."""
     snapshot = store.load("item")
     with snapshot.lock:
         rows = [row for row in snapshot.items.values() if _is_deleted_memory(row)]
@@ -296,7 +299,7 @@ def list_deleted(store: MemoryStore) -> list[Item]:
 
 
 def find_deleted(store: MemoryStore, item_id: str) -> Item:
-    """The deleted item of that id, or of the one id that begins so. Raises NotFound, BadInput or NothingToDo."""
+    """Return the deleted item of that id, or of the one id that begins so. Raises NotFound, BadInput or NothingToDo."""
     rows = store.load("item").items
     row = rows.get(item_id)
     if row is None:
@@ -370,7 +373,7 @@ def compact_items(items: Iterable[Item], limit: int) -> Compaction[Item]:
 
 
 def compact_lessons(lessons: Iterable[Lesson], limit: int) -> Compaction[Lesson]:
-    """The same for lessons; a disabled lesson is never removed."""
+    """Return the same for lessons; a disabled lesson is never removed."""
     rows = sorted(lessons, key=lambda row: (row.updated_at, row.id), reverse=True)
     return _compact(
         rows,
@@ -436,7 +439,7 @@ class Overflow(NamedTuple):
     removed: int
 
     def line(self) -> str:
-        """What a person is told before it happens, with the setting that prevents it."""
+        """Return what a person is told before it happens, with the setting that prevents it."""
         return (
             f"That makes {counted(self.items, 'item')}, more than {BUFFER} times `max_items` ({self.cap:,}):"
             f" {self.removed:,} of them are compacted away after a day, copies first, then the oldest."
@@ -445,7 +448,7 @@ class Overflow(NamedTuple):
 
 
 def plan_overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int) -> Overflow | None:
-    """What a compaction would remove once these items came; None when it would remove nothing."""
+    """Return what a compaction would remove once these items came; None when it would remove nothing."""
     rows = {key: row for key, row in present.items() if _counts(row)}
     before = len(rows)
     rows.update((row.id, row) for row in coming if _counts(row))
@@ -456,7 +459,7 @@ def plan_overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int)
 
 
 def compaction_notice(found: Overflow) -> Operation:
-    """The entry of the log that tells what will be compacted; nothing is before `WAIT` is over."""
+    """Return the entry of the log that tells what will be compacted; nothing is before `WAIT` is over."""
     label = (
         f"{counted(found.items, 'item')}, more than {BUFFER} times `max_items` ({found.cap:,}):"
         f" {found.removed:,} are compacted away after a day"
@@ -465,17 +468,17 @@ def compaction_notice(found: Overflow) -> Operation:
 
 
 def is_over_cap(items: int, cap: int) -> bool:
-    """Whether so many enabled items are compacted by a checkpoint."""
+    """Return whether so many enabled items are compacted by a checkpoint."""
     return bool(cap) and items > BUFFER * cap
 
 
 def count_enabled(items: Iterable[Item]) -> int:
-    """How many items count for the cap."""
+    """Return how many items count for the cap."""
     return sum(map(_counts, items))
 
 
 def is_announced(store: MemoryStore, items: int) -> bool:
-    """Whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
+    """Return whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
     told = store.journal.newest(CAP_KIND, "compaction")
     if told is None or not _within(told.operation.at, WAIT):
         return False
@@ -483,7 +486,7 @@ def is_announced(store: MemoryStore, items: int) -> bool:
 
 
 def was_announced(store: MemoryStore, since: LogEntry | None) -> bool:
-    """Whether it was told in the last days, and after `since`, that items are beyond the cap."""
+    """Return whether it was told in the last days, and after `since`, that items are beyond the cap."""
     told = store.journal.newest(CAP_KIND, "compaction")
     if told is None or not _within(told.operation.at, NOTICE_FOR):
         return False
@@ -491,7 +494,7 @@ def was_announced(store: MemoryStore, since: LogEntry | None) -> bool:
 
 
 def compaction_problems(store: MemoryStore) -> list[Problem]:
-    """What the status says of a compaction that is coming, or was made by a checkpoint in the last days.
+    """Return what the status says of a compaction that is coming, or was made by a checkpoint in the last days.
 
     Costs one look at the counters where there are no more rows, deleted ones too, than the cap has room for.
     """

@@ -67,8 +67,8 @@ class Finding(NamedTuple):
 
 
 def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
-    """Everything that keeps `text` from being an active memory; empty when nothing does. A secret that was masked is
-    still a reason.
+    """Return everything that keeps `text` from being an active memory; empty when nothing does. A secret that was
+    masked is still a reason.
 
     `recalled`: texts of the items that were put before the model in this session, which are never captured again.
     """
@@ -93,7 +93,7 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
 
 
 def reason_to_hold(text: str) -> str:
-    """Why a text that nobody looked at has to wait for a person, as a capture would; empty when it need not."""
+    """Return why a text that nobody looked at has to wait for a person, as a capture would; empty when it need not."""
     if why := injection.reason(text):
         return why
     found = secrets.find(text)
@@ -101,20 +101,20 @@ def reason_to_hold(text: str) -> str:
 
 
 def warnings(text: str) -> list[str]:
-    """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
+    """Return what a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
     told = [found.why for found in check(text) if found.kind in ("injection", "code", "command")]
     return told + check_secrets(text)
 
 
 def check_data(value: object) -> list[str]:
-    """The same of what happened or what was done, as JSON: commands and code are what that is made of."""
+    """Return the same of what happened or what was done, as JSON: commands and code are what that is made of."""
     text = "\n".join(_told(value))
     why = injection.reason(text)
     return [*([why] if why else []), *check_secrets(text)]
 
 
 def _told(value: object, name: str = "") -> Iterator[str]:
-    """Each text in a value, behind the name of its field."""
+    """Yield each text in a value, behind the name of its field."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from _told(one, str(key))
@@ -126,7 +126,7 @@ def _told(value: object, name: str = "") -> Iterator[str]:
 
 
 def check_secrets(text: str) -> list[str]:
-    """The same of the secrets in it alone: a lesson is an order, and may name a command."""
+    """Return the same of the secrets in it alone: a lesson is an order, and may name a command."""
     kinds = dict.fromkeys(secret.kind for secret in secrets.find(text))
     return [
         f"kept as you typed it; it holds {'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}: `nanomem scrub --mask` "
@@ -136,12 +136,13 @@ def check_secrets(text: str) -> list[str]:
 
 
 def letter_length(text: str) -> int:
-    """The length of a text in letters: a character of Chinese, Japanese or Korean counts as two."""
+    """Return the length of a text in letters: a character of Chinese, Japanese or Korean counts as two."""
     return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
 
 
 def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
-    """Whether a text is what a prompt showed: it holds the fence or the label of the block, or is a recalled item."""
+    """Return whether a text is what a prompt showed: it holds the fence or the label of the block, or is a recalled
+    item."""
     lower = " ".join(text.lower().split())
     if any(mark.lower() in lower for mark in (FENCE_OPEN, FENCE_CLOSE, LABEL)):
         return True
@@ -149,13 +150,14 @@ def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
 
 
 def _bare(text: str) -> str:
-    """The words of a memory without the kind and the dates that a block gives with it."""
+    """Return the words of a memory without the kind and the dates that a block gives with it."""
     return normalise(_DATES.sub("", _SHOWN.sub("", text)))
 
 
 @lru_cache(4096)
 def normalise(text: str) -> str:
-    """The form in which two texts are the same memory: width, case and white space folded, marks at the end dropped."""
+    """Return the form in which two texts are the same memory: width, case and white space folded, marks at the end
+    dropped."""
     return fold(text).strip(" .!。！,，;；")
 
 
@@ -167,8 +169,8 @@ MAX_EXCHANGE = 400
 
 
 def same_words(text: str) -> str:
-    """The form in which two pending items are the same: case, white space, secrets, marks at the end and the dates that
-    were put behind relative ones left out."""
+    """Return the form in which two pending items are the same: case, white space, secrets, marks at the end and the
+    dates that were put behind relative ones left out."""
     return short_line(dates.unannotated(text)).casefold().rstrip(" .!?,;:…。！？，；")
 
 

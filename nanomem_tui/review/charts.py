@@ -45,7 +45,7 @@ class Picture(NamedTuple):
     so_far: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The picture as the command line prints it."""
+        """Return the picture as the command line prints it."""
         points = [{"label": label, **dict(zip(self.parts, values, strict=True))} if self.parts != ("",)
                   else {"label": label, "value": values[0]}
                   for label, values in zip(self.labels, self.values, strict=True)]  # fmt: skip
@@ -53,13 +53,13 @@ class Picture(NamedTuple):
 
 
 def pictures(ws: TriagedMemory) -> Iterable[Picture]:
-    """Every picture, the quick ones first."""
+    """Yield every picture, the quick ones first."""
     for name in PICTURES:
         yield picture(ws, name)
 
 
 def picture(ws: TriagedMemory, name: str) -> Picture:
-    """The picture of that name. Raises BadInput for another, and what reading its numbers does."""
+    """Return the picture of that name. Raises BadInput for another, and what reading its numbers does."""
     if name not in PICTURES:
         raise BadInput(f"no picture `{name}`", "pictures", f"one of {', '.join(PICTURES)}")
     return PICTURES[name](ws)
@@ -160,7 +160,7 @@ def _duplicates(ws: TriagedMemory) -> Picture:
 
 
 def _hit_rate(ws: TriagedMemory) -> Picture:
-    """The share of each day's turns for which something was recalled."""
+    """Return the share of each day's turns for which something was recalled."""
     turns = ws.traces.injections.turns()
     days: defaultdict[str, list[bool]] = defaultdict(list)
     for turn in turns:
@@ -177,7 +177,7 @@ def _hit_rate(ws: TriagedMemory) -> Picture:
 
 
 def _checkpoints(ws: TriagedMemory) -> Picture:
-    """What each of the last checkpoints took."""
+    """Return what each of the last checkpoints took."""
     done = ws.traces.checkpoints.last()
     if not done:
         return Picture("checkpoints", "Checkpoints", "No checkpoint was timed yet.", "stacked", unit="ms")
@@ -230,7 +230,7 @@ def _cost(ws: TriagedMemory) -> Picture:
 
 
 def _survival(ws: TriagedMemory) -> Picture:
-    """How much of what each Dream wrote still stands, the oldest first."""
+    """Return how much of what each Dream wrote still stands, the oldest first."""
     lasting = [one for one in reversed(ws.dream.versions.survival()) if one.added]
     lasting.sort(key=lambda one: one.number)
     if not lasting:
@@ -256,13 +256,13 @@ PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
 
 
 def _day(at: str) -> str:
-    """The local day of a time (ISO); "" for none."""
+    """Return the local day of a time (ISO); "" for none."""
     moment = clock.parse(at)
     return f"{moment.astimezone():%Y-%m-%d}" if moment is not None else ""
 
 
 def _each_day(known: Iterable[str]) -> list[str]:
-    """Every day from the first of `known` to the last; only those where that would be too many."""
+    """Return every day from the first of `known` to the last; only those where that would be too many."""
     days = sorted(known)
     if not days:
         return []
@@ -275,7 +275,7 @@ def _each_day(known: Iterable[str]) -> list[str]:
 
 
 def _parts(sums: Mapping[str, float]) -> tuple[list[str], dict[str, str]]:
-    """The names that are told apart, the largest first, and which of them each name counts as."""
+    """Return the names that are told apart, the largest first, and which of them each name counts as."""
     names = sorted(sums, key=lambda name: (-sums[name], name))
     if len(names) <= PARTS:
         return names, {name: name for name in names}

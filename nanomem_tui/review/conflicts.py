@@ -106,7 +106,7 @@ class Conflicts:
         self._pairs = pairs or Pairs(store)
 
     def found(self) -> list[Contradiction]:
-        """All contradictions, also those that a person keeps: the surest first, then the newest."""
+        """Return all contradictions, also those that a person keeps: the surest first, then the newest."""
         found = self._pairs.all()
         same = {frozenset((pair.older.id, pair.newer.id)) for pair in found if pair.judged.relation == "same"}
         pairs = _telling([Contradiction(*pair) for pair in found if pair.judged.relation != "same"])
@@ -115,14 +115,14 @@ class Conflicts:
         return sorted(pairs, key=lambda one: -one.weight)
 
     def all(self) -> list[Contradiction]:
-        """Those that a person neither keeps nor put off."""
+        """Return those that a person neither keeps nor put off."""
         pairs = self.found()
         hidden = {one.id for one in self._marks.hidden([finding_of(pair) for pair in pairs])}
         return [pair for pair in pairs if pair.id not in hidden]
 
     def get(self, name: str) -> Contradiction:
-        """The contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is in.
-        Raises NotFound."""
+        """Return the contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is
+        in. Raises NotFound."""
         pairs = self.found()
         near = next((one for one in pairs if name in (one.id, *one.ids)), None)
         near = near or next((one for one in pairs if name and any(key.startswith(name) for key in one.ids)), None)
@@ -133,15 +133,15 @@ class Conflicts:
     # -- deciding -----------------------------------------------------------------------------------------------
 
     def supersede(self, pairs: Sequence[Contradiction]) -> Operation:
-        """The newer stands, the older was so before. Raises Conflict when one of them changed, NothingToDo."""
+        """Return the newer stands, the older was so before. Raises Conflict when one of them changed, NothingToDo."""
         return self._decided("supersede", pairs, "older", "outdated")
 
     def keep_new(self, pairs: Sequence[Contradiction]) -> Operation:
-        """The newer stands, the older was never so. Raises as `supersede`."""
+        """Return the newer stands, the older was never so. Raises as `supersede`."""
         return self._decided("keep-new", pairs, "older", "wrong")
 
     def keep_old(self, pairs: Sequence[Contradiction]) -> Operation:
-        """The older stands, the newer is not so. Raises as `supersede`."""
+        """Return the older stands, the newer is not so. Raises as `supersede`."""
         return self._decided("keep-old", pairs, "newer", "wrong")
 
     def keep_both(self, pairs: Sequence[Contradiction]) -> Operation:
@@ -178,8 +178,8 @@ class Conflicts:
             return self._perform(new_operation(f"conflicts.{verb}", label, changes))
 
     def changes(self, pairs: Sequence[Contradiction], goes: Side, why: Why) -> list[Change]:
-        """What makes one side of each pair give way to the other, for who performs it. Raises as `supersede`, and
-        Refused where chats would be left with neither."""
+        """Return what makes one side of each pair give way to the other, for who performs it. Raises as `supersede`,
+        and Refused where chats would be left with neither."""
         self._checked(pairs)
         at = clock.iso(clock.now())
         after: dict[tuple[str, str], Row] = {}
@@ -199,7 +199,7 @@ class Conflicts:
         return [change_of(layer, self._now(layer, key), row) for (layer, key), row in after.items()]
 
     def split_changes(self, pair: Contradiction, scope: str, side: Side = "older") -> list[Change]:
-        """What moves one of the two and keeps both, for who performs it. Raises as `split`."""
+        """Return what moves one of the two and keeps both, for who performs it. Raises as `split`."""
         self._checked([pair])
         row = self._now(layer_of(pair.row(side)), pair.row(side).id)
         if not isinstance(row, Item):
@@ -225,8 +225,8 @@ class Conflicts:
 
 
 def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
-    """The pairs that are worth a look: not what is a list, nor an older value beside one that a third took the place
-    of as well, nor what is too unsure."""
+    """Return the pairs that are worth a look: not what is a list, nor an older value beside one that a third took the
+    place of as well, nor what is too unsure."""
     later: defaultdict[str, set[str]] = defaultdict(set)
     many: Counter[str] = Counter()
     for one in pairs:
@@ -243,7 +243,8 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
 
 
 def _once(pairs: Sequence[Contradiction], same: Collection[frozenset[str]]) -> list[Contradiction]:
-    """The pairs, one of those that tell the same change of one memory: where both are of one scope before others."""
+    """Return the pairs, one of those that tell the same change of one memory: where both are of one scope before
+    others."""
     kept: list[Contradiction] = []
     newer: defaultdict[str, list[str]] = defaultdict(list)
     for one in sorted(pairs, key=lambda one: one.across):
@@ -265,7 +266,7 @@ def finding_of(pair: Contradiction) -> Finding:
 
 
 def scope_words(row: Row) -> str:
-    """Whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
+    """Return whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
     if not isinstance(row, Item):
         return row.session_key if row.scope == "session" else "global"
     if row.scope_type == "global":
@@ -279,7 +280,7 @@ def _named(pairs: Sequence[Contradiction]) -> str:
 
 
 def parse_side(pair: Contradiction, key: str) -> Side:
-    """Which of the two a person names. Raises BadInput."""
+    """Return which of the two a person names. Raises BadInput."""
     for side in ("older", "newer"):
         if key in (side, pair.row(side).id):
             return side

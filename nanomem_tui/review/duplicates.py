@@ -39,7 +39,7 @@ _WORDS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:[.,:'�
 
 
 def changed_runs(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """The runs of words in which two texts differ: those of the one, and those of the other in their place."""
+    """Yield the runs of words in which two texts differ: those of the one, and those of the other in their place."""
     ours, theirs = list(_WORDS.finditer(one[:MOST])), list(_WORDS.finditer(other[:MOST]))
     old, new = ([word[0].casefold() for word in words] for words in (ours, theirs))
     for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -51,7 +51,7 @@ def changed_runs(one: str, other: str) -> Iterator[tuple[str, str]]:
 
 
 def describe_differences(one: str, other: str) -> list[str]:
-    """The differences of two texts, each as a person reads it, of the other as it stands beside the one."""
+    """Return the differences of two texts, each as a person reads it, of the other as it stands beside the one."""
     return [
         f"“{left}” ≠ “{right}”" if left and right else f"says more: {right}" if right else f"leaves out: {left}"
         for left, right in changed_runs(one, other)
@@ -102,7 +102,7 @@ class Cluster(NamedTuple):
         return "+".join(text_print(item.text) for item in sorted(self.items, key=lambda item: item.id))
 
     def others(self, stays: str = "") -> list[str]:
-        """The ids of all but the one that stays: the first, or `stays`."""
+        """Return the ids of all but the one that stays: the first, or `stays`."""
         return [key for key in self.ids if key != (stays or self.kept.id)]
 
     @property
@@ -112,8 +112,8 @@ class Cluster(NamedTuple):
 
 
 def open_items(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
-    """What is left of a cluster once those are out that a person said to be no duplicates of the first; None: nothing,
-    or it is put off. `now`: UTC ISO."""
+    """Return what is left of a cluster once those are out that a person said to be no duplicates of the first; None:
+    nothing, or it is put off. `now`: UTC ISO."""
     ours = {name: mark for name, mark in marks.items() if name.startswith(PREFIX)}
     ours = {name: mark for name, mark in ours.items() if not mark.until or now < mark.until}
     if not ours:
@@ -155,7 +155,7 @@ def _pair(one: Seen, other: Seen) -> tuple[Seen, Seen]:
 
 
 def _parted(name: str, print_: str) -> Iterator[tuple[Seen, Seen]]:
-    """The pairs of items, each with its text, that a mark says to be no duplicates."""
+    """Yield the pairs of items, each with its text, that a mark says to be no duplicates."""
     ids, prints = name.removeprefix(PREFIX).split("+"), print_.split("+")
     if len(ids) != len(prints) or len(ids) > WIDEST:
         return
@@ -170,8 +170,8 @@ def text_print(text: str) -> str:
 
 
 def proposed_winner(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
-    """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
-    of its own, newest."""
+    """Return what is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a
+    sentence of its own, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
     sentence = not item.text[:1].islower() and not asks_to_remember(item.text)
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
@@ -191,7 +191,7 @@ def agreeing_rows(rows: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def can_be_one(one: Item, other: Item) -> bool:
-    """Whether two items can be one memory: not facts of different names."""
+    """Return whether two items can be one memory: not facts of different names."""
     names = identity_of_item(one), identity_of_item(other)
     return names[0] is None or names[1] is None or names[0][1:] == names[1][1:]
 
@@ -209,7 +209,7 @@ def cluster_of(rows: Sequence[Item], grade: str, alike: float = 1.0) -> Cluster:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two texts say the same, either way round."""
+    """Return whether two texts say the same, either way round."""
     return one == other or "same" in (compared(one, other).relation, compared(other, one).relation)
 
 
@@ -254,7 +254,8 @@ class Duplicates:
     # -- what there is ------------------------------------------------------------------------------------------
 
     def clusters(self) -> list[Cluster]:
-        """All clusters but those that a person kept or put off: sure ones first, then the largest, the most alike."""
+        """Return all clusters but those that a person kept or put off: sure ones first, then the largest, the most
+        alike."""
         pairs = self._repeated()
         groups = _joined(self._groups(), [pair for pair in pairs if pair.judged.share == 1])
         found = [*_same(groups), *_across(groups), *_alike(groups, [pair for pair in pairs if pair.judged.share < 1])]
@@ -268,7 +269,8 @@ class Duplicates:
         return sorted(left, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
 
     def get(self, name: str) -> Cluster:
-        """The cluster of that id, or the first that the item of that id (or its beginning) is in. Raises NotFound."""
+        """Return the cluster of that id, or the first that the item of that id (or its beginning) is in. Raises
+        NotFound."""
         found = self.clusters()
         exact = next((one for one in found if one.id == name or name in one.ids), None)
         near = exact or next((one for one in found if name and any(key.startswith(name) for key in one.ids)), None)
@@ -287,7 +289,7 @@ class Duplicates:
         return cluster_of(named, "near" if len({row.scope_key for row in named}) == 1 else "scopes")
 
     def among(self, rows: Iterable[Item]) -> list[Cluster]:
-        """The clusters that any of these rows is in."""
+        """Return the clusters that any of these rows is in."""
         wanted = {row.id for row in rows}
         return [one for one in self.clusters() if wanted & {*one.ids}]
 
@@ -357,7 +359,8 @@ class Duplicates:
             return self._perform(new_operation(f"duplicates.{verb}", f"{label} of duplicates", changes))
 
     def _planned(self, cluster: Cluster, decide: Callable[[Items, Cluster], Operation]) -> Operation:
-        """The operation of a decision on a cluster, not performed. Raises Conflict when one of its texts changed."""
+        """Return the operation of a decision on a cluster, not performed. Raises Conflict when one of its texts
+        changed."""
         from nanomem_tui.memory.items import Items
         from nanomem_tui.memory.recall.recall import Recall
 
@@ -378,7 +381,7 @@ class Duplicates:
     # -- clusters -----------------------------------------------------------------------------------------------
 
     def _groups(self) -> dict[Node, list[Item]]:
-        """The items of one scope and the same words."""
+        """Return the items of one scope and the same words."""
         groups: dict[Node, list[Item]] = {}
         for (_, _, words), rows in self._pairs.rows():
             for row in rows:
@@ -387,7 +390,7 @@ class Duplicates:
         return groups
 
     def _repeated(self) -> list[Pair]:
-        """The pairs of items of one scope that say the same."""
+        """Return the pairs of items of one scope that say the same."""
         return [
             pair
             for pair in self._pairs.all()
@@ -400,7 +403,7 @@ class Duplicates:
 
 
 def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[Node, list[Item]]:
-    """The groups, joined where two items differ only in how they are written."""
+    """Return the groups, joined where two items differ only in how they are written."""
     joined = dict(groups)
     node_of = {row.id: node for node, rows in groups.items() for row in rows} if pairs else {}
     for pair in pairs:
@@ -437,7 +440,7 @@ def _same(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
 
 
 def _across(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
-    """The same words for everybody and in a narrower scope."""
+    """Yield the same words for everybody and in a narrower scope."""
     of_words: defaultdict[str, list[Item]] = defaultdict(list)
     for (_, words), rows in sorted(groups.items()):
         of_words[words].append(max(rows, key=proposed_winner))

@@ -101,7 +101,8 @@ class Places:
         similar: bool = True,
         within: Span | None = None,
     ) -> Iterator[Found]:
-        """What `query` (the language of filters; `kind:session` looks at one kind) may mean, better with each step.
+        """Yield what `query` (the language of filters; `kind:session` looks at one kind) may mean, better with each
+        step.
 
         Ends early when `stop` says so. Where no words occur as they stand, what is `similar` to them. What was said at
         a time that the words name, or is about it, stands first, and needs to hold the other words alone. `within`:
@@ -140,8 +141,8 @@ class Places:
                 return
 
     def _timed(self, query: str, keep: Callable[[Place], bool] | None) -> _Timed | None:
-        """The time that a query names; None where it names none. Words that ask for nothing but the time (`what did I
-        say`) are not looked for."""
+        """Return the time that a query names; None where it names none. Words that ask for nothing but the time (`what
+        did I say`) are not looked for."""
         if not times_asked.may_name(query):
             return None
 
@@ -154,7 +155,7 @@ class Places:
         return _Timed(asked, rest, fits if keep is None else lambda place: keep(place) and fits(place))
 
     def _of_days(self, spans: Sequence[Span]) -> Callable[[Place], bool]:
-        """What tells whether a place was said in some days, or is about them."""
+        """Return what tells whether a place was said in some days, or is about them."""
         zone = times.agent_zone(self._ws().paths)
 
         def is_of(place: Place) -> bool:
@@ -169,7 +170,7 @@ class Places:
         return is_of
 
     def _all(self) -> Iterator[_Chunk]:
-        """Every chunk: those that were read first, then those still to be read."""
+        """Yield every chunk: those that were read first, then those still to be read."""
         at = 0
         while True:
             with self._lock:
@@ -243,7 +244,7 @@ def _search(chunk: _Chunk, wanted: Filter, keep: Callable[[Place], bool] | None,
 def _ranked(
     chunk: _Chunk, hits: Sequence[int], wanted: Filter, number: int, *, fuzzy: bool
 ) -> list[tuple[int, int, int, Place]]:
-    """The hits with what they are sorted by: how the words stand in them, their kind, the order they came in."""
+    """Return the hits with what they are sorted by: how the words stand in them, their kind, the order they came in."""
     words = wanted.words + wanted.phrases
     ranked = []
     for order, index in enumerate(hits):

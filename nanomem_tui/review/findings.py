@@ -98,10 +98,10 @@ class Finder(Protocol):
         """Of which kinds its findings are."""
 
     def find(self) -> Iterable[Finding]:
-        """All findings there are; quick ones come first. Reads only; may be asked in any thread."""
+        """Return all findings there are; quick ones come first. Reads only; may be asked in any thread."""
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """What stands beside one of its findings."""
+        """Return what stands beside one of its findings."""
 
 
 @runtime_checkable
@@ -109,8 +109,8 @@ class Decider(Protocol):
     """A finder that knows better than the queue what a decision about one of its findings changes."""
 
     def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
-        """The changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput where
-        the decision cannot be made."""
+        """Return the changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput
+        where the decision cannot be made."""
 
 
 # -- The filter language on findings: its fields, and what each means of a finding ------------------------------------
@@ -132,7 +132,7 @@ def finding_field(row: Finding, name: str) -> Any:
 
 
 def finding_text(row: Finding) -> str:
-    """What words are searched in: the text, the reason and what it is."""
+    """Return what words are searched in: the text, the reason and what it is."""
     return f"{row.text}\n{row.why}\n{row.kind}"
 
 
@@ -159,11 +159,11 @@ class Mark(NamedTuple):
     until: str = ""
 
     def hides(self, finding: Finding, now: str) -> bool:
-        """Whether the finding is the one that was decided on, and is not due again."""
+        """Return whether the finding is the one that was decided on, and is not due again."""
         return self.stands(finding.print_, now)
 
     def stands(self, print_: str, now: str) -> bool:
-        """Whether what has that print is still as it was decided on, and not due again."""
+        """Return whether what has that print is still as it was decided on, and not due again."""
         return self.print_ == print_ and (not self.until or now < self.until)
 
 
@@ -177,7 +177,7 @@ class Marks:
         self._marks: Mapping[str, Mark] = {}
 
     def all(self) -> Mapping[str, Mark]:
-        """The marks by the id of their finding; must not be altered."""
+        """Return the marks by the id of their finding; must not be altered."""
         counter = self._store.snapshot.counter if self._store.loaded else -1
         if counter < 0 or counter != self._seen:
             rows = reading.records(self._store, KIND)
@@ -186,17 +186,17 @@ class Marks:
         return self._marks
 
     def standing(self) -> frozenset[Mark]:
-        """Those that are not due again."""
+        """Return those that are not due again."""
         now = clock.iso(clock.now())
         return frozenset(mark for mark in self.all().values() if not mark.until or now < mark.until)
 
     def hidden(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Those that are kept or put off."""
+        """Return those that are kept or put off."""
         marks, now = self.all(), clock.iso(clock.now())
         return [one for one in findings if (mark := marks.get(one.id)) is not None and mark.hides(one, now)]
 
     def changes(self, findings: Sequence[Finding], decision: str, until: str = "") -> list[Change]:
-        """What marks these findings, each once."""
+        """Return what marks these findings, each once."""
         rows = self._store.load("record").records
         now = clock.iso(clock.now())
         return [
@@ -215,7 +215,7 @@ class Marks:
 
 
 def _key(finding: str) -> str:
-    """The id of the record of a finding's mark: one a finding, so that two people's marks meet."""
+    """Return the id of the record of a finding's mark: one a finding, so that two people's marks meet."""
     return f"{KIND}_{hashlib.blake2b(finding.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 
@@ -247,7 +247,7 @@ class Judged(NamedTuple):
 
 
 def take_basis(ws: Memory) -> Judged:
-    """All that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
+    """Return all that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
     snapshot = ws.store.load()
     with snapshot.lock:
         rows = {name: dict(snapshot.table(name)) for name in STANDING}
@@ -255,13 +255,13 @@ def take_basis(ws: Memory) -> Judged:
 
 
 def files_of(ws: Memory) -> Stamp:
-    """What tells whether the memory files or the list of sessions changed."""
+    """Return what tells whether the memory files or the list of sessions changed."""
     places = [ws.paths.workspace / name for name in TRACKED_FILES]
     return tuple(map(_stamp, (*places, *filter(None, (ws.layout.sessions_dir,)))))
 
 
 def is_judged_alike(one: AnyRow | None, other: AnyRow | None) -> bool:
-    """Whether two states of a row are judged alike."""
+    """Return whether two states of a row are judged alike."""
     if one is other:
         return True
     if one is None or other is None or type(one) is not type(other):
@@ -271,7 +271,7 @@ def is_judged_alike(one: AnyRow | None, other: AnyRow | None) -> bool:
 
 
 def is_current(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
-    """Whether the rows that a finding is about are as they were."""
+    """Return whether the rows that a finding is about are as they were."""
     if finding.layer not in STANDING:
         return True
     before, after = then.rows[finding.layer], now[finding.layer]
@@ -285,8 +285,8 @@ def is_current(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, An
 
 
 def is_new(then: Judged, now: Mapping[str, Mapping[str, AnyRow]], settled: Mapping[tuple[str, str], AnyRow]) -> bool:
-    """Whether there is a row that nobody looked at as it is: new, or changed. What is switched off or gone is not, nor
-    what a person's own decision left (`settled`)."""
+    """Return whether there is a row that nobody looked at as it is: new, or changed. What is switched off or gone is
+    not, nor what a person's own decision left (`settled`)."""
     for layer in LAYERS:
         before = then.rows[layer]
         for key, row in list(now[layer].items()):  # the agent may add one meanwhile
@@ -340,7 +340,7 @@ class Progress(NamedTuple):
 
 
 def progress(journal: Journal, left: int) -> Progress:
-    """How far the person has come who decided last; what was taken back does not count."""
+    """Return how far the person has come who decided last; what was taken back does not count."""
     entries: list[LogEntry] = []
     sitting: list[LogEntry] = []
     for window in WINDOWS:
@@ -361,7 +361,7 @@ def progress(journal: Journal, left: int) -> Progress:
 
 
 def _sitting(entries: Sequence[LogEntry]) -> list[LogEntry]:
-    """The newest decisions that no long pause parts from now, or from each other; newest first."""
+    """Return the newest decisions that no long pause parts from now, or from each other; newest first."""
     found: list[LogEntry] = []
     after: datetime = clock.now()
     for entry in entries:
@@ -383,6 +383,6 @@ def _at(entry: LogEntry) -> datetime | None:
 
 
 def fingerprint(*judged: object) -> str:
-    """What changes when one of the things that were judged does."""
+    """Return what changes when one of the things that were judged does."""
     body = "\n".join(map(str, judged))
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -71,12 +71,13 @@ class Plan(NamedTuple):
 
 
 def can_hold(screen: str, action: str) -> bool:
-    """Whether a macro can hold that action."""
+    """Return whether a macro can hold that action."""
     return action in (_DECISIONS if screen == INBOX else _VALUES.get(screen, {}))
 
 
 def record_step(action: str, screen: str, rows: str, query: str, operation: Operation) -> Step | None:
-    """The step that did `operation`; None for what a macro cannot hold, also an edit that gave rows different words."""
+    """Return the step that did `operation`; None for what a macro cannot hold, also an edit that gave rows different
+    words."""
     if not can_hold(screen, action):
         return None
     if screen == INBOX:
@@ -129,13 +130,13 @@ def describe_step(step: Step) -> str:
 
 
 def needs_rows(macro: Macro) -> bool:
-    """Whether somebody has to say which rows it is for."""
+    """Return whether somebody has to say which rows it is for."""
     return any(step.rows in (CURSOR, SELECTION) for step in macro.steps)
 
 
 def plan(ws: TriagedMemory, rehearsal: Rehearsal, macro: Macro, rows: Sequence[str] = ()) -> Plan:
-    """What `macro` would do now; `rows`: the ids that stand for the cursor and the selection. Changes nothing but the
-    `rehearsal` of the workspace, a fresh one.
+    """Return what `macro` would do now; `rows`: the ids that stand for the cursor and the selection. Changes nothing
+    but the `rehearsal` of the workspace, a fresh one.
 
     Raises BadInput where rows are needed and none are given, and what a step does, with its number.
     """
@@ -201,7 +202,7 @@ def _ids(ws: TriagedMemory, step: Step, rows: Sequence[str]) -> list[str]:
 
 
 def _findings(ws: TriagedMemory, step: Step) -> Sequence[Finding]:
-    """The findings that a filter lets through and about which the decision can be made."""
+    """Return the findings that a filter lets through and about which the decision can be made."""
     from nanomem_tui.review.queue import is_possible
 
     rows = [one for one in ws.triage.findings() if is_possible(one, _DECISIONS[step.action], several=True)]
@@ -269,7 +270,7 @@ def _on_lessons(ws: TriagedMemory, step: Step, ids: list[str]) -> Operation:
 
 
 def _joined(macro: Macro, done: Sequence[Operation]) -> Operation | None:
-    """The operations as one: of each row what it was before the first, and what it is after the last."""
+    """Return the operations as one: of each row what it was before the first, and what it is after the last."""
     by_row: dict[tuple[str, str], Change] = {}
     meta: dict[str, Any] = {}
     for operation in done:

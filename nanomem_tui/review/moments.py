@@ -60,7 +60,7 @@ class Difference(NamedTuple):
 
 
 def rewind(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) -> dict[RowKey, Any]:
-    """The rows and work records that `later` operations, newest first, touched, as they were before all of them;
+    """Return the rows and work records that `later` operations, newest first, touched, as they were before all of them;
     deleted rows are among them, None where none was ever made. `tables`: those of now, by layer and key."""
     found: dict[RowKey, Any] = {}
     for operation in later:
@@ -74,14 +74,15 @@ def rewind(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) 
 
 
 def _made(row: AnyRow | None, change: Change) -> AnyRow | None:
-    """The row with a change made; None where it is, or stays, absent."""
+    """Return the row with a change made; None where it is, or stays, absent."""
     if row is None and (change.before is not None or change.after is None):
         return None
     return patched(row, change, row.revision if row is not None else 0)
 
 
 def difference(place: RowKey, then: Kept | None, now: Kept | None) -> Difference | None:
-    """What differs between a row then and now; None where nothing but counters does. A deleted row is not there."""
+    """Return what differs between a row then and now; None where nothing but counters does. A deleted row is not
+    there."""
     before, after = (None if getattr(row, "is_deleted", False) else row for row in (then, now))
     if before is None and after is None:
         return None
@@ -96,21 +97,21 @@ def difference(place: RowKey, then: Kept | None, now: Kept | None) -> Difference
 
 
 def value_of(row: Kept, name: str) -> Any:
-    """The value of a field."""
+    """Return the value of a field."""
     if isinstance(row, TierRecord) and name in row.fields:
         return row.fields[name]
     return getattr(row, name)
 
 
 def words_of(row: Kept) -> str:
-    """What a row or a record says."""
+    """Return what a row or a record says."""
     if isinstance(row, TierRecord):
         return row.title
     return str(getattr(row, "text", "") or getattr(row, "trigger", "") or getattr(row, "about", ""))
 
 
 def layer_name(row: Kept) -> str:
-    """The layer of a row or a record."""
+    """Return the layer of a row or a record."""
     return WORK if isinstance(row, TierRecord) else layer_of(row)
 
 
@@ -161,7 +162,7 @@ class Chosen(NamedTuple):
     ids: frozenset[str] = frozenset()
 
     def row(self, row: Kept) -> bool:
-        """Whether a row is meant; a work record by its id, or with its kind before it as `moments` prints it."""
+        """Return whether a row is meant; a work record by its id, or with its kind before it as `moments` prints it."""
         return (
             (not self.layer or layer_name(row) == self.layer)
             and (not self.kind or getattr(row, "kind", "") == self.kind)
@@ -173,7 +174,7 @@ class Chosen(NamedTuple):
         )
 
     def difference(self, one: Difference) -> bool:
-        """Whether a row that differs is meant, by what it was or by what it is."""
+        """Return whether a row that differs is meant, by what it was or by what it is."""
         return any(self.row(row) for row in (one.then, one.now) if row is not None)
 
 
@@ -214,8 +215,8 @@ class Moments:
         return found[offset:ends]
 
     def _versions(self, limit: int) -> Sequence[Commit]:
-        """The newest versions of the memory's files; none, and `unread` says why, where they cannot be read: the rest
-        of the past is known all the same."""
+        """Return the newest versions of the memory's files; none, and `unread` says why, where they cannot be read: the
+        rest of the past is known all the same."""
         self.unread = None
         try:
             return self._ws.dream.commits(limit)
@@ -226,18 +227,20 @@ class Moments:
     def chosen(
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
     ) -> Chosen:
-        """The rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named` does."""
+        """Return the rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named`
+        does."""
         if layer is not None and layer not in LAYERS:
             raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
         scope_key = scopes.parse_scope(scope, self._ws.id).scope_key if scope is not None else ""
         return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
 
     def of(self, mark: Mark) -> Moment:
-        """The moment right after what a mark tells of. Raises NotFound for an operation that is not there any more."""
+        """Return the moment right after what a mark tells of. Raises NotFound for an operation that is not there any
+        more."""
         return self.named(mark.id)
 
     def named(self, when: str) -> Moment:
-        """The moment that a person names. Raises BadInput for what is none, NotFound for what never was."""
+        """Return the moment that a person names. Raises BadInput for what is none, NotFound for what never was."""
         text = " ".join(when.split())
         if text == "now":
             return Moment("now", clock.iso(clock.now()), now=True)
@@ -270,22 +273,22 @@ class Moments:
         return Moment(f"checkpoint-{back}", found[-back].at)
 
     def recorded_since(self) -> str:
-        """When the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
+        """Return when the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
         before."""
         entries = self._ws.log(WINDOWS[-1])
         return entries[-1].operation.at if entries else ""
 
     def rows_at(self, moment: Moment) -> dict[RowKey, Kept]:
-        """Every row that was there then, and of an agent's work the records that operations touched since. Raises
-        NotFound for a moment before anything was recorded."""
+        """Return every row that was there then, and of an agent's work the records that operations touched since.
+        Raises NotFound for a moment before anything was recorded."""
         tables, past = self._look(moment)
         places = dict.fromkeys([*((layer, key) for layer in ROW_LAYERS for key in tables[layer]), *past])
         found = {place: past[place] if place in past else tables[place[0]][place[1]] for place in places}
         return {place: row for place, row in found.items() if row and not getattr(row, "is_deleted", False)}
 
     def diff(self, first: Moment, second: Moment | None = None) -> list[Difference]:
-        """What differs between two moments (None: now), by layer and id; only what an operation touched is looked at.
-        Raises NotFound for a moment before anything was recorded."""
+        """Return what differs between two moments (None: now), by layer and id; only what an operation touched is
+        looked at. Raises NotFound for a moment before anything was recorded."""
         second = second or Moment("now", "", now=True)
         tables, before, after = self._look(first, second)
         found: list[Difference] = []
@@ -327,12 +330,12 @@ class Moments:
         return {path: text for path, text in found.items() if text is not None}
 
     def version(self, moment: Moment) -> str:
-        """The SHA of the version of the memory's files that was there at a moment; empty for now and before the
+        """Return the SHA of the version of the memory's files that was there at a moment; empty for now and before the
         first."""
         return self._version_at(moment, self._ws.dream.commits()) or ""
 
     def _version_at(self, moment: Moment, commits: Sequence[Commit]) -> str | None:
-        """The SHA of the newest version that was there at a moment; None for now, empty before the first."""
+        """Return the SHA of the newest version that was there at a moment; None for now, empty before the first."""
         if moment.now:
             return None
         if moment.commit:
@@ -341,8 +344,8 @@ class Moments:
         return next((one.sha for one in commits if (clock.parse(one.at) or _NEVER) <= at), "")
 
     def _made_by(self, done: Operation) -> str:
-        """The commit that an operation on files made, told by what it left: a version's time is in whole seconds, and
-        it is made a little after its operation."""
+        """Return the commit that an operation on files made, told by what it left: a version's time is in whole
+        seconds, and it is made a little after its operation."""
         changes = done.changes if len(done.changes) <= MOST_WITH_FILES else ()
         left = {change.key: change.after for change in changes if change.layer == "file"}
         path = next((key for key in left if key in TRACKED_FILES), None)
@@ -359,7 +362,8 @@ class Moments:
             return ""  # who asks for the files is told
 
     def plan(self, moment: Moment, wanted: Callable[[Difference], bool] | None = None) -> Plan:
-        """What restoring to a moment changes: all that differs, or what is `wanted` of it. Raises NothingToDo."""
+        """Return what restoring to a moment changes: all that differs, or what is `wanted` of it. Raises
+        NothingToDo."""
         found = tuple(one for one in self.diff(moment) if wanted is None or wanted(one))
         if not found:
             raise NothingToDo("nothing differs from then", moment.name)
@@ -384,8 +388,8 @@ class Moments:
             return ws.perform(new_operation("moments.restore", plan.label, changes, meta={"moment": plan.moment.at}))
 
     def _look(self, *moments: Moment) -> tuple[Any, ...]:
-        """The rows of now by layer and id, and for each moment the rows that were touched since, as they were then; all
-        of one and the same now."""
+        """Return the rows of now by layer and id, and for each moment the rows that were touched since, as they were
+        then; all of one and the same now."""
         store = self._ws.store
         store.load()
         store.refresh()
@@ -398,7 +402,7 @@ class Moments:
         return tables, *(rewind(tables, operations) for operations in later)
 
     def _tables(self, of_work: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The rows of now by layer and id, and the work records of these keys."""
+        """Return the rows of now by layer and id, and the work records of these keys."""
         snapshot = self._ws.store.load()
         with snapshot.lock:
             tables: dict[str, dict[str, Any]] = {layer: dict(snapshot.table(layer)) for layer in ROW_LAYERS}
@@ -416,7 +420,7 @@ class Moments:
         return self._ws.tier_database.read(look)
 
     def _later(self, moment: Moment) -> Sequence[Operation]:
-        """The operations after a moment, newest first, without those that could not be done."""
+        """Return the operations after a moment, newest first, without those that could not be done."""
         for limit in WINDOWS:
             entries = self._ws.log(limit)
             at = next((place for place, entry in enumerate(entries) if _reached(entry.operation, moment)), None)

@@ -78,13 +78,13 @@ class Pairs:
         self._new: dict[Place, None] = {}
 
     def rows(self) -> list[tuple[Place, tuple[Row, ...]]]:
-        """The rows that say something, those of one place and the same words together, the newest first."""
+        """Return the rows that say something, those of one place and the same words together, the newest first."""
         with self._lock:
             self._update()
             return [(place, node.rows) for place, node in self._nodes.items()]
 
     def all(self) -> list[Pair]:
-        """Each pair that is not merely different, once."""
+        """Return each pair that is not merely different, once."""
         with self._lock:
             self._update()
             self._compare()
@@ -184,7 +184,8 @@ class Pairs:
                 self._index[term][place] = None
 
     def _candidates(self, place: Place, node: _Node) -> list[Place]:
-        """What may say the same or the opposite: what shares the rarest words, or a topic; of equals the newest."""
+        """Return what may say the same or the opposite: what shares the rarest words, or a topic; of equals the
+        newest."""
         near: defaultdict[Place, float] = defaultdict(float)
         for term in node.terms:
             if len(others := self._index[term]) <= CROWD:
@@ -211,12 +212,12 @@ class Pairs:
 
 
 def _repeats(one: _Node, other: _Node) -> bool:
-    """Whether two memories share half of the words of the longer."""
+    """Return whether two memories share half of the words of the longer."""
     return 2 * len({*one.terms}.intersection(other.terms)) >= max(len(one.terms), len(other.terms))
 
 
 def judge(older: Row, newer: Row) -> Comparison:
-    """How the newer of two memories stands to the older; facts go by their names."""
+    """Return how the newer of two memories stands to the older; facts go by their names."""
     names = [identity_of_item(row) if isinstance(row, Item) else None for row in (older, newer)]
     if names[0] and names[1]:
         if names[0][1:] != names[1][1:]:
@@ -227,8 +228,8 @@ def judge(older: Row, newer: Row) -> Comparison:
 
 
 def compare_texts(older: str, newer: str) -> Comparison:
-    """How the later of two texts stands to the earlier; they are the same where either way round says so. The share of
-    an unsure pair is how likely it is a conflict."""
+    """Return how the later of two texts stands to the earlier; they are the same where either way round says so. The
+    share of an unsure pair is how likely it is a conflict."""
     judged = compared(older, newer)
     if judged.relation not in ("unsure", "different"):
         return judged
@@ -242,7 +243,7 @@ def compare_texts(older: str, newer: str) -> Comparison:
 
 
 def _about(node: _Node) -> _Node:
-    """The node with the words by which a memory is found, and what it is about that has one value."""
+    """Return the node with the words by which a memory is found, and what it is about that has one value."""
     text = spoken_text(node.row)
     if len(text) > MOST:
         return node
@@ -269,7 +270,7 @@ def _topics(row: Row, read: Statement) -> Iterator[str]:
 
 
 def _may_meet(one: Row, other: Row) -> bool:
-    """Whether one chat may be given both, and one person may have said them."""
+    """Return whether one chat may be given both, and one person may have said them."""
     if isinstance(one, Item) and isinstance(other, Item) and one.scope_type == other.scope_type == "chat":
         if one.sender_id and other.sender_id and one.sender_id != other.sender_id:
             return False
@@ -277,7 +278,7 @@ def _may_meet(one: Row, other: Row) -> bool:
 
 
 def spoken_text(row: Row) -> str:
-    """What a row says; a lesson only where no other trigger may be meant."""
+    """Return what a row says; a lesson only where no other trigger may be meant."""
     if isinstance(row, Item):
         fact = fact_of(row) if row.kind == "fact" and not row.text else None
         text = f"{fact.key.replace('_', ' ')}: {fact.value}" if fact is not None else row.text
@@ -287,7 +288,7 @@ def spoken_text(row: Row) -> str:
 
 
 def _is_open(trigger: str, action: str) -> bool:
-    """Whether what triggered a lesson limits it to no case: nothing, or the person's own order."""
+    """Return whether what triggered a lesson limits it to no case: nothing, or the person's own order."""
     if not trigger.strip():
         return True
     orders, ordered = ({token.stem for token in statement(text).tokens} for text in (trigger, action))
@@ -295,19 +296,19 @@ def _is_open(trigger: str, action: str) -> bool:
 
 
 def _key(row: Row, words: str) -> str:
-    """The words of a text, as they are the same in other letters."""
+    """Return the words of a text, as they are the same in other letters."""
     identity = identity_of_item(row) if isinstance(row, Item) and row.kind == "fact" else None
     named = "|".join(map(str, identity[1:])) if identity is not None else ""
     return f"{named}\n{_SIGNS.sub(' ', words.casefold()).strip()}"
 
 
 def _speaker(row: Row) -> str:
-    """Who says it, where a chat has several persons."""
+    """Return who says it, where a chat has several persons."""
     return row.sender_id or "" if isinstance(row, Item) and row.scope_type == "chat" else ""
 
 
 def scope_of(row: Row) -> str:
-    """The scope of a row, "" for everybody: of a lesson the chat of its session."""
+    """Return the scope of a row, "" for everybody: of a lesson the chat of its session."""
     if isinstance(row, Item):
         return "" if row.scope_type == "global" else row.scope_key
     if row.scope == "global":
@@ -317,7 +318,8 @@ def scope_of(row: Row) -> str:
 
 
 def seen_together(one: Row, other: Row) -> bool:
-    """Whether one chat may be given both: of one scope, one of them for everybody, or a chat and who speaks in it."""
+    """Return whether one chat may be given both: of one scope, one of them for everybody, or a chat and who speaks in
+    it."""
     first, second = scope_of(one), scope_of(other)
     if first == second or not first or not second:
         return True
@@ -335,8 +337,8 @@ def seen_together(one: Row, other: Row) -> bool:
 
 
 def covers(winner: Row, loser: Row) -> bool:
-    """Whether everybody who is given the one would be given the other in its place: it is for everybody, of the same
-    scope, or a private chat and the person in it."""
+    """Return whether everybody who is given the one would be given the other in its place: it is for everybody, of the
+    same scope, or a private chat and the person in it."""
     first, second = scope_of(winner), scope_of(loser)
     if not first or first == second:
         return True
@@ -348,5 +350,5 @@ def covers(winner: Row, loser: Row) -> bool:
 
 
 def last_said(row: Row) -> tuple[str, str, str]:
-    """When a row was said last, to tell the newer."""
+    """Return when a row was said last, to tell the newer."""
     return row.updated_at, row.created_at, row.id

@@ -118,7 +118,7 @@ SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
 
 
 def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: How) -> Sequence[Change]:
-    """What the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
+    """Return what the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
     NotFound, BadInput and NothingToDo as the services of items and lessons do."""
     if decision not in ROW_DECISIONS:
         return ()
@@ -141,7 +141,8 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: Ho
 
 
 def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
-    """The fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`. Raises BadInput."""
+    """Return the fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`. Raises
+    BadInput."""
     if text == "global":
         fields: dict[str, Any] = {"channel": None, "chat_id": None, "sender_id": None}
         return {"scope_type": "global", "scope_key": scopes.global_key(workspace_id), **fields}
@@ -189,7 +190,7 @@ def _merged(ws: ReviewedMemory, finding: Finding, into: str | None) -> Sequence[
 
 
 def plan_changes(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
-    """The changes of what a service of items or lessons would do."""
+    """Return the changes of what a service of items or lessons would do."""
     made: list[Operation] = []
 
     def keep(operation: Operation) -> Operation:
@@ -246,13 +247,14 @@ class Triage:
     # -- what wants a person --------------------------------------------------------------------------------------
 
     def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
-        """What wants a person, the most dangerous kind first, without what was kept or put off. Looks anew where rows
-        or files changed that nobody has judged yet."""
+        """Return what wants a person, the most dangerous kind first, without what was kept or put off. Looks anew where
+        rows or files changed that nobody has judged yet."""
         self.look(only_old=True)
         return self.known(kinds, limit)
 
     def known(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
-        """What is left of the last look, at once: what was decided on is gone, what was taken back is there again."""
+        """Return what is left of the last look, at once: what was decided on is gone, what was taken back is there
+        again."""
         wanted = frozenset(KINDS if kinds is None else kinds)
         found = [one for one in self._standing() if one.kind in wanted]
         hidden = {one.id for one in self._marks.hidden(found)}
@@ -312,12 +314,12 @@ class Triage:
                 self._settled = {}
 
     def counts(self) -> dict[str, int]:
-        """How many of each kind want a person, in the order of the queue; kinds without any are left out."""
+        """Return how many of each kind want a person, in the order of the queue; kinds without any are left out."""
         return dict(Counter(one.kind for one in self.findings()))
 
     def get(self, finding_id: str) -> Finding:
-        """The finding of that id, of the one id that begins so, or the one about the thing of that id. Raises NotFound
-        or BadInput."""
+        """Return the finding of that id, of the one id that begins so, or the one about the thing of that id. Raises
+        NotFound or BadInput."""
         return _named(finding_id, self.findings())
 
     def named(self, ids: Iterable[str]) -> list[Finding]:
@@ -326,12 +328,12 @@ class Triage:
         return list({one.id: one for one in (_named(finding_id, found) for finding_id in ids)}.values())
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """What stands beside a finding; raises what the finder does when it is gone."""
+        """Return what stands beside a finding; raises what the finder does when it is gone."""
         return self._finder(finding).evidence(finding)
 
     def proposed(self, finding: Finding) -> str | None:
-        """The words that an edit without words of one's own gives a finding: a secret masked, a date written out; None
-        where nobody proposes any."""
+        """Return the words that an edit without words of one's own gives a finding: a secret masked, a date written
+        out; None where nobody proposes any."""
         finder = self._finder(finding)
         try:
             made = finder.changes(finding, "edit", How()) if isinstance(finder, Decider) else None
@@ -341,16 +343,16 @@ class Triage:
         return next((str(one) for one in words if one), None)
 
     def marks(self) -> list[Mark]:
-        """What was kept, put off or switched off, the newest first."""
+        """Return what was kept, put off or switched off, the newest first."""
         return sorted(self._marks.all().values(), key=lambda mark: mark.at, reverse=True)
 
     def problems(self) -> Sequence[Problem]:
-        """What could not be looked for, and what lies among the edits and is none."""
+        """Return what could not be looked for, and what lies among the edits and is none."""
         return [*self._problems.values(), *self._waits.problems()]
 
     def progress(self, left: int | None = None) -> Progress:
-        """How many were decided on in this sitting, how many a minute, how many are left (`left`, where it is known),
-        and where to go on."""
+        """Return how many were decided on in this sitting, how many a minute, how many are left (`left`, where it is
+        known), and where to go on."""
         return progress(self._ws.store.journal, len(self.findings()) if left is None else left)
 
     @property
@@ -406,7 +408,7 @@ class Triage:
     def _changes(
         self, one: Finding, decision: Decision, how: How, standing: Mapping[str, Finding], *, several: bool
     ) -> Sequence[Change]:
-        """What a decision changes beside its mark. Raises Conflict, Refused, BadInput."""
+        """Return what a decision changes beside its mark. Raises Conflict, Refused, BadInput."""
         now = standing.get(one.id)
         if now is None or (now.print_, now.ids, now.text) != (one.print_, one.ids, one.text):
             raise Conflict("it changed since it was shown", one.id, "look at it again, then decide")
@@ -441,7 +443,7 @@ class Triage:
         self._parted = self._parted or any(len(one.ids) > 2 for one in done)
 
     def _next(self, done: Sequence[Finding]) -> str:
-        """The finding behind the last of those that were decided on."""
+        """Return the finding behind the last of those that were decided on."""
         gone, passed, first = {one.id for one in done}, False, ""
         for one in self.known():
             if one.id in gone:
@@ -466,20 +468,20 @@ class Triage:
         raise NotFound("nobody looks for that any more", finding.id, "see `nanomem triage list`")
 
     def _held(self) -> Iterable[Finding]:
-        """What is held back now."""
+        """Yield what is held back now."""
         for finder in self._finders():
             if HELD.issuperset(finder.kinds):
                 yield from finder.find()
 
     def _standing(self) -> Iterable[Finding]:
-        """What is held back now, and what of the last look is as it was."""
+        """Yield what is held back now, and what of the last look is as it was."""
         yield from self._held()
         look, now = self._look, self._now()
         if look is not None:
             yield from (one for one in look.found.values() if review_findings.is_current(one, look.judged, now))
 
     def _current(self, wanted: Sequence[Finding]) -> Mapping[str, Finding]:
-        """Those of the wanted that stand, as they are now, by id; looks first where nobody did."""
+        """Return those of the wanted that stand, as they are now, by id; looks first where nobody did."""
         look = self._look
         if look is None or not (look.whole or all(one.id in look.found or one.kind in HELD for one in wanted)):
             self.look()
@@ -498,7 +500,8 @@ class Triage:
 
 
 def is_possible(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
-    """Whether a decision can be made about a finding; of `several` at once only those that are offered are merged."""
+    """Return whether a decision can be made about a finding; of `several` at once only those that are offered are
+    merged."""
     if decision in finding.offers or decision in ALWAYS:
         return True
     if finding.kind in HELD:
@@ -561,7 +564,7 @@ class Rule(NamedTuple):
     at: str = ""
 
     def means(self, finding: Finding) -> bool:
-        """Whether the finding is one of those, and the decision was offered for it."""
+        """Return whether the finding is one of those, and the decision was offered for it."""
         return (
             finding.kind == self.kind
             and self.scope_key in ("", finding.scope_key)
@@ -571,7 +574,8 @@ class Rule(NamedTuple):
         )
 
     def words(self) -> str:
-        """The rule as a sentence without its end: `delete what is old, and not used: “not used for * days”, global`."""
+        """Return the rule as a sentence without its end: `delete what is old, and not used: “not used for * days”,
+        global`."""
         what = KINDS.get(self.kind, self.kind)
         parts = [quoted(self.why) if self.why else "", _scope(self.scope_key), f"source {self.source}"]
         told = ", ".join(filter(None, parts if self.source else parts[:2]))
@@ -592,12 +596,14 @@ def pattern_of(why: str) -> str:
 
 
 def can_rule(finding: Finding, decision: Decision) -> bool:
-    """Whether a decision about a finding can be made alike for others; of what leaks it is known where it belongs."""
+    """Return whether a decision about a finding can be made alike for others; of what leaks it is known where it
+    belongs."""
     return decision in BY_RULE and (decision != "split" or (finding.kind == "leak" and finding.offers[0] == "split"))
 
 
 def rule_like(finding: Finding, decision: Decision) -> Rule:
-    """The rule for all that is like a finding: of its kind, scope and source, for such a reason. Raises BadInput."""
+    """Return the rule for all that is like a finding: of its kind, scope and source, for such a reason. Raises
+    BadInput."""
     if not can_rule(finding, decision):
         raise BadInput(f"{decision} cannot be decided for many", "rule", f"one of {', '.join(sorted(BY_RULE))}")
     why = secrets.mask(pattern_of(finding.why))
@@ -613,15 +619,15 @@ class Rules:
         self._records = Records(ws.store, ws.perform, RULE_KIND, "rule", "nanomem triage rules list")
 
     def all(self) -> list[Rule]:
-        """The rules that are kept, the newest first."""
+        """Return the rules that are kept, the newest first."""
         return [_rule(row) for row in self._records.rows()]
 
     def get(self, rule_id: str) -> Rule:
-        """The rule of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """Return the rule of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         return _rule(self._records.get(rule_id))
 
     def meant(self, rule: Rule) -> list[Finding]:
-        """The findings that a rule is about now: what applying it would decide on."""
+        """Return the findings that a rule is about now: what applying it would decide on."""
         return [one for one in self._triage.findings((rule.kind,)) if rule.means(one)]
 
     def apply(self, rule: Rule, *, keep: bool = False, findings: Sequence[Finding] | None = None) -> Done:

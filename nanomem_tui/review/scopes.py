@@ -143,7 +143,7 @@ class Names:
         return {scope: frozenset(homes) for scope, homes in self._homes.items()}
 
     def homes(self, scope: Scope) -> frozenset[str]:
-        """Where somebody is at home."""
+        """Return where somebody is at home."""
         return frozenset(self._homes.get(scope, ()))
 
     def _of_item(self, row: Item) -> None:
@@ -197,7 +197,7 @@ class Look:
         with_global: bool = True,
         private_in_groups: Collection[str] = (),
     ) -> list[Leak]:
-        """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
+        """Return the leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
         global; `private_in_groups`: kinds of what is said in private that groups are given."""
         known = names.known(), with_global, frozenset(private_in_groups)
         before = self._rows if known == self._known else {}
@@ -220,7 +220,7 @@ class Look:
 def find_leak(
     row: Item, names: Names, *, with_global: bool = True, private_in_groups: Collection[str] = ()
 ) -> Leak | None:
-    """What leaks of one item, the worst; None where nothing does."""
+    """Return what leaks of one item, the worst; None where nothing does."""
     if is_unseen(row):
         why = (
             f"{'an' if row.kind[:1] in 'aeiou' else 'a'} {row.kind} does not follow a person"
@@ -280,7 +280,7 @@ def _private(row: Item) -> Leak | None:
 
 
 def _contacts(text: str) -> list[str]:
-    """The addresses and numbers of a text, by what they are; not those of an office."""
+    """Return the addresses and numbers of a text, by what they are; not those of an office."""
     if "@" not in text and len(_DIGIT.findall(text)) < LEAST_DIGITS:
         return []
     from nanomem_tui.language import secrets
@@ -289,8 +289,8 @@ def _contacts(text: str) -> list[str]:
 
 
 def _told_in(row: Item) -> str:
-    """The scope of who said an item and where: the person's of what follows a person, else the chat's; empty where that
-    is not known."""
+    """Return the scope of who said an item and where: the person's of what follows a person, else the chat's; empty
+    where that is not known."""
     if row.channel and row.sender_id and row.kind in ("preference", "fact"):
         return scope_name("user", f"channel:{row.channel}:user:{row.sender_id}")
     if row.channel and row.chat_id:
@@ -300,7 +300,7 @@ def _told_in(row: Item) -> str:
 
 
 def _names_of(who: str) -> list[str]:
-    """The names in an id: `12345|ana` is written by either part. Those that tell of nobody are left out."""
+    """Return the names in an id: `12345|ana` is written by either part. Those that tell of nobody are left out."""
     parts = dict.fromkeys(part.strip().lstrip("@-+#") for part in who.split("|"))
     return [part for part in parts if _telling(part)]
 
@@ -313,8 +313,8 @@ def _telling(name: str) -> bool:
 
 
 def _is_name(written: str, name: str) -> bool:
-    """Whether a word is written as that name: an id of digits or signs as it is, letters with an @ or a capital, and a
-    common English word with an @."""
+    """Return whether a word is written as that name: an id of digits or signs as it is, letters with an @ or a capital,
+    and a common English word with an @."""
     if not name.isalpha() or written.startswith("@"):
         return True
     from nanomem_tui.language.tokens import is_common
@@ -323,7 +323,7 @@ def _is_name(written: str, name: str) -> bool:
 
 
 def _spaced(name: str) -> bool:
-    """Whether a script puts spaces between its words; where it does not, a name stands among other letters."""
+    """Return whether a script puts spaces between its words; where it does not, a name stands among other letters."""
     return not any(_wide(c) for c in name)
 
 
@@ -370,24 +370,24 @@ class Scopes:
         return {"with_global": self.with_global, "private_in_groups": self._ws.settings.private_in_groups}
 
     def matrix(self) -> list[ScopeRow]:
-        """Every scope with what it holds and who sees it: global, chats, persons."""
+        """Return every scope with what it holds and who sees it: global, chats, persons."""
         snapshot = self._ws.store.load()
         with snapshot.lock:
             lessons = [row for row in snapshot.lessons.values() if not row.is_deleted and not row.waits]
         return self._groups().matrix(self.askers(), lessons, **self._rules)
 
     def sees(self, audiences: Sequence[Audience]) -> list[Sees]:
-        """What each asker sees, in numbers. Raises BadInput."""
+        """Return what each asker sees, in numbers. Raises BadInput."""
         groups = self._groups()
         return [groups.sees(audience, **self._rules) for audience in audiences]
 
     def seen_by(self, audience: Audience) -> list[tuple[Item, Layer]]:
-        """Every item that an asker sees, with its layer, the newest first. Raises BadInput."""
+        """Return every item that an asker sees, with its layer, the newest first. Raises BadInput."""
         layer_of = layers(audience, **self._rules)
         return [(row, layer) for row in self._ws.items.all() if row.enabled and (layer := layer_of(row)) is not None]
 
     def askers(self) -> list[Audience]:
-        """Every chat and sender that is known, the chat alone before its senders."""
+        """Return every chat and sender that is known, the chat alone before its senders."""
         found: dict[Audience, None] = {}
         for audience in self._heard():
             for one in (audience._replace(sender_id=None), audience) if audience.chat_id else (audience,):
@@ -398,11 +398,11 @@ class Scopes:
     # -- scopes by name -----------------------------------------------------------------------------------------
 
     def named(self, text: str) -> Scope:
-        """The scope that a person names. Raises BadInput."""
+        """Return the scope that a person names. Raises BadInput."""
         return parse_scope(text, self._ws.id)
 
     def known(self) -> list[Scope]:
-        """Every scope that something is in or could be: global, then the chats and persons that are known."""
+        """Return every scope that something is in or could be: global, then the chats and persons that are known."""
         found = {
             scope.scope_key: scope for item in self._living() if (scope := scope_of_item(item)).channel is not None
         }
@@ -415,7 +415,7 @@ class Scopes:
     # -- leaks --------------------------------------------------------------------------------------------------
 
     def leaks(self) -> list[Leak]:
-        """What leaks, the worst first, without what a person keeps or has put off."""
+        """Return what leaks, the worst first, without what a person keeps or has put off."""
         found, marks, now = self.found_leaks(), self._marks.all(), clock.iso(clock.now())
         marked = {one.item.id: mark for one in found if (mark := marks.get(leak_id(one))) is not None}
         return [
@@ -425,7 +425,8 @@ class Scopes:
         ]  # fmt: skip
 
     def found_leaks(self) -> list[Leak]:
-        """All that leaks, the worst first; found once per change, of rows that changed where nobody new is known."""
+        """Return all that leaks, the worst first; found once per change, of rows that changed where nobody new is
+        known."""
         counter = self._ws.store.load("item").counter
         with self._looking:
             if self._leaks[0] != counter:
@@ -435,13 +436,13 @@ class Scopes:
             return self._leaks[1]
 
     def leak_of(self, item_id: str) -> Leak | None:
-        """What leaks of an item, as it is now."""
+        """Return what leaks of an item, as it is now."""
         return next((one for one in self.found_leaks() if one.item.id == item_id), None)
 
     # -- moving -------------------------------------------------------------------------------------------------
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
-        """What would become of items that are moved or copied; see `memory.moving`."""
+        """Return what would become of items that are moved or copied; see `memory.moving`."""
         return self._moving.plan(ids, scope, verb)
 
     def move(self, ids: Sequence[str], scope: Scope, *, merge: bool = False) -> tuple[Operation, Plan]:
@@ -449,7 +450,7 @@ class Scopes:
         return self._moving.do(ids, scope, "move", merge=merge)
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """What moves items to a scope, merged where the same words are there, for who performs it; see
+        """Return what moves items to a scope, merged where the same words are there, for who performs it; see
         `memory.moving`."""
         return self._moving.changes(ids, scope)
 
@@ -468,7 +469,7 @@ class Scopes:
         return Groups(self._living())
 
     def _heard(self) -> Iterable[Audience]:
-        """Who is known: from turns, conversations and items."""
+        """Return who is known: from turns, conversations and items."""
         found: dict[Audience, None] = {}
         for turn in self._ws.traces.injections.turns(SOME_TURNS):
             if turn.channel:
@@ -501,15 +502,15 @@ def _possible(audience: Audience) -> bool:
 
 
 def leak_id(leak: Leak) -> str:
-    """The id of the finding of a leak."""
+    """Return the id of the finding of a leak."""
     return f"leak:{leak.item.id}"
 
 
 def leak_fingerprint(leak: Leak) -> str:
-    """What changes when the leak is another one."""
+    """Return what changes when the leak is another one."""
     return fingerprint(leak.item.text, *leak_basis(leak))
 
 
 def leak_basis(leak: Leak) -> tuple[str, ...]:
-    """What a leak is judged on beside its words."""
+    """Return what a leak is judged on beside its words."""
     return leak.kind, leak.item.scope_key, leak.belongs

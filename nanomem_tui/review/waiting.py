@@ -126,20 +126,21 @@ class Waits:
         self._ws = ws
 
     def list(self) -> list[Waiting | WaitingEdit]:
-        """Everything that waits, the newest first."""
+        """Return everything that waits, the newest first."""
         found: list[Waiting | WaitingEdit] = [*self._ws.inbox.list(), *self._edits()]
         return sorted(found, key=lambda one: (one.since, one.id), reverse=True)
 
     def count(self) -> int:
-        """How many things wait; of the edits only their files are counted, none is read."""
+        """Return how many things wait; of the edits only their files are counted, none is read."""
         return self._ws.inbox.count() + edits_waiting(self._ws)
 
     def problems(self) -> Sequence[Problem]:
-        """What lies among the edits and is none."""
+        """Return what lies among the edits and is none."""
         return self._ws.dream.review.problems() if edits_waiting(self._ws) else ()
 
     def get(self, row_id: str) -> Waiting | WaitingEdit:
-        """What waits under that id, or under the one id that begins so. Raises NotFound, BadInput, NothingToDo."""
+        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput,
+        NothingToDo."""
         near = [one for one in self._edits() if row_id and one.id.startswith(row_id)]
         exact = [one for one in near if one.id == row_id]
         if exact:
@@ -157,7 +158,7 @@ class Waits:
         return row
 
     def named(self, ids: Iterable[str]) -> Sequence[Waiting | WaitingEdit]:
-        """What waits under those ids, each once. Raises what `get` does, NothingToDo for no id."""
+        """Return what waits under those ids, each once. Raises what `get` does, NothingToDo for no id."""
         found = list({one.id: one for one in map(self.get, ids)}.values())
         if not found:
             raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
@@ -176,7 +177,7 @@ class Waits:
         return self._perform("reject", self.planned("reject", ids))
 
     def planned(self, verb: str, ids: Sequence[str], text: str | None = None) -> Planned:
-        """What `accept` or `reject` (the `verb`) would do; raises what they do."""
+        """Return what `accept` or `reject` (the `verb`) would do; raises what they do."""
         found = self.named(ids)
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
         edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=_proposed)
@@ -196,8 +197,8 @@ class Waits:
         return Planned(tuple(plans), tuple(one for one in found if one.id not in stays), left)
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
-        """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
-        gone ones by number."""
+        """Return the history entries that ask for an edit, each with the statement in it that does, what is secret
+        masked; gone ones by number."""
         from nanomem_tui.dreams.blame import recorded_evidence
 
         edit = one.hunk.edit
@@ -205,7 +206,7 @@ class Waits:
         return tuple(entry._replace(text=_masked(entry.text)) for entry in found)
 
     def now(self, one: WaitingEdit, text: str | None = None) -> str:
-        """Why the edit, with `text` as its words, cannot be made as the files are now; "" when it can."""
+        """Return why the edit, with `text` as its words, cannot be made as the files are now; "" when it can."""
         try:
             self._ws.dream.review.preview([one.id], text)
         except NanomemError as error:
@@ -218,7 +219,7 @@ class Waits:
         return [WaitingEdit(hunk) for hunk in self._ws.dream.review.waiting()]
 
     def _impossible(self, edits: Sequence[WaitingEdit]) -> tuple[tuple[WaitingEdit, NanomemError], ...]:
-        """Those of several edits that cannot be made, in their order, on top of those before them."""
+        """Return those of several edits that cannot be made, in their order, on top of those before them."""
         if not edits:
             return ()
         from nanomem_tui.dreams.edits import TITLES, apply_edits
@@ -238,7 +239,7 @@ class Waits:
         return tuple(left)
 
     def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
-        """The operation of a decision, not yet performed."""
+        """Return the operation of a decision, not yet performed."""
         from nanomem_tui.dreams.review import HunkLayer, Review
         from nanomem_tui.memory.inbox import Inbox
 
@@ -255,7 +256,7 @@ class Waits:
 
 
 def _proposed(one: WaitingEdit) -> tuple[str, str]:
-    """The order in which a Dream proposed edits, which is that in which they are made."""
+    """Return the order in which a Dream proposed edits, which is that in which they are made."""
     return one.since, one.id
 
 
@@ -264,7 +265,7 @@ def _as_it_is(operation: Operation) -> Operation:
 
 
 def edits_waiting(ws: ReviewedMemory) -> int:
-    """How many edits of Dreams wait, without a look at them."""
+    """Return how many edits of Dreams wait, without a look at them."""
     if not ws.paths.review.is_dir():
         return 0  # and what reads them is not imported
     from nanomem_tui.dreams.review import HunkLayer

@@ -131,7 +131,8 @@ Standing = tuple[str, int, str]
 
 
 def lasting_state(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
-    """What of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last event."""
+    """Return what of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last
+    event."""
     found: set[Standing] = {("port", port, "") for port in event.get("listening", ())}
     processes = event.get("processes", {})
     for what, top, field, least in (
@@ -194,7 +195,7 @@ class Collector:
         self._told.append(ms)
 
     def problems(self) -> list[Problem]:
-        """Why nothing can be measured."""
+        """Return why nothing can be measured."""
         error = self._trouble
         return [Problem(error.what, error.where or "collector", fix=error.fix)] if error is not None else []
 
@@ -210,7 +211,7 @@ class Collector:
 
 
 def missing_parts(settings: Settings) -> list[Problem]:
-    """What the collector needs and does not find, where it is switched on."""
+    """Return what the collector needs and does not find, where it is switched on."""
     import importlib.util
 
     if not settings.collector_enabled or importlib.util.find_spec("psutil") is not None:

@@ -91,7 +91,7 @@ class Found(NamedTuple):
 
 
 def find_in_tiers(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> Found:
-    """What these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
+    """Return what these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
     found = Found([], [])
     if "operational" in tiers:
         found.findings.extend(_operational(parts.operational(), task))
@@ -136,7 +136,7 @@ def _few(rows: Iterable[Row], words: Callable[[Row], str], task: Task) -> list[R
 
 
 def _beginnings(task: Task) -> list[str]:
-    """How the words of a task begin, whatever their ending."""
+    """Return how the words of a task begin, whatever their ending."""
     known = [(word, shown(word)) for word in task.words]
     return [
         word[: max(4, len(word) - 1)] if word.isascii() and word == letters else task.written.get(word, letters)
@@ -181,7 +181,7 @@ def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
 
 
 def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRecord]:
-    """The newest value of each metric that the task names, as that tier keeps it."""
+    """Yield the newest value of each metric that the task names, as that tier keeps it."""
     kind = KINDS["metric" if tier == "working" else "metric-hour"]
     for name in task.names[:NAMED]:
         yield from work_records.rows(connection, kind, tier, Where({"name": name}), 1)
@@ -269,7 +269,7 @@ def entry_finding(tier: str, id: str, category: str, data: Any, source: str, at:
 
 
 def metric_finding(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
-    """The value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
+    """Return the value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
     what = "metric, mean of the hour" if tier == "longterm" else "metric"
     made = finding(tier, "metric", id, f"{what}: {name} = {value:g}{unit and f' {unit}'}", at=at)
     return made._replace(place=f"metric/{name}")
@@ -293,8 +293,8 @@ def format_value(value: Any) -> str:
 
 
 def importance_of(record: TierRecord) -> float:
-    """How much a record matters, from 0 to 1: what was called important or critical, what went wrong, what proved
-    itself; a half where nothing tells."""
+    """Return how much a record matters, from 0 to 1: what was called important or critical, what went wrong, what
+    proved itself; a half where nothing tells."""
     fields = record.fields
     if record.kind == "decision":
         return 1.0 if fields.get("important") else 0.6
@@ -352,8 +352,8 @@ class Counter(NamedTuple):
 
 @lru_cache(4)
 def make_counter(wanted: str = AUTO) -> Counter:
-    """The counter of a setting: `auto`, `estimate`, or the path of a `tokenizer.json`. Raises MissingExtra or BadInput
-    for a file that cannot be used."""
+    """Return the counter of a setting: `auto`, `estimate`, or the path of a `tokenizer.json`. Raises MissingExtra or
+    BadInput for a file that cannot be used."""
     if wanted == ESTIMATE:
         return Counter("an estimate by script", estimate_tokens)
     if wanted in (AUTO, ""):
@@ -445,7 +445,7 @@ def _patterns() -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], float], .
 
 @lru_cache(4096)
 def estimate_tokens(text: str) -> int:
-    """How many tokens a text is, about; at least one where there is anything."""
+    """Return how many tokens a text is, about; at least one where there is anything."""
     pieces, scripts = _patterns()
     found = 0.0
     for word, digits, line, blanks, signs in pieces.findall(text):
@@ -489,7 +489,7 @@ class ContextAssembly:
         *,
         framed: bool = False,
     ) -> Context:
-        """What is to be known for a task, best first, in at most `max_tokens` (None: the setting).
+        """Return what is to be known for a task, best first, in at most `max_tokens` (None: the setting).
 
         `tiers`: these alone (none: all); `audience`: for whom, as in recall (None: the owner, who sees everything).
         `framed`: the block that is made of it stays within the budget too, frame and sources included. Raises BadInput
@@ -523,7 +523,7 @@ class ContextAssembly:
         return Context(asked, tuple(chunks), total, most, name, wanted, tuple(fitted.cut), notes)
 
     def block(self, context: Context) -> str:
-        """The block that a model is given; within the budget where the context was assembled `framed`."""
+        """Return the block that a model is given; within the budget where the context was assembled `framed`."""
         return context_fitting.render(context.chunks)
 
 

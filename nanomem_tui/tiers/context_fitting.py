@@ -123,7 +123,7 @@ class ContextChunk(NamedTuple):
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The chunk as the command line prints it; of one that is left out only where it is from and why."""
+        """Return the chunk as the command line prints it; of one that is left out only where it is from and why."""
         if self.why:
             return {"source": self.source, "relevance": self.relevance, "why": self.why}
         row = self._asdict() | {"whole": self.whole or None, "parts": dict(self.parts)}
@@ -158,7 +158,7 @@ class Context(NamedTuple):
         return "Nothing is known for that task."
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as the command line prints it."""
+        """Return the answer as the command line prints it."""
         return {
             "chunks": [chunk.to_json() for chunk in self.chunks],
             "total_tokens": self.total_tokens,
@@ -173,7 +173,7 @@ class Context(NamedTuple):
 
 
 def read_task(text: str) -> Task:
-    """What a person or an agent says is to be done, read. Raises BadInput where nothing is said."""
+    """Return what a person or an agent says is to be done, read. Raises BadInput where nothing is said."""
     text = whole(text).strip()[:MAX_QUERY]
     if not text:
         raise BadInput("no task", "", "say what is to be done")
@@ -198,7 +198,7 @@ def _name(match: re.Match[str]) -> str:
 
 
 def parse_tiers(names: Sequence[str]) -> tuple[str, ...]:
-    """The tiers of these names, in their order; none given: all. Raises BadInput for one that there is not."""
+    """Return the tiers of these names, in their order; none given: all. Raises BadInput for one that there is not."""
     plain = {name: "".join(letter for letter in name.lower() if letter.isalpha()) for name in names}
     wrong = next((name for name, known in plain.items() if known not in TIERS), None)
     if wrong is not None:
@@ -237,7 +237,7 @@ class Budget:
         self._keys: dict[tuple[str, str], str] = {}
 
     def fit(self, ranked: Sequence[Ranked]) -> Fitted:
-        """The findings, best first, that there is room for."""
+        """Return the findings, best first, that there is room for."""
         least = max((one.relevance for one in ranked if one.is_related), default=0.0) * FLOOR
         for place, one in enumerate(ranked):
             alone = place + 1 == len(ranked)
@@ -248,7 +248,7 @@ class Budget:
         return Fitted(self._given, self._cut)
 
     def _useless(self, one: Ranked, least: float) -> str:
-        """Why a finding is not wanted though there may be room; empty when it is."""
+        """Return why a finding is not wanted though there may be room; empty when it is."""
         finding = one.finding
         if not one.is_related:
             return UNRELATED
@@ -310,9 +310,9 @@ def _chunk(one: Ranked, content: str, tokens: int = 0, whole: int = 0, why: str 
 
 
 def shorten(text: str, terms: Collection[str], fits: Callable[[str], bool]) -> str:
-    """The beginning of a text that `fits`, cut at the end of a line or a sentence, else within one, with a mark where
-    it is cut. Where the first of the `terms` is behind the cut: its first line, and then from the sentence on that
-    holds it. Empty where nothing fits."""
+    """Return the beginning of a text that `fits`, cut at the end of a line or a sentence, else within one, with a mark
+    where it is cut. Where the first of the `terms` is behind the cut: its first line, and then from the sentence on
+    that holds it. Empty where nothing fits."""
     pieces = _pieces(text)
     part = _beginning(pieces, "", fits)
     wanted = frozenset(terms)
@@ -393,7 +393,7 @@ def read_text(text: str) -> Said:
 
 
 def find_alike(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
-    """The first of the `others` that says what `one` says: its place, and the per cent of letters that agree."""
+    """Return the first of the `others` that says what `one` says: its place, and the per cent of letters that agree."""
     from rapidfuzz import fuzz
 
     for place, other in enumerate(others):
@@ -406,7 +406,7 @@ def find_alike(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
 
 
 def _held(one: Said, other: Said) -> bool:
-    """Whether the other holds every word of one, with at most a slip in each that is no name."""
+    """Return whether the other holds every word of one, with at most a slip in each that is no name."""
     from rapidfuzz.distance import OSA
 
     more = [word for word in other.words - one.words - other.capital if len(word) >= SLIP]
@@ -429,7 +429,7 @@ FRAME = f"{FENCE_OPEN}\n{HEAD}\n\n{FENCE_CLOSE}"
 
 
 def render(chunks: Iterable[ContextChunk]) -> str:
-    """The block of these chunks, best first; empty where there is none."""
+    """Return the block of these chunks, best first; empty where there is none."""
     lines = [render_entry(chunk.source, chunk.content) for chunk in chunks]
     return "\n".join([FENCE_OPEN, HEAD, "", *lines, FENCE_CLOSE]) if lines else ""
 
@@ -444,13 +444,13 @@ def render_entry(source: str, content: str) -> str:
 
 
 def instructing_reason(source: str, content: str) -> str:
-    """Why a chunk reads as an order to a model, or where it comes from does; empty when neither does."""
+    """Return why a chunk reads as an order to a model, or where it comes from does; empty when neither does."""
     return injection.reason(content) or _orders(source, content)
 
 
 def _orders(source: str, content: str) -> str:
-    """The same of where it comes from, alone or with what stands below it: who writes a document writes its title and
-    its headings too."""
+    """Return the same of where it comes from, alone or with what stands below it: who writes a document writes its
+    title and its headings too."""
     written = _PARTS.sub(" ", source)
     below = "" if injection.reason(content) else content[:_BELOW]
     return injection.reason(written) or injection.reason(f"{written} {below}")
@@ -483,7 +483,7 @@ class Ranked(NamedTuple):
 
 
 def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -> list[Ranked]:
-    """The findings that have to do with the words or are near in meaning, best first."""
+    """Return the findings that have to do with the words or are near in meaning, best first."""
     held = [Counter(tokens(f"{one.heading}\n{one.said[:MOST_READ]}")) for one in findings]
     lengths = [sum(counts.values()) for counts in held]
     means = _means(findings, lengths)
@@ -509,7 +509,7 @@ def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -
 
 
 def _is_related(one: Finding, terms: Sequence[str], words: Mapping[str, float]) -> bool:
-    """Whether a finding is near in meaning, or shares a telling word or most words with the task."""
+    """Return whether a finding is near in meaning, or shares a telling word or most words with the task."""
     if one.nearness >= LEAST_NEAR or not all(map(is_common, terms)):
         return True
     return sum(words[word] for word in terms) > MOST_SHARED * sum(words.values())
@@ -600,7 +600,7 @@ remove review say schedule send show start stop suggest summarize tell update wr
 
 
 def is_common(token: str) -> bool:
-    """Whether a token of `tokens` tells too little to connect a text with a task."""
+    """Return whether a token of `tokens` tells too little to connect a text with a task."""
     return (token.isdecimal() and len(token) < 3) or token in _common()
 
 

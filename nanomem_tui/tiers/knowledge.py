@@ -68,7 +68,7 @@ class _Asked(NamedTuple):
 
 
 def search(shelves: Sequence[Shelf], question: str, limit: int, kinds: Sequence[str] = ()) -> list[KnowledgeHit]:
-    """The best chunks of all shelves, best first; of `kinds` of documents alone where they are named."""
+    """Return the best chunks of all shelves, best first; of `kinds` of documents alone where they are named."""
     total = sum(shelf.count() for shelf in shelves)
     asked = _asked(shelves, question, total)
     wanted = _wanted(shelves, asked, total)
@@ -77,7 +77,8 @@ def search(shelves: Sequence[Shelf], question: str, limit: int, kinds: Sequence[
 
 
 def _with_shares(hits: Sequence[KnowledgeHit], asked: Sequence[_Asked], words: int) -> list[KnowledgeHit]:
-    """The hits with the share of the question that each holds as their score, never more than that of a better one.
+    """Return the hits with the share of the question that each holds as their score, never more than that of a better
+    one.
 
     Of `words` that no chunk holds each counts as the others do on average; a word said often counts once.
     """
@@ -98,7 +99,7 @@ def _rows_with(shelves: Sequence[Shelf], word: str) -> int:
 
 
 def _asked(shelves: Sequence[Shelf], question: str, total: int) -> list[_Asked]:
-    """The words of a question that some chunk holds, or holds the nearest one to."""
+    """Return the words of a question that some chunk holds, or holds the nearest one to."""
     written = query_words(question)
     documents = sum(shelf.documents() for shelf in shelves)
     found: dict[str, _Asked] = {}
@@ -122,7 +123,7 @@ def _asked(shelves: Sequence[Shelf], question: str, total: int) -> list[_Asked]:
 
 
 def _nearest(shelves: Sequence[Shelf], word: str) -> set[str]:
-    """The words that one was probably meant to be; its last letter may stand there because of the slip alone."""
+    """Return the words that one was probably meant to be; its last letter may stand there because of the slip alone."""
     for written in (word, word.rstrip("e")):
         if near := {one for shelf in shelves if (one := shelf.nearest(written))}:
             return near
@@ -164,7 +165,7 @@ def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
 def _parts(
     times: Mapping[str, int], section: frozenset[str], title: frozenset[str], asked: Sequence[_Asked], length: float
 ) -> dict[str, float]:
-    """What each word of the question that a chunk holds is worth."""
+    """Return what each word of the question that a chunk holds is worth."""
     parts: dict[str, float] = {}
     for one in asked:
         often = sum(
@@ -177,8 +178,8 @@ def _parts(
 
 
 def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
-    """The best `limit` hits, best first; what more of the same section and document says counts less each time, and
-    what was said already, in a document that was added in another way, is no hit."""
+    """Return the best `limit` hits, best first; what more of the same section and document says counts less each time,
+    and what was said already, in a document that was added in another way, is no hit."""
     left = list(hits[: limit + SPREAD])
     chosen: list[KnowledgeHit] = []
     sections: Counter[tuple[str, str]] = Counter()
@@ -394,7 +395,7 @@ class Added(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The counts and documents as the command line prints them."""
+        """Return the counts and documents as the command line prints them."""
         return {
             "new": [document.to_json() for document in self.new],
             "changed": [document.to_json() for document in self.changed],
@@ -417,7 +418,7 @@ class Contents(NamedTuple):
     unread: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """The contents as the command line prints them."""
+        """Return the contents as the command line prints them."""
         unread = [{"where": where, "why": why} for where, why in self.unread.items()]
         return {**self._asdict(), "unread": unread}
 
@@ -463,7 +464,7 @@ class KnowledgeBase:
             return search(shelves, question, n_results, sources) if found is None else found
 
     def documents(self, *, own: bool = True) -> list[KnowledgeDocument]:
-        """Every document: those that were added, in their order, then the pages of this package."""
+        """Return every document: those that were added, in their order, then the pages of this package."""
         kept = self._kept()
         if not own:
             return kept
@@ -487,7 +488,7 @@ class KnowledgeBase:
         )
 
     def is_untouched(self) -> bool:
-        """Whether nobody has added or taken away a document, nor declined to index what is installed."""
+        """Return whether nobody has added or taken away a document, nor declined to index what is installed."""
 
         def look(connection: Connection) -> bool:
             is_declined = note(connection, stored.DECLINED) is not None
@@ -500,7 +501,8 @@ class KnowledgeBase:
         self._database.write(lambda connection: set_note(connection, stored.DECLINED, ""))
 
     def get(self, document_id: str) -> KnowledgeDocument:
-        """The document of that id, of the one id that begins so, or of that title. Raises NotFound or BadInput."""
+        """Return the document of that id, of the one id that begins so, or of that title. Raises NotFound or
+        BadInput."""
         every = self.documents()
         found = [one for one in every if document_id in {one.id, one.title}]
         found = found or [one for one in every if document_id and one.id.startswith(document_id)]
@@ -511,7 +513,7 @@ class KnowledgeBase:
         return found[0]
 
     def chunks(self, document_id: str) -> list[tuple[str, Chunk]]:
-        """The chunks of a document with their ids, in its order. Raises NotFound or BadInput."""
+        """Return the chunks of a document with their ids, in its order. Raises NotFound or BadInput."""
         one = self.get(document_id)
         if one.kind == OURS:
             with self._own_pages() as pages:
@@ -683,7 +685,7 @@ class KnowledgeBase:
 
 
 def document_id(document: Document) -> str:
-    """The id of a document: made of where it is from, so that the same one is found again."""
+    """Return the id of a document: made of where it is from, so that the same one is found again."""
     from_where = document.source
     if document.kind == "solution":
         from_where = document.meta.get("said") or document.title
@@ -731,13 +733,13 @@ def _label(after: dict[str, KnowledgeDocument], before: dict[str, KnowledgeDocum
 
 
 def content_hash(document: Document) -> str:
-    """What tells whether a document changed: what it says, and where each chunk stands."""
+    """Return what tells whether a document changed: what it says, and where each chunk stands."""
     body = [document.kind, document.title, document.about, [list(chunk) for chunk in document.chunks]]
     return sha256(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))[:32]
 
 
 def pack(documents: Sequence[Document]) -> Iterator[tuple[bytes, Sequence[Document]]]:
-    """The documents in files for the backups, each with those that are in it, in order."""
+    """Yield the documents in files for the backups, each with those that are in it, in order."""
     size = begins = 0
     for number, document in enumerate(documents, 1):
         size += sum(len(chunk.text) for chunk in document.chunks)
@@ -777,7 +779,7 @@ class KnowledgeLayer:
                 raise Conflict("the document was changed since", change.key, fix)
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any document is as it is to be."""
+        """Return whether any document is as it is to be."""
         return any(_is(found, change.after) and not _is(found, change.before) for found, change in self._found(changes))
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
@@ -818,7 +820,7 @@ class KnowledgeLayer:
 
 @lru_cache(1)
 def _kept_in(backups: Path, name: str) -> list[Any]:
-    """The documents of a file in the backups, each as its chunks. Raises BadInput."""
+    """Return the documents of a file in the backups, each as its chunks. Raises BadInput."""
     try:
         found: list[Any] = files.loads(zlib.decompress(atomic.get_blob(backups, name)))
     except (zlib.error, ValueError) as error:

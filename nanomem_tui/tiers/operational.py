@@ -138,7 +138,7 @@ def _is_number(value: object) -> bool:
 
 
 def text_of(data: Any) -> str:
-    """The data as JSON. Raises BadInput for what UTF-8 JSON cannot hold, and for too much."""
+    """Return the data as JSON. Raises BadInput for what UTF-8 JSON cannot hold, and for too much."""
     try:
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(text.encode())
@@ -152,13 +152,13 @@ def text_of(data: Any) -> str:
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    """Whether a value has more levels of lists and objects."""
+    """Return whether a value has more levels of lists and objects."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
     return inside is not None and (levels == 0 or any(_deeper(one, levels - 1) for one in inside))
 
 
 def is_critical(data: Any, source: str) -> bool:
-    """Whether that is an error or an event of security, by what it says of itself."""
+    """Return whether that is an error or an event of security, by what it says of itself."""
     said = data if isinstance(data, dict) else {}
     grave = [said.get("level"), said.get("severity")]
     about = [source, said.get("type"), said.get("kind"), said.get("category")]
@@ -168,17 +168,18 @@ def is_critical(data: Any, source: str) -> bool:
 
 
 def _of_security(name: str) -> bool:
-    """Whether a name is `security`, or one of a part of it: `security.login`."""
+    """Return whether a name is `security`, or one of a part of it: `security.login`."""
     return name[:8].lower() == "security" and not name[8:9].isalnum()
 
 
 def is_active(status: str) -> bool:
-    """Whether a task in that state is still to be done."""
+    """Return whether a task in that state is still to be done."""
     return status.strip().lower() not in ENDED
 
 
 def entry_text(category: str, data: Any) -> str:
-    """What an entry of that category says, in words: those of a message, a metric, a task; else its data as JSON."""
+    """Return what an entry of that category says, in words: those of a message, a metric, a task; else its data as
+    JSON."""
     if isinstance(data, str):
         return data
     if isinstance(data, dict):
@@ -195,8 +196,8 @@ def entry_text(category: str, data: Any) -> str:
 
 
 def entry_records(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is an
-    event too."""
+    """Yield the kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is
+    an event too."""
     data = entry.data
     told = {"source": entry.source, "timestamp": entry.at}
     if entry.category == "metric":
@@ -394,7 +395,7 @@ class Operational:
         self._keep_tasks(connection, aged)
 
     def problems(self) -> list[Problem]:
-        """Why entries cannot leave."""
+        """Return why entries cannot leave."""
         what = "entries cannot leave operational memory"
         return [Problem(what, "operational", fix=self._trouble)] if self._trouble else []
 
@@ -407,7 +408,7 @@ class Operational:
         source: str | None = None,
         since: datetime | str | None = None,
     ) -> list[OperationalEntry]:
-        """The newest entries, newest first; all of them where `limit` is None. Raises BadInput."""
+        """Return the newest entries, newest first; all of them where `limit` is None. Raises BadInput."""
         if category and category not in CATEGORIES:
             raise BadInput("no such category", category[:40], f"one of {', '.join(CATEGORIES)}")
         after = clock.parse(since) if isinstance(since, str) else since
@@ -424,7 +425,7 @@ class Operational:
         return self._database.ask(look, [])
 
     def get(self, entry_id: str) -> OperationalEntry | None:
-        """The entry of an id; None where it is none of the last hour."""
+        """Return the entry of an id; None where it is none of the last hour."""
 
         def look(connection: Connection) -> OperationalEntry | None:
             return next(map(_entry, models.newest(connection, id=entry_id)), None)
@@ -432,8 +433,9 @@ class Operational:
         return self._database.ask(look, None)
 
     def holding(self, parts: Sequence[str], categories: Iterable[str], limit: int) -> list[OperationalEntry]:
-        """The newest entries of these categories whose source or data hold one of these parts of words (lower case),
-        newest first, at most `limit` of each category; of a task only the newest word. Nothing is moved for it."""
+        """Return the newest entries of these categories whose source or data hold one of these parts of words (lower
+        case), newest first, at most `limit` of each category; of a task only the newest word. Nothing is moved for
+        it."""
 
         def look(connection: Connection) -> list[OperationalEntry]:
             found: list[OperationalEntry] = []
@@ -450,7 +452,7 @@ class Operational:
         return self._database.ask(look, [])
 
     def metric(self, name: str) -> MetricValue | None:
-        """The newest value of a metric, of now or of what working memory still has; None where there is none."""
+        """Return the newest value of a metric, of now or of what working memory still has; None where there is none."""
 
         def look(connection: Connection) -> MetricValue | None:
             for row in models.newest(connection, "metric", name=name):
@@ -462,11 +464,11 @@ class Operational:
         return self._database.ask(look, None)
 
     def metrics(self) -> list[MetricValue]:
-        """The newest value of each metric that was told within the hour, by name."""
+        """Return the newest value of each metric that was told within the hour, by name."""
         return sorted(map(_value, self._newest_of_each("metric")))
 
     def active_tasks(self) -> list[ActiveTask]:
-        """The tasks that are pending or in progress, the newest word on each: of now, else of working memory."""
+        """Return the tasks that are pending or in progress, the newest word on each: of now, else of working memory."""
         told = [_entry(row) for row in self._newest_of_each("task")]
         tasks = [_task(entry) for entry in told if is_active(entry.data["status"])]
         known = {entry.data["id"] for entry in told}
@@ -484,12 +486,13 @@ class Operational:
         return sorted(tasks, key=lambda task: (task.at, task.id), reverse=True)
 
     def agent_states(self) -> list[AgentState]:
-        """What each agent said last of itself within the hour, by name."""
+        """Return what each agent said last of itself within the hour, by name."""
         told = self._database.ask(models.newest_of_agents, list[dict[str, Any]]())
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
-        """What there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
+        """Return what there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it
+        can)."""
         number, oldest = self._database.ask(models.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
@@ -497,7 +500,7 @@ class Operational:
         return {"entries": number, **limits, **counts, "tasks": tasks, "oldest": oldest, "degraded": self._trouble}
 
     def snapshot(self) -> dict[str, Any]:
-        """The system now, as the newest metrics of the collector tell it; None for what nobody measured."""
+        """Return the system now, as the newest metrics of the collector tell it; None for what nobody measured."""
         told = {value.name: value.value for value in self.metrics()}
         gpu = {name.removeprefix("gpu."): value for name, value in told.items() if name.startswith("gpu.")}
         return {

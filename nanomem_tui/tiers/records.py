@@ -90,7 +90,7 @@ class Trail:
         return self.database.write(write, durable=durable)
 
     def _named(self, record: Stored) -> tuple[Kind, str, Mapping[str, Any]]:
-        """The record with an id; what can be known to be wrong without a look is refused here."""
+        """Return the record with an id; what can be known to be wrong without a look is refused here."""
         kind = kind_of(record.kind)
         checked(kind, record.fields, whole=False)
         record_id = record.id
@@ -142,7 +142,7 @@ class Trail:
         return TierRecord(kind.name, record_id, fields, kind.tier, origin, now, now)
 
     def followed(self, connection: Connection, before: TierRecord | None, after: TierRecord | None) -> list[TierRecord]:
-        """The procedures whose counts move because a task ended, or did otherwise than was recorded before."""
+        """Return the procedures whose counts move because a task ended, or did otherwise than was recorded before."""
         runs = [(run, way) for run, way in ((_run_of(before), -1), (_run_of(after), 1)) if run is not None]
         if len(runs) == 2 and runs[0][0] == runs[1][0]:
             return []
@@ -192,8 +192,8 @@ class Trail:
     # -- what an agent asks ---------------------------------------------------------------------------------------
 
     def goals(self, statuses: Sequence[str] = ACTIVE, limit: int | None = None) -> list[TierRecord]:
-        """The goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each state, the
-        newest."""
+        """Return the goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each
+        state, the newest."""
 
         def look(connection: Connection) -> list[TierRecord]:
             kind = KINDS["goal"]
@@ -207,7 +207,7 @@ class Trail:
         return sorted(self.database.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
     def tasks_of(self, goal_id: str, limit: int | None = None, offset: int = 0) -> list[TierRecord]:
-        """The tasks of a goal, of both tiers, oldest first."""
+        """Return the tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
         return self.database.ask(
             lambda connection: work_records.rows(
@@ -217,12 +217,12 @@ class Trail:
         )
 
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
-        """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
-        one with the best record. None where none fits: what shares one word of many does not."""
+        """Return the pattern for a situation: one of just that trigger, else among those that fit about as well as any
+        the one with the best record. None where none fits: what shares one word of many does not."""
         return self.database.ask(lambda connection: search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
-        """The newest successful call of a tool with just that input, not older than `within` seconds."""
+        """Return the newest successful call of a tool with just that input, not older than `within` seconds."""
         since = clock.iso(clock.now() - timedelta(seconds=within))
         where = Where({"tool_name": tool, "success": True}, since)
 
@@ -252,7 +252,8 @@ def _run_of(task: TierRecord | None) -> _Run | None:
 
 
 def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
-    """The counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the mean."""
+    """Return the counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the
+    mean."""
     name = "success_count" if run.success else "fail_count"
     runs = fields["success_count"] + fields["fail_count"]
     mean = fields["avg_duration_ms"]
@@ -266,7 +267,7 @@ def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
 
 
 def missing_record(kind: Kind, record_id: str) -> NotFound:
-    """The error for a record that is not there."""
+    """Return the error for a record that is not there."""
     return NotFound(f"no such {kind.name}", record_id, f"see `nanomem record {kind.name} list`")
 
 
@@ -319,7 +320,7 @@ class TierRecords(Trail):
     # -- looking --------------------------------------------------------------------------------------------------
 
     def get(self, kind: str, record_id: str) -> TierRecord:
-        """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         known = kind_of(kind)
 
         def look(connection: Connection) -> tuple[TierRecord | None, list[str]]:
@@ -364,17 +365,17 @@ class TierRecords(Trail):
         since: str = "",
         until: str = "",
     ) -> int:
-        """How many there are, asked for as in `of`. Raises BadInput."""
+        """Return how many there are, asked for as in `of`. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
         return self.database.ask(lambda connection: work_records.count(connection, known, _tier(tier), wanted), 0)
 
     def count_within(self, wanted: Stretch) -> int:
-        """How many records a long list has."""
+        """Return how many records a long list has."""
         return self.database.ask(lambda connection: work_records.count_within(connection, wanted), 0)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many of each kind there are in each tier that the kind has."""
+        """Return how many of each kind there are in each tier that the kind has."""
 
         def look(connection: Connection) -> dict[str, dict[str, int]]:
             return {
@@ -394,8 +395,8 @@ class TierRecords(Trail):
         since: str = "",
         until: str = "",
     ) -> list[TierHit]:
-        """The records that hold words of a question, best first; equal ones newest first. `where`, `since`, `until`: of
-        these alone, as in `of`. Raises BadInput."""
+        """Return the records that hold words of a question, best first; equal ones newest first. `where`, `since`,
+        `until`: of these alone, as in `of`. Raises BadInput."""
         wanted = [kind_of(name) for name in kinds or (*RECORD_KINDS, "event")]
         if where and len(wanted) > 1:
             raise BadInput("which fields there are depends on the kind", "where", "name one kind")
@@ -409,13 +410,13 @@ class TierRecords(Trail):
         return self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
-        """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
-        these alone, such as incidents or procedures; none: of all. Raises BadInput."""
+        """Return the records most like a question, by their words and their meaning at once (seed 004). `collections`:
+        of these alone, such as incidents or procedures; none: of all. Raises BadInput."""
         return find_semantic(self.search, self._meaning, query, collections, n_results)
 
     def links(self, record: TierRecord) -> list[Link]:
-        """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
-        what a pattern was made from, the other states of a file."""
+        """Return what hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task
+        followed, what a pattern was made from, the other states of a file."""
         return self.database.ask(lambda connection: list(self._links(connection, record)), [])
 
     def _links(self, connection: Connection, record: TierRecord) -> Iterable[Link]:
@@ -440,7 +441,8 @@ class TierRecords(Trail):
             yield from down("same file", "config-change", "file_path", fields["file_path"])
 
     def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
-        """The records that a record names and that are not there: the field, the id, the kinds that it can be of."""
+        """Return the records that a record names and that are not there: the field, the id, the kinds that it can be
+        of."""
         leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
         named = [lead for lead in leads if lead[1]]
 
@@ -461,8 +463,8 @@ class TierRecords(Trail):
                 raise NotFound(f"no such {' or '.join(kinds)} (`{field}` of a {record.kind})", record_id, fix)
 
     def history(self, kind: str, record_id: str) -> list[Past]:
-        """Every change of a record, newest first: operations of people and imports, those taken back too, and what
-        agents overwrote."""
+        """Return every change of a record, newest first: operations of people and imports, those taken back too, and
+        what agents overwrote."""
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
@@ -557,7 +559,7 @@ def _tier(tier: str | None) -> Tier | None:
 
 
 def _where(kind: Kind, fields: Mapping[str, Any], since: str, until: str) -> Where:
-    """What is asked for, checked. Raises BadInput."""
+    """Return what is asked for, checked. Raises BadInput."""
     given = checked(kind, {name: value for name, value in fields.items() if value is not None}, whole=False)
     wrong = [name for name in given if (field := kind.field(name)) is not None and field.type == "json"]
     if wrong:
@@ -601,7 +603,7 @@ def find_semantic(
     collections: Sequence[str] = (),
     n_results: int = 5,
 ) -> SemanticAnswer:
-    """The records most like a question; `search` finds by words, `meaning` gives what finds by it.
+    """Return the records most like a question; `search` finds by words, `meaning` gives what finds by it.
 
     `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
     found by their words. Raises BadInput for a question that is empty, or no such collection or number.
@@ -623,7 +625,7 @@ def find_semantic(
 
 
 def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord]) -> list[TierHit]:
-    """The records of both, best first; of equal ones those that hold rarer words, then the newest."""
+    """Return the records of both, best first; of equal ones those that hold rarer words, then the newest."""
     weights = query_weights(query, MOST_WORDS)
     whole = sum(weights.values())
     lexical = {hit.record.key: hit for hit in by_words}

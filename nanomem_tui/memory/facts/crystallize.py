@@ -108,7 +108,7 @@ class Extracted(NamedTuple):
 
 
 def answer_shape(numbers: Sequence[int]) -> dict[str, Any]:
-    """What an answer about the messages of these numbers looks like."""
+    """Return what an answer about the messages of these numbers looks like."""
     number = {"type": "integer", **({"suggested": sorted(numbers)} if len(numbers) <= _MANY else {})}
     limits = {"domain": 8 * MAX_LABEL, "category": 8 * MAX_LABEL, "sub_category": 8 * MAX_LABEL, "key": 8 * MAX_KEY,
               "value": 8 * MAX_VALUE}  # fmt: skip
@@ -137,8 +137,8 @@ class ModelExtractor:
         return self._client.usage
 
     def extract(self, told: Sequence[Told], watch: Watch) -> Extracted:
-        """The facts of these messages, asked in as many questions as it takes, none about messages that the model has
-        read. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
+        """Return the facts of these messages, asked in as many questions as it takes, none about messages that the
+        model has read. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
         numbered = dict(enumerate((one for one in told if dialogue.read_sayings(one.text, one.before)), 1))
         known = {} if self._again else {number: self._kept.of(_shown(0, one)) for number, one in numbered.items()}
         said = [{**fact, "message": number} for number, facts in known.items() for fact in facts or ()]
@@ -158,7 +158,7 @@ class ModelExtractor:
         return found._replace(usage=self._client.usage, notes=(*notes, *found.notes))
 
     def _asked(self, part: Mapping[int, Told], step: str, watch: Watch, halvings: int = _HALVINGS) -> Extracted:
-        """The facts of one question; of half as many messages where the model says that it is too long."""
+        """Return the facts of one question; of half as many messages where the model says that it is too long."""
         watch(step)
         text = "\n\n".join(_shown(number, one) for number, one in part.items())
         fence = Fence(text)
@@ -188,7 +188,7 @@ class ModelExtractor:
         return _believed(named, part)
 
     def _parts(self, numbered: Mapping[int, Told], room: int) -> list[dict[int, Told]]:
-        """The messages in parts that fit into a question each."""
+        """Return the messages in parts that fit into a question each."""
         parts: list[dict[int, Told]] = [{}]
         used = 0
         for number, one in numbered.items():
@@ -206,7 +206,7 @@ class ModelExtractor:
 
 
 def with_seed_temperature(config: Any) -> Any:
-    """The settings of the model with the temperature of the seed, where it takes one."""
+    """Return the settings of the model with the temperature of the seed, where it takes one."""
     return config if config.temperature is None else replace(config, temperature=TEMPERATURE)
 
 
@@ -249,15 +249,15 @@ _FIELDS = ("domain", "category", "sub_category", "key", "value")
 
 
 def _sentence(value: str, said: Sequence[dialogue.Saying]) -> str:
-    """The sentence of a message that says most of a value."""
+    """Return the sentence of a message that says most of a value."""
     wanted = set(tokens(value))
     best = max(said, key=lambda saying: len(wanted & set(tokens(saying.text))), default=None)
     return best.words if best is not None else ""
 
 
 def reason_unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
-    """Why a fact is not believed: its numbers and names, or most of its words, do not stand in its message; "" when
-    they do."""
+    """Return why a fact is not believed: its numbers and names, or most of its words, do not stand in its message; ""
+    when they do."""
     text = " ".join(f"{saying.text} {saying.words}" for saying in said)
     there, plain = _words(text), _plain(text)
     numbers = set(_DIGITS.findall(text))
@@ -272,7 +272,8 @@ def reason_unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
 
 
 def reason_doubted(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
-    """What of a fact a person has to judge: words of the value that nobody said, or a denial that it leaves out."""
+    """Return what of a fact a person has to judge: words of the value that nobody said, or a denial that it leaves
+    out."""
     text = " ".join(f"{saying.text} {saying.words}" for saying in said)
     there, plain = _words(text), _plain(text)
     missing = [word for word in dict.fromkeys(tokens(proposal.value)) if not _is_said(word, there, plain)]
@@ -292,7 +293,7 @@ def _plain(text: str) -> str:
 
 
 def _is_said(word: str, there: frozenset[str], plain: str) -> bool:
-    """Whether a token stands in a text: a Russian one in whatever case, a Chinese one anywhere."""
+    """Return whether a token stands in a text: a Russian one in whatever case, a Chinese one anywhere."""
     if word in there:
         return True
     if _WIDE.search(word):
@@ -315,7 +316,7 @@ EXTRACT_RULES_NAME = "rules"
 
 
 def propose_by_rules(told: Sequence[Told]) -> list[Proposal]:
-    """What the rules propose of these messages, oldest first."""
+    """Return what the rules propose of these messages, oldest first."""
     found: list[Proposal] = []
     for one in told:
         for saying in dialogue.read_sayings(one.text, one.before):
@@ -328,7 +329,7 @@ def propose_by_rules(told: Sequence[Told]) -> list[Proposal]:
 
 
 def find_ended_facts(told: Sequence[Told]) -> list[Proposal]:
-    """The facts that these messages say to be so no longer, oldest first."""
+    """Return the facts that these messages say to be so no longer, oldest first."""
     return [
         _proposal(one, said, said.clause)
         for one in told
@@ -399,7 +400,7 @@ class Crystallized(NamedTuple):
     done: Mapping[int, tuple[Answer, str]] = {}
 
     def number_of(self, answer: Answer) -> int:
-        """How many of the proposals became that."""
+        """Return how many of the proposals became that."""
         return sum(given == answer for given, _ in self.done.values())
 
 
@@ -430,7 +431,7 @@ class Crystallizer:
             os.close(handle)
 
     def places(self) -> dict[str, Place] | None:
-        """How far each session was read; None: no run was made here. Raises the store's errors."""
+        """Return how far each session was read; None: no run was made here. Raises the store's errors."""
         kept = self._store.marker(MARKER)
         if kept is None:
             return None
@@ -451,7 +452,7 @@ class Crystallizer:
         ask_again: bool = False,
         watch: Callable[[str], None] = _nobody,
     ) -> Plan:
-        """What a run would do: the last `limit` messages (default: the setting; `everything`: all) are read.
+        """Return what a run would do: the last `limit` messages (default: the setting; `everything`: all) are read.
 
         `new_only`: those that no run read; `ask_again`: ask a model also about messages that it has read. Asks a model
         where the extractor is one, and writes nothing but its answers and what they took. Raises NotFound for a
@@ -521,8 +522,8 @@ class Crystallizer:
         return Crystallized(plan._replace(judged=judged), operation, done)
 
     def by_itself(self, plan: Plan) -> Crystallized:
-        """What a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox, as does
-        what waits there already."""
+        """Return what a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox, as
+        does what waits there already."""
         held = {one.number for one in plan.open if one.why or one.unnamed or one.verdict == "waiting"}
         decisions = [Decision(one, "inbox" if one.number in held else "keep") for one in plan.open]
         return self.keep(plan, decisions, by_person=False)
@@ -575,7 +576,7 @@ class Crystallizer:
 
 
 def _earlier(one: Judged, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:
-    """The values that a fact had among these messages before the one that is kept, oldest first."""
+    """Return the values that a fact had among these messages before the one that is kept, oldest first."""
     before = [
         other.proposal
         for other in takewhile(lambda other: other.number != one.number, plan.judged)
@@ -685,7 +686,7 @@ class Outcome(NamedTuple):
     next_at: datetime | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as the command line prints it."""
+        """Return the outcome as the command line prints it."""
         return {"kind": self.kind, "said": self.said, "next_at": clock.iso(self.next_at) if self.next_at else None}
 
 
@@ -709,14 +710,14 @@ class CrystallizeSchedule:
         self._file = host.paths.data / "crystallize-schedule.json"
 
     def why_off(self) -> str:
-        """Why nothing is looked for by itself; "" when something is."""
+        """Return why nothing is looked for by itself; "" when something is."""
         settings = self._host.settings
         if not settings.crystallize_schedule:
             return "crystallize_schedule is not set"
         return OFF if not settings.memory_enabled else ""
 
     def next_at(self) -> datetime:
-        """When the next run is due; a time that is over when it is due now."""
+        """Return when the next run is due; a time that is over when it is due now."""
         memory, now = self._read(), clock.now()
         last = min(clock.parse(memory.at) or now, now)  # clocks are put back
         due = cron_next(self._host.settings.crystallize_schedule, last, zone_of(self._host.paths))
@@ -783,7 +784,7 @@ class CrystallizeSchedule:
         return Outcome("crystallized" if done.operation else "nothing", describe_run(done), self.next_at())
 
     def _read(self) -> _Memory:
-        """What was written last; of a file that is broken, nothing: the schedule begins anew."""
+        """Return what was written last; of a file that is broken, nothing: the schedule begins anew."""
         try:
             found = json.loads(files.read(self._file))
             at, failures, error = found["at"], found["failures"], found["error"]
@@ -797,7 +798,7 @@ class CrystallizeSchedule:
 
 
 def describe_run(done: Crystallized) -> str:
-    """What a run did, in a sentence."""
+    """Return what a run did, in a sentence."""
     read = f"read {counted(done.plan.dialogue.messages, 'message')}"
     if done.operation is None:
         return f"{read}: no new fact"

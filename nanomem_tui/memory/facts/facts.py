@@ -40,7 +40,7 @@ class Value(NamedTuple):
     source_message_id: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """The value as the command line prints it."""
+        """Return the value as the command line prints it."""
         return self._asdict()
 
 
@@ -50,8 +50,8 @@ def value_history(
     rows: Mapping[str, Item],
     seen: frozenset[str] = frozenset(),
 ) -> list[Value]:
-    """The values that the fact of this row had, newest first, also of what was merged into it. `log_of`: the operations
-    that touched the row of an id, newest first; `rows`: all rows."""
+    """Return the values that the fact of this row had, newest first, also of what was merged into it. `log_of`: the
+    operations that touched the row of an id, newest first; `rows`: all rows."""
     seen |= {item.id}
     given = _given(item, log_of(item.id))
     found = [*sorted([*_earlier(item), *given[:-1]], key=lambda one: one.since), given[-1]]
@@ -66,7 +66,8 @@ def value_history(
 
 
 def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
-    """The values that the operations gave, oldest first; one at least, and the last is what the fact says now."""
+    """Return the values that the operations gave, oldest first; one at least, and the last is what the fact says
+    now."""
     now = _value(item._asdict(), item.created_at, "", "")
     found = _replayed(item, [entry for entry in entries if not _is_taken_back(entry)])
     if not found or found[-1].value != now.value:  # an undo of a part, say: what happened, step by step
@@ -75,7 +76,7 @@ def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
 
 
 def _is_taken_back(entry: LogEntry) -> bool:
-    """Whether an operation was undone, or is what undid or redid another one as a whole."""
+    """Return whether an operation was undone, or is what undid or redid another one as a whole."""
     operation = entry.operation
     return entry.undone or operation.kind == "redo" or (operation.kind == "undo" and takes_back_all(operation))
 
@@ -106,14 +107,14 @@ def _replayed(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
 
 
 def merged_ids(item: Item) -> list[str]:
-    """The ids of the facts that were merged into the one of this row."""
+    """Return the ids of the facts that were merged into the one of this row."""
     fields = item.meta.get("fact")
     ids = fields.get("merged") if isinstance(fields, dict) else None
     return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
 
 
 def _earlier(item: Item) -> list[Value]:
-    """The values that came with the row, oldest first: those that another system had for it before."""
+    """Return the values that came with the row, oldest first: those that another system had for it before."""
     fields = item.meta.get("fact")
     told = fields.get("earlier") if isinstance(fields, dict) else None
     kept = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
@@ -126,14 +127,14 @@ def _earlier(item: Item) -> list[Value]:
 
 
 def _said_at(row: Mapping[str, Any], value: str) -> str:
-    """When the value of a row was said, where it keeps that."""
+    """Return when the value of a row was said, where it keeps that."""
     fields = Item(id="", text="", meta_json=str(row.get("meta_json", "{}"))).meta.get("fact")
     said = fields.get("said") if isinstance(fields, dict) else None
     return str(said.get("at") or "") if isinstance(said, dict) and said.get("value") == value else ""
 
 
 def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:
-    """The value of a fact whose row was so at that time."""
+    """Return the value of a fact whose row was so at that time."""
     fact = fact_of(Item(id="", text=str(row["text"]), meta_json=str(row.get("meta_json", "{}"))))
     value = fact.value if fact is not None else str(row["text"])
     return Value(value, since, "", actor, operation, row.get("session_key"), row.get("source_message_id"))
@@ -189,7 +190,7 @@ class Facts:
         enabled_only: bool = False,
         foreign: bool = False,
     ) -> list[Fact]:
-        """The facts with these fields, newest first (the seed's `get_facts_filtered`); case does not matter.
+        """Return the facts with these fields, newest first (the seed's `get_facts_filtered`); case does not matter.
 
         None: any; `domain` "" or `NO_DOMAIN`: those without one. `audience`: only what it may see, and only what is
         enabled. `foreign`: those of databases that are not imported too, which can only be read.
@@ -216,8 +217,8 @@ class Facts:
         ]
 
     def get(self, fact_id: str) -> Fact:
-        """The fact of that id, or of the one id that begins so. Raises NotFound, BadInput, or Refused for an item that
-        is no fact of fields."""
+        """Return the fact of that id, or of the one id that begins so. Raises NotFound, BadInput, or Refused for an
+        item that is no fact of fields."""
         try:
             item = self._items.get(fact_id)
         except NotFound:
@@ -230,15 +231,15 @@ class Facts:
     def find(
         self, category: str, key: str, domain: str | None = None, audience: scopes.Audience | None = None
     ) -> list[Fact]:
-        """The facts of that category and key, in one domain or (None) in any."""
+        """Return the facts of that category and key, in one domain or (None) in any."""
         return self.all(domain=domain, category=category, key=key, audience=audience)
 
     def known(self) -> Mapping[Identity, Fact]:
-        """The fact of each identity, as things are at each look."""
+        """Return the fact of each identity, as things are at each look."""
         return self._known
 
     def tree(self, facts: Iterable[Fact] | None = None) -> dict[str, dict[str, list[Fact]]]:
-        """The facts (None: all) by domain and category, each in the order of their names; `NO_DOMAIN` last."""
+        """Return the facts (None: all) by domain and category, each in the order of their names; `NO_DOMAIN` last."""
         found: dict[str, dict[str, list[Fact]]] = {}
         order = sorted(
             self._known.newest_first() if facts is None else facts,
@@ -249,7 +250,7 @@ class Facts:
         return found
 
     def history(self, fact_id: str) -> list[Value]:
-        """The values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
+        """Return the values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
         return value_history(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
 
     # -- changing -----------------------------------------------------------------------------------------------
@@ -380,7 +381,8 @@ class Facts:
     def _pair(
         self, wanted: FactValue, known: Mapping[Identity, Fact] = MappingProxyType({})
     ) -> tuple[Item | None, Item]:
-        """The row of a fact before and after it gets that value; `known`: those being made beside. Raises BadInput."""
+        """Return the row of a fact before and after it gets that value; `known`: those being made beside. Raises
+        BadInput."""
         names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
         value = check_text(wanted.value, "--value")
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
@@ -421,7 +423,7 @@ class Facts:
         return (present if present is not None and present.is_deleted else None), row
 
     def _free_id(self, known: Identity) -> str:
-        """The id of a new fact; another one where the row of that id got other names since."""
+        """Return the id of a new fact; another one where the row of that id got other names since."""
         rows, tried = self._store.snapshot.items, known
         while (row := rows.get(found := values.id_of(tried))) is not None and not row.is_deleted:
             tried = (*tried[:3], f"{tried[3]} ")
@@ -447,7 +449,7 @@ class Facts:
 
 
 def _edited(before: Fact, after: Fact) -> str:
-    """What an edit did, in words: the names that are others now stand first."""
+    """Return what an edit did, in words: the names that are others now stand first."""
     names = [
         f"{name.replace('_', '-')} {quote_start(old) if old else 'none'} → {quote_start(new) if new else 'none'}"
         for name in ("domain", "category", "sub_category", "key")
@@ -459,7 +461,7 @@ def _edited(before: Fact, after: Fact) -> str:
 
 
 def _told(wanted: FactValue, row: Item) -> dict[str, Any]:
-    """When a value was said, and those before it, beside the fields of a fact."""
+    """Return when a value was said, and those before it, beside the fields of a fact."""
     said = {"value": wanted.value, "at": wanted.said_at} if wanted.said_at else None
     if not wanted.earlier:
         return {"said": said}
@@ -486,7 +488,8 @@ _TOLD = ("value", "since", "until", "actor", "session_key", "source_message_id")
 
 
 def earlier_values(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[str, Any]]]:
-    """What each of these facts was before, newest first, by its id; those that were never anything else are left out.
+    """Return what each of these facts was before, newest first, by its id; those that were never anything else are left
+    out.
 
     Each value: what, since and until when, who gave it, and the session and message that it is from.
     """
@@ -510,7 +513,7 @@ def _may_have(row: Item) -> bool:
 
 
 def _by_key(store: MemoryStore) -> Mapping[str, list[LogEntry]]:
-    """The operations on each fact, newest first, each with its changes of that fact alone."""
+    """Return the operations on each fact, newest first, each with its changes of that fact alone."""
     found: dict[str, list[LogEntry]] = defaultdict(list)
     rows = store.load().items
     for entry in store.journal.log(MOST):

@@ -40,7 +40,7 @@ class Records:
         self._sorted: tuple[int, list[Record]] = (-1, [])
 
     def rows(self) -> list[Record]:
-        """Those that are not deleted, newest first by the time of the thing; the list must not be altered."""
+        """Return those that are not deleted, newest first by the time of the thing; the list must not be altered."""
         store, snapshot = self._store, self._store.snapshot
         if not store.loaded or self._sorted[0] != snapshot.counter:
             with snapshot.lock:
@@ -49,7 +49,7 @@ class Records:
         return self._sorted[1]
 
     def get(self, record_id: str) -> Record:
-        """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         rows = self._store.load("record").records
         row = rows.get(record_id)
         if row is None or row.kind != self._kind:
@@ -62,7 +62,7 @@ class Records:
         return row
 
     def history(self, record_id: str) -> list[LogEntry]:
-        """Every operation that touched the record, newest first."""
+        """Return every operation that touched the record, newest first."""
         return self._store.journal.log(10_000, key=record_id)
 
     def add_rows(
@@ -109,7 +109,7 @@ class Journal(Records):
     # -- looking --------------------------------------------------------------------------------------------------
 
     def entries(self, since: str = "", until: str = "", words: str = "") -> list[Record]:
-        """The entries, newest day first and within a day the newest first.
+        """Return the entries, newest day first and within a day the newest first.
 
         `since`, `until`: days (`YYYY-MM-DD`), both included; `words`: what an entry must hold, in the language of
         searches (words, "a phrase", -without). Raises BadInput for what is no day.
@@ -124,12 +124,12 @@ class Journal(Records):
         return sorted(found, key=lambda row: row.about, reverse=True)  # the order within a day stays
 
     def days(self) -> dict[str, int]:
-        """How many entries each day has, the newest day first."""
+        """Return how many entries each day has, the newest day first."""
         counts = Counter(row.about for row in self.rows())
         return dict(sorted(counts.items(), reverse=True))
 
     def warnings(self, entry: Record) -> list[str]:
-        """What a person should know of the text of an entry; it is kept as it was given all the same."""
+        """Return what a person should know of the text of an entry; it is kept as it was given all the same."""
         from nanomem_tui.memory import safety
 
         same = [
@@ -186,7 +186,8 @@ def day_of(text: str) -> str:
 
 
 def _at(day: str, moment: datetime) -> str:
-    """The time of day of `moment` on another day, so that entries of a day stay in the order in which they came."""
+    """Return the time of day of `moment` on another day, so that entries of a day stay in the order in which they
+    came."""
     try:
         return clock.iso(datetime.combine(date.fromisoformat(day), moment.astimezone().time()).astimezone())
     except (ValueError, OverflowError, OSError):  # a day at the edge of the calendar has no such time everywhere
@@ -212,8 +213,8 @@ class Reflections(Records):
     # -- looking --------------------------------------------------------------------------------------------------
 
     def all(self, tool: str = "", words: str = "") -> list[Record]:
-        """The reflections, newest first; only those of a tool (exact, without regard to case), or that hold `words` in
-        their insight, error or arguments."""
+        """Return the reflections, newest first; only those of a tool (exact, without regard to case), or that hold
+        `words` in their insight, error or arguments."""
         found = [row for row in self.rows() if not tool or row.about.casefold() == tool.strip().casefold()]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
@@ -223,16 +224,16 @@ class Reflections(Records):
         return list(found)
 
     def tools(self) -> dict[str, int]:
-        """How many reflections each tool has, the most first."""
+        """Return how many reflections each tool has, the most first."""
         return dict(Counter(row.about for row in self.rows()).most_common())
 
     def lesson_of(self, reflection: Record) -> Lesson | None:
-        """The lesson that it became, while that is there."""
+        """Return the lesson that it became, while that is there."""
         row = self._store.load("lesson").lessons.get(str(reflection.meta.get("lesson") or ""))
         return row if row is not None and not row.is_deleted else None
 
     def outdated(self, reflection: Record) -> Lesson | None:
-        """The lesson that it became, where that says something else: one of them was edited since."""
+        """Return the lesson that it became, where that says something else: one of them was edited since."""
         lesson = self.lesson_of(reflection)
         return lesson if lesson is not None and _words_of(lesson, reflection) != _words_for(reflection) else None
 
@@ -294,7 +295,7 @@ class Reflections(Records):
         return operation, after, [*masked, *_warnings(after), *self._apart(after)]
 
     def _apart(self, row: Record) -> list[str]:
-        """What is to be told where the lesson does not say what its reflection says now."""
+        """Return what is to be told where the lesson does not say what its reflection says now."""
         lesson = self.outdated(row)
         if lesson is None:
             return []
@@ -338,7 +339,8 @@ class Reflections(Records):
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
     def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
-        """The lesson of a reflection with the words that `made` has of it; waiting where there is a reason (`why`)."""
+        """Return the lesson of a reflection with the words that `made` has of it; waiting where there is a reason
+        (`why`)."""
         from nanomem_tui.memory import scopes
 
         if known.waits:
@@ -351,7 +353,7 @@ class Reflections(Records):
         return self._perform(new_operation("reflection.lesson", label, [change_of("lesson", known, after)])), after
 
     def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:
-        """The lesson that names its reflection: the first one, as long as that is there."""
+        """Return the lesson that names its reflection: the first one, as long as that is there."""
         named = self._store.load("record").records.get(str(lesson.meta.get("reflection") or ""))
         if named is not None and not named.is_deleted:
             return lesson
@@ -368,7 +370,7 @@ def _words_for(reflection: Record) -> tuple[str, str, str]:
 
 
 def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
-    """Those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
+    """Return those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
     own = lesson.bad_action and lesson.meta.get("reflection") == reflection.id
     return lesson.trigger, lesson.better_action, lesson.bad_action if own else _words_for(reflection)[2]
 

@@ -87,7 +87,7 @@ class Proposal(NamedTuple):
         return fold(self.domain), fold(self.category), fold(self.key)
 
     def to_json(self) -> dict[str, Any]:
-        """The proposal as the command line prints it."""
+        """Return the proposal as the command line prints it."""
         return {
             "domain": self.domain,
             "category": self.category,
@@ -106,7 +106,7 @@ class Proposal(NamedTuple):
 
 
 def reason_refused(proposal: Proposal) -> str:
-    """Why a proposal can be no fact at all; "" when it can be one."""
+    """Return why a proposal can be no fact at all; "" when it can be one."""
     if not proposal.key.strip():
         return "its key is empty"
     if not proposal.category.strip():
@@ -200,8 +200,8 @@ class Over(NamedTuple):
 
 
 def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
-    """Whose a fact of a session is: of everybody where only the owner writes, without a name, else of that person or
-    chat, as capture has it. Raises BadInput for a key that names no chat."""
+    """Return whose a fact of a session is: of everybody where only the owner writes, without a name, else of that
+    person or chat, as capture has it. Raises BadInput for a key that names no chat."""
     channel, _, rest = session_key.removesuffix(BESIDE).partition(":")
     chat = rest.partition(":topic:")[0]
     audience = Audience(channel, chat or None, sender_id)
@@ -224,8 +224,8 @@ def judge_proposals(
     facts: Facts,
     over: Sequence[Proposal] = (),
 ) -> tuple[list[Judged], list[Over]]:
-    """Every proposal with its verdict, in the order in which they were said, those to decide on numbered; and what is
-    known and, as `over` says, is so no longer, where nothing else was said to be so instead."""
+    """Return every proposal with its verdict, in the order in which they were said, those to decide on numbered; and
+    what is known and, as `over` says, is so no longer, where nothing else was said to be so instead."""
     store.see_others()
     senders = {(one.session_key, one.number): one.sender_id for one in told}
     rows = _Rows(store, facts)
@@ -286,12 +286,13 @@ def _says(one: Judged, other: Judged) -> bool:
 
 
 def _agree(key: str, one: str, other: str) -> bool:
-    """Whether two values of one attribute are the same."""
+    """Return whether two values of one attribute are the same."""
     return normalised(one) == normalised(other) or compare(f"{key}: {one}", f"{key}: {other}") == "same"
 
 
 def _may_agree(key: str, one: str, other: str) -> bool:
-    """Whether two values of one attribute may be the same, in other words or another case (`Яндексе`, `Яндекса`)."""
+    """Return whether two values of one attribute may be the same, in other words or another case (`Яндексе`,
+    `Яндекса`)."""
     return _agree(key, one, other) or compare(f"{key}: {one}", f"{key}: {other}") == "unsure"
 
 
@@ -314,7 +315,7 @@ class _Rows:
         self._undone: frozenset[str] | None = None
 
     def verdict(self, one: Judged) -> Judged:
-        """What a proposal is."""
+        """Return what a proposal is."""
         key, value = one.proposal.key, one.proposal.value
         fact = self._known.get(one.identity)
         if fact is not None and _agree(key, fact.value, value):
@@ -334,8 +335,8 @@ class _Rows:
         return found._replace(verdict="waiting") if settled == ["waiting"] and found.old else found
 
     def ended(self, one: Judged) -> Fact | None:
-        """The fact that a proposal says to be so no longer; None where none says it, it was said again since, or the
-        person was asked already."""
+        """Return the fact that a proposal says to be so no longer; None where none says it, it was said again since, or
+        the person was asked already."""
         fact, evidence = self._known.get(one.identity), one.proposal.evidence
         if fact is None or not fact.item.enabled or not _may_agree(fact.key, fact.value, one.proposal.value):
             return None
@@ -352,7 +353,8 @@ class _Rows:
         return None if evidence.at <= last[0].operation.at else fact
 
     def _settled(self, one: Judged, other: Fact) -> Verdict | None:
-        """What a person made of the same words before; None where that was taken back, or they were said again."""
+        """Return what a person made of the same words before; None where that was taken back, or they were said
+        again."""
         if other.item.waits and not other.item.is_deleted:
             return "waiting"
         if self._undone is None:
@@ -382,18 +384,18 @@ class _Rows:
 
 
 def is_current(one: Judged, facts: Facts) -> bool:
-    """Whether what is known is still what the proposal was compared with."""
+    """Return whether what is known is still what the proposal was compared with."""
     fact = facts.known().get(one.identity)
     return fact.value == one.old if fact is not None else not one.known
 
 
 def is_about(one: Judged, fact: Fact) -> bool:
-    """Whether a fact is the one that a proposal is about."""
+    """Return whether a fact is the one that a proposal is about."""
     return identity_of(fact) == one.identity
 
 
 def waiting_id(one: Judged) -> str:
-    """The id of the row in which a proposal waits: the same for the same words, whoever finds them."""
+    """Return the id of the row in which a proposal waits: the same for the same words, whoever finds them."""
     words = json.dumps([*one.identity, normalised(one.proposal.value)], ensure_ascii=False)
     return f"fact_w{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
@@ -401,7 +403,7 @@ def waiting_id(one: Judged) -> str:
 def review_changes(
     waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], store: MemoryStore
 ) -> list[Change]:
-    """The rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
+    """Return the rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
     found: dict[str, Change] = {}
     rows = store.snapshot.items
     for one, why, rejected in waits:
@@ -418,13 +420,13 @@ def review_changes(
 
 
 def forget_id(fact: Fact) -> str:
-    """The id of the row in which it waits that a fact goes."""
+    """Return the id of the row in which it waits that a fact goes."""
     words = json.dumps([fact.id, normalised(fact.value)], ensure_ascii=False)
     return f"fact_x{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
 def forget_rows(over: Iterable[Over], store: MemoryStore) -> list[Change]:
-    """The rows in which it waits that facts go, of those that still say what was said to be over."""
+    """Return the rows in which it waits that facts go, of those that still say what was said to be over."""
     found = []
     for fact, evidence in over:
         row = store.snapshot.items.get(fact.id)

@@ -76,7 +76,7 @@ class Found(NamedTuple):
         return {name: getattr(self.fact, name) for name in _FIELDS} if self.fact is not None else {}
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as the command line prints it: a fact by its fields, and null in them for another item."""
+        """Return the answer as the command line prints it: a fact by its fields, and null in them for another item."""
         distance = None if self.distance is None else round(self.distance, 6)
         row = self.item.to_json()
         row |= {name: bool(row[name]) for name in ("enabled", "pinned", "is_deleted")}
@@ -138,7 +138,7 @@ class MemorySearch:
         facts_only: bool = False,
         far: bool = False,
     ) -> Answer:
-        """The answers, at most `limit`, of what `audience` may see (None: the owner, everything).
+        """Return the answers, at most `limit`, of what `audience` may see (None: the owner, everything).
 
         With a domain or a category: the facts there, those that fit the query best first, and without a query the
         newest first. Else what is near to the query in meaning, or found by words, `facts_only`: of facts with fields;
@@ -163,13 +163,15 @@ class MemorySearch:
         return Answer(tuple(one._replace(how="facts") for one in results), len(among), note)
 
     def names(self, audience: scopes.Audience | None = None) -> dict[str, dict[str, int]]:
-        """The domains that the audience may see, `NO_DOMAIN` last, and how many facts each of their categories has."""
+        """Return the domains that the audience may see, `NO_DOMAIN` last, and how many facts each of their categories
+        has."""
         visible = self._visible(audience or scopes.Audience(), facts_only=True)
         tree = self._facts.tree(fact for fact in self._facts.all() if fact.id in visible)
         return {domain: {name: len(facts) for name, facts in found.items()} for domain, found in tree.items()}
 
     def _visible(self, audience: scopes.Audience, *, facts_only: bool) -> dict[str, Item]:
-        """The items, or the facts, that are given to an audience, by id, the newest first; made once per change."""
+        """Return the items, or the facts, that are given to an audience, by id, the newest first; made once per
+        change."""
         counter, now = self._store.load("item").counter, clock.iso(clock.now())
         known = self._shown.get((audience, facts_only))
         if known is not None and known.counter == counter and now < known.until:
@@ -192,7 +194,8 @@ class MemorySearch:
     def _ranked(
         self, query: str, limit: int, audience: scopes.Audience, among: Mapping[str, Item]
     ) -> tuple[list[Found], str]:
-        """Those of `among` that fit the query, best first, at most `limit`, and why meaning did not find them alone.
+        """Return those of `among` that fit the query, best first, at most `limit`, and why meaning did not find them
+        alone.
 
         Words help out where the model reads not all of the query or has not embedded everything, and where it finds
         nothing near: it knows no part numbers and no names. What is not near comes last.
@@ -209,8 +212,8 @@ class MemorySearch:
         return sorted(_in_turns(by_words, by_meaning), key=lambda one: not one.is_near)[:limit], note
 
     def _nearest(self, query: str, limit: int, among: Mapping[str, Item]) -> Near:
-        """Those of `among` that are nearest and that the model can read: one in a language that it does not know is
-        near to anything. More are asked for while there are others among them."""
+        """Return those of `among` that are nearest and that the model can read: one in a language that it does not know
+        is near to anything. More are asked for while there are others among them."""
         asked = limit
         while among and limit:
             near = self._by_meaning.near(query, asked, among.keys())
@@ -223,7 +226,7 @@ class MemorySearch:
         return Near({})
 
     def _hits(self, query: str, limit: int, audience: scopes.Audience, among: Container[str]) -> list[Hit]:
-        """The best of `among` by words: more are asked for while others stand before them."""
+        """Return the best of `among` by words: more are asked for while others stand before them."""
         asked = limit * FEW
         while True:
             question = Question(query, "", audience, limit=asked, max_chars=EVERY, whole=True)
@@ -234,7 +237,7 @@ class MemorySearch:
             asked *= FEW * FEW
 
     def _at(self, item: Item, distance: float) -> Found:
-        """What was found by meaning at that distance."""
+        """Return what was found by meaning at that distance."""
         found = _found(item, "meaning", distance, 1 - distance, {"distance": round(distance, 6)})
         return found._replace(is_near=distance < self._settings.recall_max_distance)
 

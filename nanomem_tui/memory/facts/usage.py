@@ -90,8 +90,8 @@ class Usage:
     # -- looking --------------------------------------------------------------------------------------------------
 
     def rows(self, days: int | None = None) -> list[Used]:
-        """Every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today. Raises
-        BadInput."""
+        """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today.
+        Raises BadInput."""
         since = _since(days)
         ours = [self._own(row) for row in self._records.rows() if row.about >= since]
         calls = self._log(since).calls
@@ -101,7 +101,7 @@ class Usage:
         return sorted(found, key=lambda row: row.day, reverse=True)
 
     def by(self, name: By, days: int | None = None) -> list[Sum]:
-        """The rows added up by day (newest first), or by model, source or origin (most tokens first)."""
+        """Return the rows added up by day (newest first), or by model, source or origin (most tokens first)."""
         return add_up(self.rows(days), name)
 
     def read_prices(self) -> None:
@@ -110,11 +110,11 @@ class Usage:
             self._settings = config.load(self._store.paths).settings
 
     def problems(self) -> tuple[Problem, ...]:
-        """What could not be read of the agent's log when it was looked at last."""
+        """Return what could not be read of the agent's log when it was looked at last."""
         return self._theirs[1].problems
 
     def _log(self, since: str) -> databases.Report:
-        """The agent's log since a day, read again once it changed."""
+        """Return the agent's log since a day, read again once it changed."""
         path = self._store.paths.token_log
         if path is None:
             self._theirs = (None, databases.Report())
@@ -247,7 +247,7 @@ def _is(row: Record, day: str, model: str, source: str) -> bool:
 
 
 def _cost(asked: int, answered: int, both: int, price: Price | None) -> float | None:
-    """What tokens cost; None without a price, or where only their total is known."""
+    """Return what tokens cost; None without a price, or where only their total is known."""
     if not (asked or answered):
         return None if both else 0.0
     return None if price is None else price.cost(asked, answered)
@@ -258,7 +258,7 @@ def _count(value: Any) -> int:
 
 
 def _since(days: int | None) -> str:
-    """The first of so many days, the last of which is today; "" for all."""
+    """Return the first of so many days, the last of which is today; "" for all."""
     if days is None:
         return ""
     if days < 1:

@@ -93,7 +93,8 @@ class Recalled(NamedTuple):
 
 
 def nearest_wanted(wanted: Matcher, found: int) -> int | None:
-    """How many of the nearest passages follow the `found` ones that hold all that is `wanted`; None: as many as fit.
+    """Return how many of the nearest passages follow the `found` ones that hold all that is `wanted`; None: as many as
+    fit.
 
     None of them (0) where a person says precisely what (a phrase, or what it must not hold), or one word, which
     somebody wrote; a few where several words were; all where nobody wrote them.
@@ -132,8 +133,9 @@ class Conversations:
         within: Span | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Recalled:
-        """The nearest passages of these sources, best first, but those of the ids `without`. Those of the time that the
-        question names stand higher; `within`: only what was said in these days, where nothing is asked all of it.
+        """Return the nearest passages of these sources, best first, but those of the ids `without`. Those of the time
+        that the question names stand higher; `within`: only what was said in these days, where nothing is asked all of
+        it.
 
         `stop` is asked now and then: once it says so, nothing is found. What could not be read has nothing to find.
         """
@@ -148,7 +150,7 @@ class Conversations:
             self._lock.release()
 
     def time_of(self, query: str) -> TimeAsked | None:
-        """The time that a question names; None where it names none."""
+        """Return the time that a question names; None where it names none."""
         if not times_asked.may_name(query):
             return None
         from nanomem_tui.memory.recall import times
@@ -230,12 +232,12 @@ class Conversations:
         return Recalled(tuple(hits[:limit]), tuple(left_out), asked)
 
     def by_meaning(self, index: OrderedRecall) -> Nearest | None:
-        """What finds the passages of an index by their meaning; None: words find them."""
+        """Return what finds the passages of an index by their meaning; None: words find them."""
         return self._nearest(index, lambda: False)[0]
 
     def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, int]:
-        """What finds passages by meaning, and how many it does not know yet; None: words find them. What has no vector
-        gets one for a moment here, and then on a thread."""
+        """Return what finds passages by meaning, and how many it does not know yet; None: words find them. What has no
+        vector gets one for a moment here, and then on a thread."""
         if self._vectors is None:
             return None, 0
         vectors, texts = self._vectors(), [passage.text for passage in index.passages]
@@ -255,7 +257,7 @@ class Conversations:
         return nearest, len(left)
 
     def _state(self, source: str) -> object:
-        """What tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""
+        """Return what tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""
         if source == "sessions":
             files = [(file.path, file.stamp) for file in self._sessions.files()]
             return files, [(info.key, chat.state) for info, chat in self._sessions.chats()]
@@ -297,8 +299,8 @@ class Conversations:
         return [*said, f"the beginning of {counted(shortened, 'long session')}"] if shortened else said
 
     def _passages(self, file: SessionFile) -> list[Passage]:
-        """What was said in a transcript, tool calls and hidden messages left out; nothing when it cannot be read, and
-        nothing of a Dream, which only reads the archive out."""
+        """Return what was said in a transcript, tool calls and hidden messages left out; nothing when it cannot be
+        read, and nothing of a Dream, which only reads the archive out."""
         try:
             key, first, messages = self._sessions.end_of(file, MOST_BYTES)
         except NanomemError:
@@ -343,7 +345,7 @@ class Conversations:
         return [counted(unread, "older note")] if unread else []
 
     def _note_passages(self, note: Note) -> list[Passage]:
-        """The lines of a note that are not empty; nothing when it cannot be read."""
+        """Return the lines of a note that are not empty; nothing when it cannot be read."""
         try:
             lines = self._notes.read(note.name).split("\n")
         except NanomemError:
@@ -356,7 +358,7 @@ class Conversations:
 
 
 def distinct_hits(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
-    """The first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
+    """Return the first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
     hits: dict[str, PassageHit] = {}
     for hit in found:
         name = _id(source, hit.passage)
@@ -366,7 +368,7 @@ def distinct_hits(source: str, found: Iterable[PassageHit], without: Collection[
 
 
 def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
-    """The lines of an archive entry, each a passage: an entry sums up a whole conversation."""
+    """Return the lines of an archive entry, each a passage: an entry sums up a whole conversation."""
     return [
         Passage(f"{entry.cursor}:{entry.line}:{number}", text[:LONGEST], session, "", entry.timestamp)
         for number, (_, text) in enumerate(marks(entry.content))
@@ -377,7 +379,7 @@ def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
 def transcript_passages(
     key: str, first: int, messages: Iterable[Message], place: str, behind: Passage | None = None
 ) -> list[Passage]:
-    """The passages of a transcript, whose first message has that index; `place` tells it from every other one.
+    """Return the passages of a transcript, whose first message has that index; `place` tells it from every other one.
     `behind`: the passage that they follow."""
     said = [message for message in messages if _is_said(message)]
     times = [message.timestamp for message in said]
@@ -400,7 +402,7 @@ def transcript_passages(
 
 
 def sender_of(message: Message) -> str:
-    """Who wrote a message, where the transcript tells."""
+    """Return who wrote a message, where the transcript tells."""
     sender = message.raw.get("sender_id")
     return sender if isinstance(sender, str) else ""
 
@@ -446,7 +448,7 @@ def to_told(source: str, hit: PassageHit) -> Told:
 
 
 def _named(source: str, passage: Passage) -> tuple[str, int]:
-    """The key and the number of a passage."""
+    """Return the key and the number of a passage."""
     if source == "history":
         return passage.session.rpartition("\n")[0], int(passage.key.partition(":")[0])
     key, _, number = passage.key.rpartition("#" if source == "sessions" else ":")

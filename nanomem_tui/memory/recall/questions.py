@@ -61,7 +61,7 @@ class Question(NamedTuple):
 
 
 def full_text(question: Question) -> str:
-    """The whole text of a question."""
+    """Return the whole text of a question."""
     text = f"{question.text}\n{question.reply_to}" if question.reply_to else question.text
     return text[:MAX_QUERY]
 
@@ -72,7 +72,7 @@ def written_words(question: Question) -> dict[str, str]:
 
 
 def weighted_words(question: Question) -> dict[str, float]:
-    """The words of a question with their weights; those of the message replied to count less."""
+    """Return the words of a question with their weights; those of the message replied to count less."""
     words = _weights(question.text[:MAX_QUERY])
     if question.reply_to:
         for word, weight in _weights(question.reply_to[:MAX_QUERY]).items():
@@ -83,8 +83,8 @@ def weighted_words(question: Question) -> dict[str, float]:
 def discount_time_words(
     words: Mapping[str, float], telling: Collection[str] | None, total: int, rows_with: Callable[[str], int]
 ) -> Mapping[str, float]:
-    """The words with those counting little that only name a time: all but the `telling` ones (None: no time is named),
-    and never more than a share of the best of these, however rare they are."""
+    """Return the words with those counting little that only name a time: all but the `telling` ones (None: no time is
+    named), and never more than a share of the best of these, however rare they are."""
     if telling is None:
         return words
     worth = {word: idf(total, rows_with(word)) for word in words}
@@ -94,7 +94,7 @@ def discount_time_words(
 
 
 def _weights(text: str) -> dict[str, float]:
-    """The words of a text with what each counts: those that tell little count less, where there are others."""
+    """Return the words of a text with what each counts: those that tell little count less, where there are others."""
     words, light = search_weights(text), light_words(english=is_english(text))
     if light.issuperset(words):
         return words
@@ -108,7 +108,8 @@ def correct_spelling(
     nearest: Callable[[str], str | None],
     longer: Callable[[str], Sequence[str]],
 ) -> tuple[dict[str, float], dict[str, tuple[str, ...]]]:
-    """The words with those that no row holds replaced by what may be meant, and what was replaced by which tokens.
+    """Return the words with those that no row holds replaced by what may be meant, and what was replaced by which
+    tokens.
 
     The nearest word that is held, and those that begin like it (`postgres`: `postgresql`), which count less.
     """
@@ -127,15 +128,16 @@ def correct_spelling(
 
 
 def split_compound(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
-    """The two words that one is made of, both of them known (`vscode`: `vs`, `code`); nothing where there are none. Of
-    several ways the one whose shorter half is longest."""
+    """Return the two words that one is made of, both of them known (`vscode`: `vs`, `code`); nothing where there are
+    none. Of several ways the one whose shorter half is longest."""
     ways = (tokens(f"{word[:at]} {word[at:]}") for at in range(2, len(word) - 1))
     found = [tuple(way) for way in ways if len(way) == 2 and all(map(known, way))]
     return max(found, key=lambda way: min(map(len, way)), default=())
 
 
 def describe_corrections(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
-    """What was replaced, with the words that were meant as the texts that were found write them: a token is a stem."""
+    """Return what was replaced, with the words that were meant as the texts that were found write them: a token is a
+    stem."""
     left = {token for meant in replaced.values() for token in meant}
     forms: dict[str, str] = {}
     for text in texts if left else ():
@@ -155,8 +157,8 @@ def _meant(
     nearest: Callable[[str], str | None],
     longer: Callable[[str], Sequence[str]],
 ) -> dict[str, float]:
-    """What a word that no row holds may mean, with what each counts. A stem is a beginning only where the word as
-    it was written is none (`postgr` of `postgres` is that of `postgrad` too)."""
+    """Return what a word that no row holds may mean, with what each counts. A stem is a beginning only where the word
+    as it was written is none (`postgr` of `postgres` is that of `postgrad` too)."""
     near = nearest(word)
     forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
     found = dict.fromkeys(forms, LONGER_WEIGHT * weight)
@@ -184,7 +186,7 @@ SLOW, PAUSE = 0.5, 30.0
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Whether recall asks for meaning too: where it was chosen, and with `auto` where a model of this machine is
+    """Return whether recall asks for meaning too: where it was chosen, and with `auto` where a model of this machine is
     installed and items are ranked our own way. Loads nothing; an endpoint is sent questions only by choice."""
     if settings.recall_backend in HYBRID:
         return True
@@ -253,7 +255,7 @@ class ByMeaning:
             self._asking = self._started(PLAIN, 1, None, [])
 
     def near(self, text: str, limit: int, within: Container[str] | None = None) -> Near:
-        """What is near a text, at most `limit` of `within`."""
+        """Return what is near a text, at most `limit` of `within`."""
         if not self.wanted or not text.strip():
             return Near({})
         near = self._in_time(text, limit, within)

@@ -112,7 +112,7 @@ class ChatTalk:
         time: Timed | None = None,
         by_meaning: Callable[[OrderedRecall], Nearest | None] = lambda index: None,
     ) -> list[Told]:
-        """The nearest messages and lines of the archive, best first. `time`: the time that the query names;
+        """Return the nearest messages and lines of the archive, best first. `time`: the time that the query names;
         `by_meaning`: gives what finds the passages of an index by their meaning, None where words alone do."""
         found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
@@ -124,7 +124,7 @@ class ChatTalk:
     def recall_said(
         self, query: str, limit: int, time: Timed | None = None, nearest: Nearest | None = None
     ) -> list[Told]:
-        """The nearest messages, best first."""
+        """Return the nearest messages, best first."""
         index = self.said.index
         hits = index.search(query, limit, asked_speaker(query), nearest, time)
         return [to_told("sessions", hit) for hit in index.explained(query, hits)]
@@ -219,12 +219,12 @@ class ChatPassages:
 
 
 def number_of(key: str) -> int:
-    """The index of a message by the key of its passage."""
+    """Return the index of a message by the key of its passage."""
     return int(key.rpartition("#")[2])
 
 
 def _is_as_good(known: _Read, file: SessionFile, lag: int) -> bool:
-    """Whether what is known of a file need not be read again."""
+    """Return whether what is known of a file need not be read again."""
     return known.stamp == file.stamp or 0 < file.stamp[1] - known.stamp[1] < lag
 
 
@@ -265,8 +265,8 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) ->
 
 
 def _told_of(messages: Iterable[Message], kept: Forgotten) -> Iterator[Message]:
-    """The messages as they may be indexed: without blocks of memory that an agent keeps in its transcript, without what
-    is forgotten, and none of somebody who is."""
+    """Yield the messages as they may be indexed: without blocks of memory that an agent keeps in its transcript,
+    without what is forgotten, and none of somebody who is."""
     for message in messages:
         content = without_blocks(message.content)
         if kept and kept.named("sender", sender_of(message)):
@@ -290,7 +290,7 @@ def without_blocks(text: str) -> str:
 
 
 def _without_heads(data: bytes) -> bytes:
-    """The lines of a transcript behind those that are rewritten with every turn."""
+    """Return the lines of a transcript behind those that are rewritten with every turn."""
     at = 0
     while data.startswith(_HEAD, at):
         end = data.find(b"\n", at)
@@ -301,7 +301,7 @@ def _without_heads(data: bytes) -> bytes:
 
 
 def _messages_before(path: Path, start: int) -> int:
-    """How many messages begin in the first `start` bytes of a file, by its lines."""
+    """Return how many messages begin in the first `start` bytes of a file, by its lines."""
     count, left = 0, start
     for piece in chunks(path):
         count += count_messages(piece[:left])
@@ -312,7 +312,7 @@ def _messages_before(path: Path, start: int) -> int:
 
 
 def _archived(header: Mapping[str, Any] | None) -> int:
-    """The offset up to which the agent has summed a transcript up; 0 where it tells none."""
+    """Return the offset up to which the agent has summed a transcript up; 0 where it tells none."""
     value = (header or {}).get("last_consolidated", (header or {}).get("last_archived"))
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
@@ -361,7 +361,7 @@ class Excerpt(NamedTuple):
     score: float
 
     def to_json(self) -> dict[str, object]:
-        """The object that `recall` and `turn begin` print."""
+        """Return the object that `recall` and `turn begin` print."""
         turn = self.turn
         return {
             "source": self.source,
@@ -398,7 +398,7 @@ class Reach:
         self._forgotten = forgotten_words
 
     def search(self, query: str, audience: Audience, session_key: str = "", limit: int = MOST) -> list[Excerpt]:
-        """The nearest excerpts of what an audience may see, best first.
+        """Return the nearest excerpts of what an audience may see, best first.
 
         A chat is told of its own session and what the archive has of that; notes are of no chat, and the owner's alone.
         Raises BadInput, and the errors of `forgotten.load`.
@@ -421,7 +421,8 @@ class Reach:
     def beyond_window(
         self, message: str, audience: Audience, session_key: str, window: Sequence[Exchange], *, replays: bool
     ) -> list[Excerpt]:
-        """The turns of the same chat, before those in the window, that surely have a bearing on a message; best first.
+        """Return the turns of the same chat, before those in the window, that surely have a bearing on a message; best
+        first.
 
         `replays`: the agent puts its session before the model itself, from where it summed it up last. Raises BadInput,
         and the errors of `forgotten.load`.
@@ -440,7 +441,7 @@ class Reach:
         return [one for one in found if same_words(one.turn.user) not in shown][:MOST_TURNS]
 
     def _excerpts(self, hits: Iterable[Told], audience: Audience, limit: int) -> list[Excerpt]:
-        """The first of these as they may be told, each round once."""
+        """Return the first of these as they may be told, each round once."""
         kept = self._forgotten()
         found: dict[tuple[str, str], Excerpt] = {}
         for hit in hits:
@@ -480,13 +481,13 @@ class Reach:
 
 
 def _is_being_answered(hit: Told) -> bool:
-    """Whether a hit is the message that the model just got: an agent writes it down before it asks."""
+    """Return whether a hit is the message that the model just got: an agent writes it down before it asks."""
     moment = clock.parse(hit.at) if hit.role == "user" and not hit.after else None
     return moment is not None and abs(clock.now() - moment) < JUST_NOW
 
 
 def _speaker(sender: str, place: Audience) -> str:
-    """Who wrote a message: in a group by their id, else the user."""
+    """Return who wrote a message: in a group by their id, else the user."""
     return (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER
 
 
@@ -501,8 +502,8 @@ class _Round(NamedTuple):
 
 
 def _round(hit: Told) -> _Round:
-    """The round of a hit, which is one of its two messages. The other is shown where the first asks: a question says
-    little without its answer, and a short answer little without its question."""
+    """Return the round of a hit, which is one of its two messages. The other is shown where the first asks: a question
+    says little without its answer, and a short answer little without its question."""
     if hit.role == "assistant":
         before = next((one for one in reversed(hit.before) if one.role == "user"), None)
         if before is None:
@@ -525,13 +526,13 @@ def _clean(text: str, kept: Forgotten) -> str:
 
 
 def _shown(text: str, hit: Told, width: int) -> str:
-    """The part of a text around the words that were found, with the date behind each relative one."""
+    """Return the part of a text around the words that were found, with the date behind each relative one."""
     part, _ = Matcher(tuple(hit.parts["terms"])).excerpt(text, width)
     return dates.annotated(part, hit.at[:10]) if hit.at[:10] else part
 
 
 def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[Told]:
-    """Those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
+    """Return those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
     words = questions.weighted_words(questions.Question(message))
     known = index.statistics([*words, *(other for word in words for other in alike(word))])
     asked = scoring.read_message(message, words, {word: (word,) for word in query_words(message)}, known)

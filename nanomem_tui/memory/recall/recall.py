@@ -56,7 +56,7 @@ class Bounds(NamedTuple):
     whole: bool = False
 
     def cut(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Cut]]:
-        """What is given, in its order, and what is cut."""
+        """Return what is given, in its order, and what is cut."""
         kept: list[Hit] = []
         cut: list[Cut] = []
         used = users = 0
@@ -172,7 +172,8 @@ class Recall:
     # -- asking -------------------------------------------------------------------------------------------------
 
     def ask(self, question: Question, *, beside: Iterable[Item] = ()) -> Recalled:
-        """The best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises BadInput."""
+        """Return the best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises
+        BadInput."""
         started = time.perf_counter()
         profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
@@ -203,7 +204,7 @@ class Recall:
         distances: Mapping[str, float],
         asked_time: TimeAsked | None,
     ) -> tuple[list[Hit], list[Cut]]:
-        """The hits that have a bearing on the message, and those that have none."""
+        """Return the hits that have a bearing on the message, and those that have none."""
         is_meant, may_share = _timely(question, asked_time)
         if asked_time is not None:
             question = question._replace(text=asked_time.subject)
@@ -241,7 +242,7 @@ class Recall:
         return scoring.read_message(questions.full_text(question), pool.words, written, pool.statistics)
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
-        """The words of those looked for that each row holds."""
+        """Return the words of those looked for that each row holds."""
         if pool.backend == "ram" and self.ready:
             with self._store.snapshot.lock:
                 known = self.index.current().terms((row.id for row in rows), pool.words)
@@ -249,9 +250,9 @@ class Recall:
         return [_words_of(row, pool) for row in rows]
 
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
-        """The facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None for a
-        short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on the
-        message and found no room."""
+        """Return the facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None
+        for a short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on
+        the message and found no room."""
         known = {hit.item.id for hit in found.hits} if found is not None else set[str]()
         limit = self._settings.recall_related_facts
         if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
@@ -271,7 +272,7 @@ class Recall:
         ]
 
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
-        """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
+        """Return the weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
         name = _one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         known = scoring.weights_of(name, by_meaning=self.by_meaning.wanted)
         for name in changed or ():
@@ -279,7 +280,7 @@ class Recall:
         return {**known, **(changed or {})}
 
     def why_not(self, question: Question, item_id: str) -> str:
-        """Why an item is not among the hits of a question, in words; empty when it is."""
+        """Return why an item is not among the hits of a question, in words; empty when it is."""
         recalled = self.ask(question)
         if any(hit.item.id == item_id for hit in recalled.hits):
             return ""
@@ -290,7 +291,7 @@ class Recall:
         return self._why_never(question, row) or self._why_behind(question, recalled, item_id)
 
     def _why_never(self, question: Question, row: Item | None) -> str:
-        """Why a row cannot be an answer at all; empty when it could."""
+        """Return why a row cannot be an answer at all; empty when it could."""
         if row is None:
             return "there is no such item"
         if row.is_deleted:
@@ -324,7 +325,7 @@ class Recall:
     # -- who sees what ------------------------------------------------------------------------------------------
 
     def _layers(self, question: Question, profile: str) -> LayerOf:
-        """The layer of an item for the question; None where kind or scope forbids it."""
+        """Return the layer of an item for the question; None where kind or scope forbids it."""
         of_profile = profile != "seed001" or question.whole  # a turn of seed 001 knows a chat and a user layer only
         with_global = question.scope == "global" or (self._settings.recall_global and of_profile)
         layer_of = layers(
@@ -368,13 +369,14 @@ class Recall:
         return self._times
 
     def _time_of(self, question: Question) -> TimeAsked | None:
-        """The time that a question names; most name none, and that is told without reading a date."""
+        """Return the time that a question names; most name none, and that is told without reading a date."""
         return times_asked.asked(question.text, self.times.today()) if times_asked.may_name(question.text) else None
 
     def _of_time(
         self, question: Question, asked_time: TimeAsked | None, pool: _Pool, layer_of: LayerOf, beside: Sequence[Item]
     ) -> list[Candidate]:
-        """What the question may see of the time that it names, and is not in the pool: the newest, rated by words."""
+        """Return what the question may see of the time that it names, and is not in the pool: the newest, rated by
+        words."""
         from nanomem_tui.memory.recall.times import MOST
 
         if asked_time is not None:
@@ -402,7 +404,7 @@ class Recall:
     # -- finding ------------------------------------------------------------------------------------------------
 
     def _near(self, question: Question, layer_of: LayerOf) -> Near:
-        """What is near the question, of what it may see: that is decided before anything is cut."""
+        """Return what is near the question, of what it may see: that is decided before anything is cut."""
         if not self.by_meaning.wanted or (question.whole and not self.by_meaning.is_chosen):
             return Near({})  # a person who searches looks for words, unless they chose otherwise
         if question.within is not None and not question.text.strip():
@@ -473,7 +475,7 @@ class Recall:
         return _hits(scored[:last], layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
-        """How many of the candidates may be given: of the user layer only so many."""
+        """Return how many of the candidates may be given: of the user layer only so many."""
         if question.whole or question.audience.is_owner:
             return len(alive)
         of_user = sum(1 for one in alive if layer_of(one.item) == "user")
@@ -489,7 +491,7 @@ class Recall:
         slack: float,
         telling: Collection[str] | None = None,
     ) -> _Pool:
-        """What the backend finds: every row that may be among the `wanted` best once its small shares are added.
+        """Return what the backend finds: every row that may be among the `wanted` best once its small shares are added.
         `telling`: the words that do not only name a time (None: it names none)."""
         if not self._in_ram():
             found = self._full_text(words, questions.written_words(question), layer_of, beside, telling)
@@ -521,7 +523,7 @@ class Recall:
         return _Pool(found_rows, words, corrected, "ram", more, statistics, frozenset(words.keys() - asked.keys()))
 
     def _in_ram(self) -> bool:
-        """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
+        """Return whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
         if self._settings.recall_backend == "sqlite_fts":
             return False
         if self.ready:
@@ -536,7 +538,8 @@ class Recall:
         beside: Sequence[Item],
         telling: Collection[str] | None = None,
     ) -> _Pool | None:
-        """What the database's index finds, with what waits to be written to it; None where there is no such index."""
+        """Return what the database's index finds, with what waits to be written to it; None where there is no such
+        index."""
 
         def accept(item: Item) -> bool:
             return (item.enabled or word_index.is_replaced(item)) and layer_of(item) is not None
@@ -620,7 +623,7 @@ class Recall:
 
 
 def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool], many: int) -> list[Candidate]:
-    """The best by words of those of a time, and of those that are not: nobody sees more of either."""
+    """Return the best by words of those of a time, and of those that are not: nobody sees more of either."""
     parts: tuple[list[Candidate], list[Candidate]] = ([], [])
     for one in found:
         parts[is_of_time(one.item)].append(one)
@@ -628,7 +631,8 @@ def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool]
 
 
 def _timely(question: Question, asked_time: TimeAsked | None) -> tuple[bool, bool]:
-    """Whether every memory of the time that is asked for has a bearing, and whether one has that shares a telling word.
+    """Return whether every memory of the time that is asked for has a bearing, and whether one has that shares a
+    telling word.
 
     The first where a question asks for nothing else, or for what a person did, or will do, within a few days. Neither
     for a long message, which only tells of times, nor for a year: that says little of what is meant.
@@ -651,7 +655,7 @@ def _words_of(row: Item, pool: _Pool) -> frozenset[str]:
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
-    """The hits, each in its layer: what is not visible is never one, whatever a backend found."""
+    """Return the hits, each in its layer: what is not visible is never one, whatever a backend found."""
     return [Hit(item, score, parts, layer) for item, score, parts in scored if (layer := layer_of(item)) is not None]
 
 
@@ -670,7 +674,8 @@ _OF_ONESELF = re.compile(
 
 
 def is_order(text: str, settings: Settings) -> bool:
-    """Whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says it."""
+    """Return whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says
+    it."""
     found = corrections.detect(text, settings)
     return found is not None and not found.is_empty and _OF_ONESELF.search(text.replace("’", "'")) is None
 

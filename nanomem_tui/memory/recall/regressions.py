@@ -38,17 +38,17 @@ class Checked(NamedTuple):
 
 
 def saved_file(data: Path, workspace_id: str) -> Path:
-    """Where the questions of a workspace are saved; `data` is our own folder."""
+    """Return where the questions of a workspace are saved; `data` is our own folder."""
     return data / "recall" / f"{workspace_id}.jsonl"
 
 
 def load(path: Path) -> list[Regression]:
-    """The questions of a file that can be read. Raises as `read` does."""
+    """Return the questions of a file that can be read. Raises as `read` does."""
     return read(path)[0]
 
 
 def read(path: Path) -> tuple[list[Regression], list[Problem]]:
-    """The questions in a file, and its lines that are none, each with its place.
+    """Return the questions in a file, and its lines that are none, each with its place.
 
     Raises BadInput when there is no file, or nothing in it can be read.
     """
@@ -75,7 +75,7 @@ def read(path: Path) -> tuple[list[Regression], list[Problem]]:
 
 
 def problems(path: Path) -> list[Problem]:
-    """The lines of a file that are no questions, for the doctor; none where there is no file."""
+    """Return the lines of a file that are no questions, for the doctor; none where there is no file."""
     if not path.exists():
         return []
     try:
@@ -110,7 +110,7 @@ def _expects(value: Any, key: str) -> bool:
 
 
 def is_saved(path: Path, question: Question, expect: Sequence[str]) -> bool:
-    """Whether that question of that person stands in the file already, with what it must find."""
+    """Return whether that question of that person stands in the file already, with what it must find."""
     try:
         saved = load(path) if path.exists() else []
     except BadInput:  # nothing in the file can be read

@@ -69,7 +69,7 @@ Shares = tuple[float, float, float]
 
 
 def item_shares(item: Item, weights: Weights, today: date) -> Shares:
-    """The shares of an item in `default`."""
+    """Return the shares of an item in `default`."""
     hits = item.hits
     return (
         weights["importance"] * item.importance,
@@ -140,11 +140,11 @@ class Parts(Mapping[str, Any]):
         return self._time is not None
 
     def timed(self, worth: float) -> Parts:
-        """The same with what the item gets for being of the time that is asked for."""
+        """Return the same with what the item gets for being of the time that is asked for."""
         return self._with(self._bearing, worth)
 
     def judged(self, chance: float) -> Parts:
-        """The same with the chance that the item has a bearing on the message: it is no part of the score."""
+        """Return the same with the chance that the item has a bearing on the message: it is no part of the score."""
         return self._with(chance, self._time)
 
     def _with(self, bearing: float | None, time: float | None) -> Parts:
@@ -195,8 +195,8 @@ def rank_default(
     words: Iterable[str],
     added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
-    """The `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency + hits),
-    each of the three a small share."""
+    """Return the `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency +
+    hits), each of the three a small share."""
     growth_of = item_factor(weights, today)
     rated = [(-one.score * growth_of(one.item), one.item.id, one) for one in candidates]
     if len(rated) > MANY * wanted > 0:
@@ -243,7 +243,7 @@ _SEED000_SAME = MappingProxyType(
 
 @lru_cache(20_000)
 def seed000_words(text: str) -> tuple[str, ...]:
-    """The terms of seed 000: a run of Chinese is one term, and names its subject beside it."""
+    """Return the terms of seed 000: a run of Chinese is one term, and names its subject beside it."""
     words = []
     for run in _SEED000_WORDS.findall(text.lower()):
         word = _SEED000_SAME.get(run, run)
@@ -255,8 +255,8 @@ def seed000_words(text: str) -> tuple[str, ...]:
 
 
 def rank_seed000(query: str, items: Sequence[Item], weights: Weights, now: datetime) -> list[Scored]:
-    """Every item, best first: sum of (1 + log1p(times asked)) x idf over shared terms by the root of the item's terms,
-    + coverage + recency + hits. Equal ones by relevance, hits and time."""
+    """Return every item, best first: sum of (1 + log1p(times asked)) x idf over shared terms by the root of the item's
+    terms, + coverage + recency + hits. Equal ones by relevance, hits and time."""
     asked = Counter(seed000_words(query))
     held = [frozenset(seed000_words(item.text)) for item in items]
     rows_with = Counter(word for words in held for word in words)
@@ -299,13 +299,13 @@ _DIACRITIC = re.compile("[\u0300-\u036f]+")
 
 
 def seed001_words(query: str) -> list[str]:
-    """The words that seed 001 asks for: 16 at most, each of two or more ASCII letters, digits or underscores."""
+    """Return the words that seed 001 asks for: 16 at most, each of two or more ASCII letters, digits or underscores."""
     return list(dict.fromkeys(_SEED001_WORDS.findall(query.lower())))[:16]
 
 
 @lru_cache(65_536)
 def full_text_words(text: str) -> tuple[str, ...]:
-    """The words of a text as SQLite's unicode61 tokenizer cuts it."""
+    """Return the words of a text as SQLite's unicode61 tokenizer cuts it."""
     lowered = " ".join(text.split()).lower()
     if not lowered.isascii():
         lowered = unicodedata.normalize("NFC", _DIACRITIC.sub("", unicodedata.normalize("NFD", lowered)))
@@ -343,7 +343,8 @@ def _occurrences(phrase: tuple[str, ...], held: tuple[str, ...]) -> int:
 
 
 def rank_seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
-    """The items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days / 180)."""
+    """Return the items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days /
+    180)."""
     values = [value for _, value in rated]
     least, most = min(values, default=0.0), max(values, default=0.0)
     asked = set(seed001_words(query))
@@ -398,8 +399,8 @@ ALIKE = 10
 
 
 def weights_of(profile: str, *, by_meaning: bool, timed: bool = True) -> dict[str, float]:
-    """The weights of a profile; of our own with that of meaning, where meaning is asked, and with that of the time that
-    a question names (`timed`)."""
+    """Return the weights of a profile; of our own with that of meaning, where meaning is asked, and with that of the
+    time that a question names (`timed`)."""
     if profile != "default":
         return {**PROFILES[profile]}
     return {
@@ -432,7 +433,7 @@ def nearness(distance: float | None) -> float:
 def semantic_candidates(
     found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float
 ) -> list[Candidate]:
-    """What is near in meaning and shares no word with the question, as candidates."""
+    """Return what is near in meaning and shares no word with the question, as candidates."""
     known = {one.item.id for one in found}
     near = (key for key, distance in distances.items() if distance < far and key not in known)
     return [Candidate(items[key], 0.0) for key in near if key in items]
@@ -449,7 +450,8 @@ def rank_fused(
     far: float,
     added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
-    """The `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small shares).
+    """Return the `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small
+    shares).
 
     Words count (1 - w) for the whole question, meaning w for what is certainly near, w being the weight `vector`.
     `total`: what all words of the question count together.
@@ -539,8 +541,8 @@ class Message(NamedTuple):
 def read_message(
     text: str, words: Mapping[str, float], written: Mapping[str, tuple[str, ...]], known: Statistics
 ) -> Message:
-    """The message `text`, which is looked for by `words`, each with what it counts; `written`: its own words, each with
-    the tokens that it may mean."""
+    """Return the message `text`, which is looked for by `words`, each with what it counts; `written`: its own words,
+    each with the tokens that it may mean."""
     total = max(1, known.total)
     worth = {word: weight * idf(total, known.rows_with.get(word, 0)) for word, weight in words.items()}
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
@@ -572,8 +574,8 @@ def read_message(
 def bearing_features(
     asked: Message, held: AbstractSet[str], rank: int, share: float, distance: float | None, nearest: float | None
 ) -> list[float]:
-    """What the judge knows of one memory. `held`: the words that it has of those that are looked for; `share`: its
-    score beside that of the best; `rank` from 0 on; `distance` in meaning, and that of the nearest (None: far, or
+    """Return what the judge knows of one memory. `held`: the words that it has of those that are looked for; `share`:
+    its score beside that of the best; `rank` from 0 on; `distance` in meaning, and that of the nearest (None: far, or
     nobody was asked)."""
     worth = [asked.words[word] for word in held if word in asked.words]
     said, most = sum(worth), max(worth, default=0.0) / asked.most
@@ -605,9 +607,9 @@ def bearing_features(
 def bearing_chances(
     asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()
 ) -> list[float]:
-    """The chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the best of
-    them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the others in
-    meaning."""
+    """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the
+    best of them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the
+    others in meaning."""
     if asked.greets:
         return [0.0] * len(hits)
     weights = "by meaning" if by_meaning else "by words"
@@ -633,16 +635,16 @@ def bearing_chances(
 
 
 def coverage(asked: Message, held: AbstractSet[str]) -> float:
-    """How much a memory has of the words that tell what a message is about, 0 to 1."""
+    """Return how much a memory has of the words that tell what a message is about, 0 to 1."""
     shares = _shares(asked, held)
     found = sum(asked.subjects[place] * share for place, share in shares.items())
     return found / sum(asked.subjects) if shares else 0.0
 
 
 def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) -> list[int]:
-    """The places of rows, best first, in the order in which they are given: of two of which the newer has all that the
-    other has of the message, the newer first; it may be another value. Of each row: the words of those looked for that
-    it holds, and when it was said last."""
+    """Return the places of rows, best first, in the order in which they are given: of two of which the newer has all
+    that the other has of the message, the newer first; it may be another value. Of each row: the words of those looked
+    for that it holds, and when it was said last."""
     said = [frozenset(place for place, share in _shares(asked, held).items() if share >= 1) for held, _ in rows]
     order: list[int] = []
     for place, (_, at) in enumerate(rows):
@@ -686,19 +688,19 @@ def _covering(
 
 
 def _share_of(token: str, word: str) -> float:
-    """How much of a word a part of it has, or what is joined of it and its neighbour."""
+    """Return how much of a word a part of it has, or what is joined of it and its neighbour."""
     if is_part(token):
         return len(token) / (len(word) + 1) if token[:-1] in word else 0.0
     return 1.0 if len(word) > 1 and word in token else 0.0
 
 
 def least_chance(asked: Message, *, by_meaning: bool) -> float:
-    """The chance that a memory has at least to be given for that message."""
+    """Return the chance that a memory has at least to be given for that message."""
     return (LEAST_BY_MEANING if by_meaning else LEAST) if asked.is_english else LEAST_ELSEWHERE
 
 
 def collect_features(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
-    """The `features` of the hits at some places; `hits` are all, best first."""
+    """Return the `features` of the hits at some places; `hits` are all, best first."""
     best = max((score for _, score, _ in hits), default=0.0) or 1.0
     nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
     return [

@@ -28,7 +28,7 @@ FIELD = "said_on"
 
 
 def agent_zone(paths: Paths) -> tzinfo | None:
-    """The zone of the agent's configuration; None where it names none."""
+    """Return the zone of the agent's configuration; None where it names none."""
     config = paths.agent_config
     try:
         stamp = config.stat().st_mtime_ns if config is not None else 0
@@ -43,7 +43,7 @@ def _zone(paths: Paths, _config: Path | None, _stamp: int) -> tzinfo | None:
 
 
 def day_of_offset_time(text: str) -> str:
-    """The day that a time tells by itself: it has an offset from UTC, or is local; empty for one in UTC."""
+    """Return the day that a time tells by itself: it has an offset from UTC, or is local; empty for one in UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -52,12 +52,13 @@ def day_of_offset_time(text: str) -> str:
 
 
 def day_of_time(at: str, zone: tzinfo | None) -> str:
-    """The day of a UTC time in the agent's zone (None: that of this machine); of one to come that of now."""
+    """Return the day of a UTC time in the agent's zone (None: that of this machine); of one to come that of now."""
     return clock.past(at).astimezone(zone).date().isoformat()
 
 
 def date_item(item: Item, day: str) -> Item:
-    """The item as said on that day; kept beside it where its text needs the day or its time tells another one."""
+    """Return the item as said on that day; kept beside it where its text needs the day or its time tells another
+    one."""
     known = item.meta.get(FIELD)
     wanted = day if dates.has_relative(item.text) or day != item.updated_at[:10] else None
     if not day or wanted == known:
@@ -76,33 +77,33 @@ def redate_item(before: Item, after: Item, day: str) -> Item:
 
 
 def day_said(item: Item, zone: tzinfo | None = None) -> str:
-    """The day from which its relative dates are reckoned, empty where nobody knows. `zone`: the agent's, for rows that
-    name no day."""
+    """Return the day from which its relative dates are reckoned, empty where nobody knows. `zone`: the agent's, for
+    rows that name no day."""
     if f'"{FIELD}"' in item.meta_json and item.meta.get(FIELD) == "":
         return ""
     return day_noted(item) or _day(item.created_at or item.updated_at, zone)
 
 
 def last_said(item: Item, zone: tzinfo | None = None) -> str:
-    """The day on which it was last said or changed."""
+    """Return the day on which it was last said or changed."""
     return day_noted(item) or _day(item.updated_at or item.created_at, zone)
 
 
 def resolve_dates(item: Item, zone: tzinfo | None = None) -> str:
-    """The words of an item, with the date behind each relative one."""
+    """Return the words of an item, with the date behind each relative one."""
     is_rule = item.kind in ("preference", "decision")
     return dates.annotated(item.text, day_said(item, zone), is_rule=is_rule)
 
 
 def filed_under(item: Item, zone: tzinfo | None = None) -> str:
-    """Where a fact is filed, and the day: `health/allergies, 2026-03-01`."""
+    """Return where a fact is filed, and the day: `health/allergies, 2026-03-01`."""
     fact = fact_of(item)
     filed = "/".join(filter(None, (fact.domain, fact.category))) if fact is not None else ""
     return ", ".join(filter(None, (filed, last_said(item, zone))))
 
 
 def day_noted(item: Item) -> str:
-    """The day that is kept beside an item as the one on which it was said; empty where its times tell it."""
+    """Return the day that is kept beside an item as the one on which it was said; empty where its times tell it."""
     noted = item.meta.get(FIELD) if f'"{FIELD}"' in item.meta_json else None
     return noted if isinstance(noted, str) and _is_day(noted) else ""
 
@@ -194,7 +195,7 @@ class Times:
         return lambda item: any(span.holds(own) for own in of(item, zone) for span in asked)
 
     def _of(self, item: Item, zone: tzinfo | None) -> tuple[Span, ...]:
-        """The day on which an item was said, and the days that it is about."""
+        """Return the day on which an item was said, and the days that it is about."""
         mark, (known, spans) = hash((item.text, item.created_at, item.meta_json)), self._known.get(item.id, (0, ()))
         if known == mark:
             return spans

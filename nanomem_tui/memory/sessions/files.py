@@ -85,8 +85,8 @@ class Summary(NamedTuple):
 
 
 def session_files(paths: Paths, layout: Layout, named: Collection[str] | None = None) -> Iterator[SessionFile]:
-    """Every transcript file, in no order; `named`: only those with one of these names. Hidden and temporary files are
-    left out; what is no regular file is named and not opened."""
+    """Yield every transcript file, in no order; `named`: only those with one of these names. Hidden and temporary files
+    are left out; what is no regular file is named and not opened."""
     for folder in session_folders(paths, layout):
         current = layout.sessions_dir is not None and folder == layout.sessions_dir
         try:
@@ -114,7 +114,7 @@ def session_files(paths: Paths, layout: Layout, named: Collection[str] | None = 
 
 
 def _instead(mode: int) -> str:
-    """What lies in the place of a transcript; "" where it is one."""
+    """Return what lies in the place of a transcript; "" where it is one."""
     if stat.S_ISREG(mode):
         return ""
     kind = core_files.kind_of(mode)
@@ -122,23 +122,24 @@ def _instead(mode: int) -> str:
 
 
 def checkpoint_name(name: str) -> str:
-    """The name of the sidecar with the turn in flight that belongs to a transcript's file name."""
+    """Return the name of the sidecar with the turn in flight that belongs to a transcript's file name."""
     return name.removesuffix(SUFFIX) + CHECKPOINT_SUFFIX
 
 
 def key_of(name: str, header: Mapping[str, Any] | None) -> str:
-    """Whose transcript a file is: its metadata knows best, then its name."""
+    """Return whose transcript a file is: its metadata knows best, then its name."""
     return text_of((header or {}).get("key")) or name_to_key(name) or lossy_name_to_key(name)
 
 
 def names_of(key: str) -> set[str]:
-    """The file names that any release, or we, give to the transcript of a key. Raises BadInput for one that no name can
-    hold."""
+    """Return the file names that any release, or we, give to the transcript of a key. Raises BadInput for one that no
+    name can hold."""
     return {key_to_name(key), key_to_own_name(key), key_to_lossy_name(key)}
 
 
 def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
-    """Whether a transcript is of one session for certain: an old name does not tell, and two keys may share it."""
+    """Return whether a transcript is of one session for certain: an old name does not tell, and two keys may share
+    it."""
     key = key_of(name, header)
     if name_to_key(name) == key or is_own_name(name, key):
         return True
@@ -146,7 +147,7 @@ def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
 
 
 def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: Layout) -> str:
-    """Why the agent of this layout does not find that session, in words; "" when it does."""
+    """Return why the agent of this layout does not find that session, in words; "" when it does."""
     name = file.path.name
     if file.link:
         return file.instead
@@ -216,7 +217,7 @@ def summarise(file: SessionFile) -> Summary:
 
 
 def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
-    """The files by their time of change, the newest first; of the same time, those that the agent finds."""
+    """Return the files by their time of change, the newest first; of the same time, those that the agent finds."""
     return sorted(files, key=lambda file: (file.modified, file.current, file.path.name), reverse=True)
 
 
@@ -281,7 +282,7 @@ class OwnSession:
         self._cut_to = self.path.stat().st_size
 
     def read(self) -> Session:
-        """The whole transcript as it is on disk. Raises the errors of `from_os_error`."""
+        """Return the whole transcript as it is on disk. Raises the errors of `from_os_error`."""
         data = read_log(self.path) if self.path.exists() else b""
         return parse_session(data, self.path.name, self.key)
 
@@ -318,7 +319,7 @@ class OwnSession:
         return self._count[2] >= max(settings.session_compact_threshold_messages, settings.session_keep_messages + 1)
 
     def _is_heavy(self) -> bool:
-        """Whether there are too many bytes, and twice as many as the last compaction could not help."""
+        """Return whether there are too many bytes, and twice as many as the last compaction could not help."""
         return self._count[1] >= max(self._settings.session_compact_threshold_bytes, 2 * self._cut_to)
 
 
@@ -331,7 +332,7 @@ class OwnSessions:
         self._sessions: dict[str, OwnSession] = {}
 
     def get_or_create(self, key: str) -> OwnSession:
-        """The transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
+        """Return the transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
         session = self._sessions.get(key)
         if session is None:
             session = OwnSession(key, self.folder / key_to_own_name(key), self._settings)
@@ -343,7 +344,7 @@ class OwnSessions:
         return [session for session in list(self._sessions.values()) if session.is_over_budget]
 
     def keys(self) -> Sequence[str]:
-        """The keys that were asked for in this process."""
+        """Return the keys that were asked for in this process."""
         return tuple(self._sessions)
 
 
@@ -402,7 +403,7 @@ class SessionLayer:
                 deque(data or (), maxlen=0)  # reads the backup to its end
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any transcript is what its change makes of it."""
+        """Return whether any transcript is what its change makes of it."""
         return any(
             self._digest(self._new_path(change) or self._path(change)) == (change.after or {}).get("sha256")
             for change in changes
@@ -427,8 +428,8 @@ class SessionLayer:
                 self._swap(path, stamp, data)
 
     def _digest(self, path: Path) -> str | None:
-        """The SHA-256 of a transcript, which is not held whole; None for no file. That of a long one that nobody wrote
-        for a while is known as long as its stamp is the same."""
+        """Return the SHA-256 of a transcript, which is not held whole; None for no file. That of a long one that nobody
+        wrote for a while is known as long as its stamp is the same."""
         if path.is_symlink():
             raise Refused("a link, which is not followed", str(path))
         stamp = _stamp(path)
@@ -448,7 +449,7 @@ class SessionLayer:
         return self._place(change.before or change.after or {})
 
     def _new_path(self, change: Change) -> Path | None:
-        """Where the file goes, None where it stays."""
+        """Return where the file goes, None where it stays."""
         if change.before is None or change.after is None:
             return None
         new = self._place(change.after)
@@ -463,7 +464,8 @@ class SessionLayer:
         return folder / name
 
     def _is_moved(self, change: Change, path: Path, new: Path) -> bool:
-        """Whether the file is at its new place, and there alone. Raises Conflict when neither place is as it was."""
+        """Return whether the file is at its new place, and there alone. Raises Conflict when neither place is as it
+        was."""
         there, wanted = self._digest(new), (change.after or {}).get("sha256")
         here = self._digest(path)
         if here is None and there == wanted:
@@ -499,8 +501,8 @@ class SessionLayer:
             raise Refused(reason, change.key, INSIST)
 
     def _bytes_after(self, change: Change, path: Path) -> bytes | Iterator[bytes] | None:
-        """What the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what is
-        there does not fit; pieces raise the errors of `atomic.blob_pieces`."""
+        """Return what the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what
+        is there does not fit; pieces raise the errors of `atomic.blob_pieces`."""
         there = self._digest(path)
         if (there is None) != (change.before is None):
             raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
@@ -509,7 +511,7 @@ class SessionLayer:
         return self._grown(change, read_log(path), is_ours=path.parent == self._ours)
 
     def _made(self, after: Value, path: Path | None) -> bytes | Iterator[bytes]:
-        """The bytes of a value, made of the file's own where it holds splices."""
+        """Return the bytes of a value, made of the file's own where it holds splices."""
         if "splices" not in after or path is None:
             return atomic.blob_pieces(self._backups, str(after.get("blob")))
         data = spliced(read_log(path), [_splice(one) for one in after["splices"]])
@@ -518,8 +520,8 @@ class SessionLayer:
         return data
 
     def _grown(self, change: Change, current: bytes, *, is_ours: bool) -> bytes:
-        """The change made of a transcript of ours to which messages were only added since; the removed lines in front
-        of one that went on since its compaction. Raises Conflict for any other."""
+        """Return the change made of a transcript of ours to which messages were only added since; the removed lines in
+        front of one that went on since its compaction. Raises Conflict for any other."""
         before, after = change.before, change.after
         if is_ours and before is not None and after is not None and "splices" in after:
             begins = _prefix_with(current, str(before.get("sha256")))
@@ -576,7 +578,7 @@ def _appenders_kept_out(path: Path) -> Iterator[None]:
 
 
 def _prefix_with(data: bytes, digest: str) -> bytes:
-    """The whole lines that `data` begins with and whose SHA-256 is `digest`; empty where there are none."""
+    """Return the whole lines that `data` begins with and whose SHA-256 is `digest`; empty where there are none."""
     hashed = hashlib.sha256()
     place = 0
     while place < len(data):
@@ -589,7 +591,7 @@ def _prefix_with(data: bytes, digest: str) -> bytes:
 
 
 def refusal(path: Path, agent: Presence) -> str:
-    """Why a transcript must not be changed now, in words; "" when it may be."""
+    """Return why a transcript must not be changed now, in words; "" when it may be."""
     if agent.running:
         return f"{agent.what or 'an agent'} runs (process {agent.pid}) and would write its own copy over the change"
     if path.with_name(checkpoint_name(path.name)).exists():
@@ -598,14 +600,15 @@ def refusal(path: Path, agent: Presence) -> str:
 
 
 def kept_value(name: str, blob: str, messages: int) -> dict[str, Any]:
-    """The value of a transcript `name` whose bytes are kept as `blob`, which is their SHA-256."""
+    """Return the value of a transcript `name` whose bytes are kept as `blob`, which is their SHA-256."""
     return {"path": name, "sha256": blob, "blob": blob, "messages": messages}
 
 
 def splice_values(
     name: str, data: bytes, splices: Sequence[Splice], messages: tuple[int, int]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values before and after of a transcript `name` of which little changes; `messages` are counts for people."""
+    """Return the values before and after of a transcript `name` of which little changes; `messages` are counts for
+    people."""
     new = spliced(data, splices)
     before = {"path": name, "sha256": sha256(data), "messages": messages[0]}
     after = {"path": name, "sha256": sha256(new), "messages": messages[1]}
@@ -630,7 +633,7 @@ def _splice(value: Any) -> Splice:
 
 
 def _goes_on(current: bytes, start: bytes) -> bool:
-    """Whether `current` begins with the messages of `start`, line endings and key order aside."""
+    """Return whether `current` begins with the messages of `start`, line endings and key order aside."""
     now, then = _messages(current), _messages(start)
     return len(now.messages) >= len(then.messages) and all(
         new.raw == old.raw for new, old in zip(now.messages, then.messages, strict=False)

@@ -46,7 +46,7 @@ class Broken(NamedTuple):
 
 
 def find_broken(ws: Memory) -> Iterator[Broken]:
-    """Those that the agent finds. One that cannot be read at all is left to the doctor."""
+    """Yield those that the agent finds. One that cannot be read at all is left to the doctor."""
     for file, summary, unreadable in ws.sessions.summaries():
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
         if not hidden and summary.problems:
@@ -57,7 +57,7 @@ def find_broken(ws: Memory) -> Iterator[Broken]:
 
 
 def repair_changes(ws: Memory, one: Broken) -> list[Change]:
-    """The change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
+    """Return the change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
     Conflict when the file changed since."""
     data = read_log(one.file.path)
     found = without_unreadable(data)
@@ -97,12 +97,12 @@ class _Plan(NamedTuple):
 
 
 def plan_rescues(ws: Memory, keys: Mapping[str, str] | None = None) -> list[Rescue]:
-    """What `rescue` would do for each transcript that the agent does not find, refused ones too."""
+    """Return what `rescue` would do for each transcript that the agent does not find, refused ones too."""
     return [plan.told for plan in _plans(ws, keys or {})]
 
 
 def find_ownerless(ws: Memory, name: str) -> str:
-    """The path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
+    """Return the path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
     Refused where it does."""
     for file, summary, _ in ws.sessions.summaries():
         if name in (file.path.name, str(file.path)):
@@ -132,7 +132,8 @@ def rescue(ws: Memory, paths: Collection[str] | None = None, keys: Mapping[str, 
 
 
 def has_new_names(layout: Layout) -> bool:
-    """Whether the agent of this home looks for sessions by the new names, so that it may miss those of old ones."""
+    """Return whether the agent of this home looks for sessions by the new names, so that it may miss those of old
+    ones."""
     return layout.session_naming == "base64url" and layout.sessions_dir is not None
 
 
@@ -166,8 +167,8 @@ def _plans(ws: Memory, keys: Mapping[str, str]) -> list[_Plan]:
 
 
 def _changes(ws: Memory, plan: _Plan) -> list[Change]:
-    """What brings one transcript back: a new name, or its messages in front of those of the other and its file gone.
-    The bytes of files that go or change are kept in the backups."""
+    """Return what brings one transcript back: a new name, or its messages in front of those of the other and its file
+    gone. The bytes of files that go or change are kept in the backups."""
     one, file, other = plan
     data = read_log(file.path)
     old = {"path": file.path.name, "sha256": sha256(data), "messages": one.messages}
@@ -196,7 +197,7 @@ def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: se
 
 
 def list_unrescued(ws: Memory) -> list[str]:
-    """The sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
+    """Return the sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
     reason."""
     planned = {plan.told.path for plan in _plans(ws, {})}
     return [
@@ -207,7 +208,7 @@ def list_unrescued(ws: Memory) -> list[str]:
 
 
 def reason_unrescuable(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
-    """Why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
+    """Return why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
     if not has_new_names(layout):
         return "the agent of this home names its files as older releases do"
     if file.link:
@@ -216,7 +217,7 @@ def reason_unrescuable(file: SessionFile, summary: Summary, key: str, layout: La
 
 
 def _unnamed(key: str) -> str:
-    """Why no file can have the name of that key."""
+    """Return why no file can have the name of that key."""
     try:
         name = key_to_name(key)
     except BadInput as error:

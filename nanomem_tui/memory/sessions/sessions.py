@@ -112,7 +112,7 @@ class SessionCompaction(NamedTuple):
 
 
 def find_match(message: Message, wanted: Matcher) -> str | None:
-    """The text of a message that matches: what was said, else the tool calls; None when neither does."""
+    """Return the text of a message that matches: what was said, else the tool calls; None when neither does."""
     if wanted.matches(message.content):
         return message.content
     calls = _calls(message)
@@ -165,11 +165,12 @@ class Sessions:
         self._summaries: dict[str, tuple[Stamp, Summary, str]] = {}
 
     def count(self) -> int:
-        """How many transcripts there are, hidden ones too, without opening one."""
+        """Return how many transcripts there are, hidden ones too, without opening one."""
         return sum(1 for _ in session_files(self._paths, self._layout()))
 
     def list(self) -> builtins.list[SessionInfo]:
-        """Every transcript, of every release's naming, readable or not, and what was imported, the newest first."""
+        """Return every transcript, of every release's naming, readable or not, and what was imported, the newest
+        first."""
         infos = self.of_files()
         known = {info.path for info in infos}
         self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
@@ -177,12 +178,12 @@ class Sessions:
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
 
     def of_files(self) -> builtins.list[SessionInfo]:
-        """Every transcript in a file, the one last written first."""
+        """Return every transcript in a file, the one last written first."""
         layout = self._layout()
         return [self._info(file, layout) for file in newest_first(session_files(self._paths, layout))]
 
     def chats(self) -> builtins.list[tuple[SessionInfo, Chat]]:
-        """The imported conversations, the newest first."""
+        """Return the imported conversations, the newest first."""
         found = self._imported.all() if self._imported is not None else {}
         if not found:
             return []
@@ -196,7 +197,7 @@ class Sessions:
         return self._imported.problem if self._imported is not None else None
 
     def _chat(self, key: str) -> Chat | None:
-        """The imported conversation of that key."""
+        """Return the imported conversation of that key."""
         found = self._imported.all() if self._imported is not None else {}
         if not found:
             return None
@@ -204,7 +205,8 @@ class Sessions:
         return find_imported(found, key, {info.key for info in self.of_files()})
 
     def get(self, key: str, path: str = "") -> Session:
-        """The whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent finds.
+        """Return the whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent
+        finds.
 
         Raises NotFound.
         """
@@ -233,19 +235,20 @@ class Sessions:
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
-        """Every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
+        """Return every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
         files = newest_first(session_files(self._paths, self._layout()))
         return [(file, *self._summary(file)) for file in files]
 
     def unreadable(self) -> builtins.list[Problem]:
-        """The transcripts that cannot be read at all: nobody knows what is in them."""
+        """Return the transcripts that cannot be read at all: nobody knows what is in them."""
         files = session_files(self._paths, self._layout())
         found = [(file, self._summary(file)[1]) for file in files if not file.link]
         fix = "check its owner and mode"
         return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
 
     def problems(self) -> builtins.list[Problem]:
-        """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
+        """Return what is wrong in the transcripts, line by line; reads every file that its summary says is not
+        clean."""
         found = [*filter(None, [self.untold])]
         if self._layout().release in NOT_READ:  # nobody knows yet what is wrong in these
             return found
@@ -268,7 +271,8 @@ class Sessions:
     def search(
         self, query: str, limit: int = 100, said: Callable[[str], bool] | None = None
     ) -> builtins.list[TranscriptHit]:
-        """The messages that hold every word of `query`, newest session and newest message first, at most `limit`.
+        """Return the messages that hold every word of `query`, newest session and newest message first, at most
+        `limit`.
 
         Case and width are no difference, `"a phrase"` and `-without` work as in filters; tool calls are searched too.
         `said`: whether a message of some time may be one.
@@ -282,7 +286,8 @@ class Sessions:
         stop: Callable[[], bool] = lambda: False,
         said: Callable[[str], bool] | None = None,
     ) -> Iterator[TranscriptHit]:
-        """What `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of them."""
+        """Yield what `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of
+        them."""
         from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
@@ -296,16 +301,17 @@ class Sessions:
                 return
 
     def files(self) -> builtins.list[SessionFile]:
-        """The files of all transcripts but links, the newest first, without opening one."""
+        """Return the files of all transcripts but links, the newest first, without opening one."""
         return newest_first(file for file in session_files(self._paths, self._layout()) if not file.link)
 
     def files_of(self, keys: Collection[str]) -> builtins.list[SessionFile]:
-        """The files that may be the transcripts of these keys, by their names, in no order; links are left out."""
+        """Return the files that may be the transcripts of these keys, by their names, in no order; links are left
+        out."""
         names = {name for key in keys for name in names_of(key)}
         return [file for file in session_files(self._paths, self._layout(), names) if not file.link]
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
-        """The key of a transcript, the index of the first message returned, and the messages of its last bytes.
+        """Return the key of a transcript, the index of the first message returned, and the messages of its last bytes.
 
         They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
         the errors of `from_os_error`.
@@ -320,7 +326,8 @@ class Sessions:
         return key, max(0, count - len(messages)), messages
 
     def _counted(self, file: SessionFile) -> tuple[str, int]:
-        """The key of a long transcript and its messages: as counted before, else by its lines, which takes no time."""
+        """Return the key of a long transcript and its messages: as counted before, else by its lines, which takes no
+        time."""
         from nanomem_tui.agents.transcripts import count_messages, session_header
 
         kept = self._summaries.get(str(file.path))
@@ -333,12 +340,12 @@ class Sessions:
         return key_of(file.path.name, header), count
 
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
-        """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
+        """Return what `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
         return self._compaction(key, file, _compacted(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
-        """What `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
+        """Return what `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
         long = [info for info in self.list() if info.messages > keep and not info.hidden_reason]
         return [plan for plan in (self.compact_preview(info.key, keep) for info in long) if plan.removed]
 
@@ -437,7 +444,7 @@ class Sessions:
         )
 
     def _file(self, key: str, path: str = "") -> SessionFile:
-        """The file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
+        """Return the file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
         claims: builtins.list[tuple[bool, SessionFile]] = []
         layout = self._layout()
         for file in newest_first(session_files(self._paths, layout)):
@@ -453,7 +460,7 @@ class Sessions:
         return max(claims, key=lambda claim: claim[0])[1]
 
     def _summary(self, file: SessionFile) -> tuple[Summary, str]:
-        """The counts of a file, and why it could not be read ("" when it was)."""
+        """Return the counts of a file, and why it could not be read ("" when it was)."""
         kept = self._summaries.get(str(file.path))
         if kept is not None and kept[0] == file.stamp:
             return kept[1], kept[2]
@@ -491,7 +498,8 @@ class Sessions:
         )
 
     def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
-        """The hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has none."""
+        """Yield the hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has
+        none."""
         from nanomem_tui.memory.filters import AROUND, with_neighbours
 
         try:
@@ -508,7 +516,7 @@ class Sessions:
             return
 
     def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
-        """The messages of a transcript with their index, a piece of the file at a time."""
+        """Yield the messages of a transcript with their index, a piece of the file at a time."""
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
             yield from enumerate(chat.said())
@@ -557,7 +565,7 @@ def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[
 
 
 def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
-    """The same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
+    """Return the same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
     `from_os_error`."""
     count = AT_ONCE if many is None and start is None else many
     first = max(0, summary.messages - (count or 0)) if start is None else start
@@ -581,8 +589,8 @@ def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, m
 
 
 def compact_file(file: SessionFile, keep: int) -> Compacted:
-    """The transcript cut down to its last `keep` messages; a long one is not held where its last part tells the cut.
-    Raises BadInput for a `keep` below 1."""
+    """Return the transcript cut down to its last `keep` messages; a long one is not held where its last part tells the
+    cut. Raises BadInput for a `keep` below 1."""
     if keep < 1:
         raise BadInput("a session keeps at least one message", str(keep))
     from nanomem_tui.agents.transcript_edits import compact_long
@@ -605,7 +613,7 @@ _shown: dict[Path, tuple[Stamp, int, Compacted]] = {}
 
 
 def _from(path: Path, start: int) -> Iterator[Message]:
-    """The messages from an index on."""
+    """Yield the messages from an index on."""
     first = 0
     for chunk in chunks(path):
         count = messages_in(chunk)
@@ -630,7 +638,7 @@ class Chat(NamedTuple):
     state: tuple[int, str, int]
 
     def said(self) -> list[Message]:
-        """The messages as those of a transcript are."""
+        """Return the messages as those of a transcript are."""
         from nanomem_tui.agents.transcripts import Message
 
         return [
@@ -639,7 +647,7 @@ class Chat(NamedTuple):
         ]
 
     def transcript(self, key: str) -> Session:
-        """The whole as a transcript of that key."""
+        """Return the whole as a transcript of that key."""
         said = self.said()
         return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())
 
@@ -653,8 +661,8 @@ class ImportedChats:
         self.problem: Problem | None = None
 
     def all(self) -> dict[str, Chat]:
-        """The conversations by chat id; made once per change where the rows are in RAM. Where they cannot be read there
-        are none, and `problem` says why: what an agent keeps in files can be."""
+        """Return the conversations by chat id; made once per change where the rows are in RAM. Where they cannot be
+        read there are none, and `problem` says why: what an agent keeps in files can be."""
         self.problem = None
         try:
             return self._all()
@@ -673,22 +681,22 @@ class ImportedChats:
 
 
 def find_imported(chats: Mapping[str, Chat], key: str, taken: Collection[str]) -> Chat | None:
-    """The conversation that is shown under that key. `taken`: the keys of the agent's sessions."""
+    """Return the conversation that is shown under that key. `taken`: the keys of the agent's sessions."""
     return next((chat for name, chat in chats.items() if imported_key(name, taken) == key), None)
 
 
 def list_imported(chats: Mapping[str, Chat], taken: Collection[str]) -> list[tuple[SessionInfo, Chat]]:
-    """The conversations as a list of sessions tells them, in no order."""
+    """Return the conversations as a list of sessions tells them, in no order."""
     return [(_info(imported_key(key, taken), chat.messages), chat) for key, chat in chats.items()]
 
 
 def imported_key(chat: str, taken: Collection[str]) -> str:
-    """The key under which a conversation is shown."""
+    """Return the key under which a conversation is shown."""
     return f"{chat}{BESIDE}" if chat in taken else chat
 
 
 def message_order(row: Record) -> tuple[Any, ...]:
-    """What messages are sorted by: when they were said, and how they stood among those of the same second."""
+    """Return what messages are sorted by: when they were said, and how they stood among those of the same second."""
     number = row.meta.get("number")
     return row.at, number if isinstance(number, int) else 0, row.id
 

@@ -56,7 +56,7 @@ class FactRow(NamedTuple):
 
 
 def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> tuple[list[Found], list[Problem]]:
-    """The facts as global items in the order of their rows, and why rows are left out."""
+    """Return the facts as global items in the order of their rows, and why rows are left out."""
     problems: list[Problem] = []
     found: dict[str, list[Found]] = {}
     for place, raw in theirs:
@@ -87,7 +87,7 @@ def with_earlier(item: Item, told: object) -> tuple[Item, str]:
 
 
 def with_earlier_of(item: Item, other: Item) -> Item:
-    """The row of a fact with the older values of another row of it in place of its own."""
+    """Return the row of a fact with the older values of another row of it in place of its own."""
     if EARLIER not in item.meta_json and EARLIER not in other.meta_json:
         return item
     fact, ours = item.meta.get("fact"), other.meta.get("fact")
@@ -118,7 +118,8 @@ def show_name(name: object) -> str:
 
 
 def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are none."""
+    """Return the fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are
+    none."""
     names = {name: raw.get(name) for name in ("domain", "category", "sub_category", "key", "value")}
     missing = [name for name in ("category", "key", "value") if names[name] is None]
     wrong = [name for name, value in names.items() if value is not None and not isinstance(value, str)]
@@ -159,7 +160,8 @@ def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
-    """The key that a key in their table stands for, and the fields of the scope that it names; none: it is global."""
+    """Return the key that a key in their table stands for, and the fields of the scope that it names; none: it is
+    global."""
     key, domain = " ".join(name.split()), " ".join(domain.split())
     bare = key.removesuffix(f"{CLASH}{domain}").rstrip(CLASH) if domain and key.endswith(f"{CLASH}{domain}") else key
     key = bare or key
@@ -170,7 +172,7 @@ def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
 
 
 def names_there(key: str, domain: str, scope_key: str) -> Iterator[str]:
-    """The keys that a fact may have in their table, the plainest first: each is read back as what it is."""
+    """Yield the keys that a fact may have in their table, the plainest first: each is read back as what it is."""
     base = f"{key}{CLASH}{scope_key}" if scope_key else key
     marked = [f"{base}{':' * colons}{domain}" for colons in range(2, 9)] if domain else []
     for name in (base, *marked):
@@ -180,7 +182,7 @@ def names_there(key: str, domain: str, scope_key: str) -> Iterator[str]:
 
 
 def _one(same: list[Found]) -> Found:
-    """The newest of several rows that are one fact, with the values of the others."""
+    """Return the newest of several rows that are one fact, with the values of the others."""
     first, *older = sorted(same, key=_updated, reverse=True)
     item = _item(first)
     earlier: list[dict[str, str]] = []
@@ -268,7 +270,7 @@ TABLES: Mapping[str, Table] = {
 
 
 def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -> tuple[list[Found], list[Problem]]:
-    """The records in the rows of one of their tables, and why rows are left out."""
+    """Return the records in the rows of one of their tables, and why rows are left out."""
     kind, columns, fields = TABLES[name]
     found: list[Found] = []
     problems: list[Problem] = []
@@ -292,7 +294,7 @@ def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -
 
 
 def masked(row: Record) -> Record:
-    """The record with a name in place of each secret in what was said and done."""
+    """Return the record with a name in place of each secret in what was said and done."""
     if row.kind == "reflection":
         meta = row.meta
         hidden = {name: mask(value) if isinstance(value, str) else value for name, value in meta.items()}
@@ -301,7 +303,7 @@ def masked(row: Record) -> Record:
 
 
 def record_instructing(row: Record) -> str:
-    """How a journal entry or a reflection reads as an order to the model; empty when it does not."""
+    """Return how a journal entry or a reflection reads as an order to the model; empty when it does not."""
     if row.kind not in ("journal", "reflection"):
         return ""
     from nanomem_tui.language import injection
@@ -332,7 +334,7 @@ def clock_there(text: str) -> str:
 
 
 def _day(raw: Raw) -> str:
-    """The day that a row belongs to: as it says, else that of its time."""
+    """Return the day that a row belongs to: as it says, else that of its time."""
     for text in (raw.get("date"), str(raw.get("created_at"))[:10]):
         try:
             return date.fromisoformat(str(text).strip()).isoformat()
@@ -349,7 +351,7 @@ def _name(raw: Raw, column: str) -> str:
 
 
 def _worded(fields: dict[str, Any], column: str) -> dict[str, Any]:
-    """The fields of a record that has words and a time. Raises BadRow for one that has none."""
+    """Return the fields of a record that has words and a time. Raises BadRow for one that has none."""
     if not isinstance(fields["text"], str):
         raise transfer_values.BadRow(f"{column} is {'missing' if fields['text'] is None else 'no text'}")
     if clock.parse(fields["at"] if isinstance(fields["at"], str) else "") is None:
@@ -388,7 +390,7 @@ FIELDS = frozenset({"text", "about", "at", "updated_at"})
 
 
 def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
-    """Every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
+    """Return every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
     with tables(path, where) as source:
         facts = [FactRow(f"fact {number}", raw) for number, raw in source.rows("facts", _COLUMNS)]
         others = {name: list(source.rows(name, table.columns)) for name, table in TABLES.items()}
@@ -405,7 +407,7 @@ def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
 
 
 def read_facts(path: Path, workspace_id: str) -> list[Item]:
-    """The facts alone. Raises what opening does."""
+    """Return the facts alone. Raises what opening does."""
     with tables(path, "") as source:
         facts = [FactRow("", raw) for _, raw in source.rows("facts", _COLUMNS)]
     return [found.row for found in read_fact_rows(facts, "", workspace_id)[0] if isinstance(found.row, Item)]
@@ -437,7 +439,7 @@ def dump(items: Iterable[Item], records: Iterable[Record] = ()) -> Dumped:
 
 
 def describe_losses(made: Dumped) -> tuple[str, ...]:
-    """What is in it in another way than here, in sentences for a person."""
+    """Return what is in it in another way than here, in sentences for a person."""
     found: list[str] = []
     if made.scoped:
         whose = "1 row belongs" if made.scoped == 1 else f"{made.scoped:,} rows belong"
@@ -462,8 +464,8 @@ def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], 
 
 
 def _named(rows: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
-    """The key that each row has there, and those that hold a domain as another fact has the plain one. `rows`: oldest
-    first. Of several the one without a domain keeps its key, else the newest."""
+    """Return the key that each row has there, and those that hold a domain as another fact has the plain one. `rows`:
+    oldest first. Of several the one without a domain keeps its key, else the newest."""
     names: dict[str, str] = {}
     renamed: list[str] = []
     taken: set[tuple[str, str]] = set()
@@ -498,7 +500,7 @@ def _values(item: Item, name: str) -> list[Any]:
 
 
 def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of their tables, in the order in which things happened."""
+    """Return the rows of each of their tables, in the order in which things happened."""
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     names = {"journal": "journal", "message": "conversations", "reflection": "reflections"}
     ordered = sorted(records, key=message_order)
@@ -535,8 +537,8 @@ _NAMES = ("category", "key", "value", "domain", "sub_category")
 
 
 def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
-    """The facts in the database of such a folder. Raises BadInput for a version that is not known, and what opening
-    does."""
+    """Return the facts in the database of such a folder. Raises BadInput for a version that is not known, and what
+    opening does."""
     folder = databases.read_chroma_folder(path, where)
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
     found, problems = read_fact_rows(map(_row, facts), where, workspace_id)

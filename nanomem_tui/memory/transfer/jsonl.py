@@ -38,14 +38,14 @@ TYPE = "work"
 
 
 def count(connection: Connection) -> int:
-    """How many records there are."""
+    """Return how many records there are."""
     from nanomem_tui.store.work import records as work_records
 
     return sum(work_records.count(connection, kind) for kind in KINDS.values())
 
 
 def records(connection: Connection) -> Iterator[TierRecord]:
-    """Every record, kind by kind, oldest first."""
+    """Yield every record, kind by kind, oldest first."""
     from nanomem_tui.store.work import records as work_records
 
     for kind in KINDS.values():
@@ -76,7 +76,7 @@ def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told:
 
 
 def found(raw: Mapping[str, Any], place: str) -> Found:
-    """The record of a line. Raises BadRow with the reason for what is none."""
+    """Return the record of a line. Raises BadRow with the reason for what is none."""
     kind = KINDS.get(str(raw.get("kind")))
     if kind is None:
         raise BadRow(f"no such kind of record: {one_line(str(raw.get('kind')), 40)}")
@@ -116,7 +116,8 @@ def dump(
     records: Sequence[Record] = (),
     earlier: Earlier = MappingProxyType({}),
 ) -> bytes:
-    """The file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can hold."""
+    """Return the file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can
+    hold."""
     counts = {"items": len(items), "lessons": len(lessons), "records": len(records)}
     lines = [jsonl.dump_line({**head(workspace_id), **counts})]
     lines += [jsonl.dump_line({**_fields("item", row), **told_earlier(earlier.get(row.id))}) for row in items]
@@ -126,13 +127,13 @@ def dump(
 
 
 def head(workspace_id: str) -> dict[str, Any]:
-    """The beginning of the first line of such a file."""
+    """Return the beginning of the first line of such a file."""
     marked = {MARK: "memory", "version": VERSION}
     return {**marked, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now())}
 
 
 def told_earlier(values: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-    """The field of a fact that holds its earlier values, if it had any."""
+    """Return the field of a fact that holds its earlier values, if it had any."""
     return {EARLIER: list(values)} if values else {}
 
 
@@ -144,7 +145,7 @@ def _fields(kind: str, row: AnyRow) -> dict[str, Any]:
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether the first line is the head of such a file."""
+    """Return whether the first line is the head of such a file."""
     first = data.removeprefix(jsonl.BOM).split(b"\n", 1)[0]
     try:
         return MARK in jsonl.parse_object(first.rstrip(b"\r"))
@@ -153,7 +154,7 @@ def is_ours(data: bytes) -> bool:
 
 
 def read(data: bytes, where: str, workspace_id: str) -> Reading:
-    """The rows of the file, line by line. One that names a newer version is read as far as it is understood."""
+    """Return the rows of the file, line by line. One that names a newer version is read as far as it is understood."""
     found: list[Found] = []
     problems: list[Problem] = []
     first: Mapping[str, Any] = {}
@@ -179,14 +180,14 @@ def read(data: bytes, where: str, workspace_id: str) -> Reading:
 
 
 def is_document(value: object) -> bool:
-    """Whether a JSON value is the document of `memory export`."""
+    """Return whether a JSON value is the document of `memory export`."""
     if not isinstance(value, dict) or not isinstance(value.get("items"), list):
         return False
     return isinstance(value.get("lessons"), list)
 
 
 def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Reading:
-    """The rows of the document of `memory export`."""
+    """Return the rows of the document of `memory export`."""
     found: list[Found] = []
     problems: list[Problem] = []
     for kind in ROW_LAYERS:

@@ -52,7 +52,7 @@ class RecordPlanner:
                 (self._gone if row.is_deleted else self._equal)[self._key(row)].append(row)
 
     def entry(self, row: Record, place: str) -> Entry:
-        """The verdict on one record, whose id has not come before."""
+        """Return the verdict on one record, whose id has not come before."""
         present = self._ours.get(row.id)
         if present is not None and not present.is_deleted:
             return self._met(row, place, present)
@@ -81,7 +81,7 @@ class RecordPlanner:
         return same[0] if same and sums == [_count(row, name) for name in COUNTS] else None
 
     def _met(self, row: Record, place: str, present: Record) -> Entry:
-        """The verdict on a record whose id is here."""
+        """Return the verdict on a record whose id is here."""
         names = [name for name in COMPARED if getattr(row, name) != getattr(present, name)]
         times = self._reading.times
         names = [name for name in names if name != "at" or times(row.at) != times(present.at)]
@@ -102,7 +102,7 @@ class RecordPlanner:
         return Entry("conflict", row, place, f"{what}: ours stays", present)
 
     def _key(self, row: Record) -> Key:
-        """What two equal records have in common."""
+        """Return what two equal records have in common."""
         meta = row.meta
         if row.kind == "usage":
             return row.kind, row.about, meta.get("model")
@@ -144,8 +144,8 @@ class Planner:
                     self._gone.update(dict.fromkeys((key_of(row), identity_of(row)), row))
 
     def entries(self, reading: Reading, flag: Flag, standing: Mapping[str, str]) -> Iterable[Entry]:
-        """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person. `standing`:
-        the ids of messages that an agent's own transcript holds, and its key."""
+        """Yield the verdicts on the rows of a reading, in its order; `flag` says which should wait for a person.
+        `standing`: the ids of messages that an agent's own transcript holds, and its key."""
         words: dict[str, tuple[str, ...]] = {}
         records = RecordPlanner(self._snapshot.records, self._choices, reading, standing)
         for found in reading.rows:
@@ -182,7 +182,7 @@ class Planner:
         return self._taken(row, place) or records.entry(row, place)
 
     def _taken(self, row: AnyRow, place: str) -> Entry | None:
-        """The verdict on a row whose id another kind of row has here; None when none has."""
+        """Return the verdict on a row whose id another kind of row has here; None when none has."""
         own = type(row)
         if any(kind is not own and row.id in table for kind, table in self._tables):
             return Entry("conflict", row, place, "that id is taken by another kind of row")
@@ -218,18 +218,18 @@ class Planner:
         return Entry("new", row, place, why, present)
 
     def _fact(self, row: Row) -> Row | None:
-        """The row of ours that holds the fact that a row is: its names may have come to it later than its id."""
+        """Return the row of ours that holds the fact that a row is: its names may have come to it later than its id."""
         if not isinstance(row, Item) or fact_of(row) is None:
             return None
         known = self._texts.get(identity_of(row))
         return known if known is not None and known.id not in self._coming else None
 
     def _deleted(self, *rows: Row) -> Row | None:
-        """The row of ours that was deleted and said what one of these rows says."""
+        """Return the row of ours that was deleted and said what one of these rows says."""
         return next((self._gone[identity_of(row)] for row in rows if identity_of(row) in self._gone), None)
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
-        """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
+        """Return the verdict on a row whose id is here. What should wait for a person replaces nothing."""
         if isinstance(row, Item) and isinstance(present, Item):
             row = with_earlier_of(row, present)  # what ours was before is in its own history
         theirs, row = row, _named_as(row, present)
@@ -259,13 +259,13 @@ class Planner:
 
 
 def _facts(row: Row, present: Row) -> tuple[Fact, Fact] | None:
-    """The facts that both rows are, theirs and ours; None when one of them is none."""
+    """Return the facts that both rows are, theirs and ours; None when one of them is none."""
     theirs, ours = (fact_of(one) if isinstance(one, Item) else None for one in (row, present))
     return (theirs, ours) if theirs is not None and ours is not None else None
 
 
 def _renamed(row: Row, present: Row) -> list[str]:
-    """The names of a fact that are others here than there, however they are written."""
+    """Return the names of a fact that are others here than there, however they are written."""
     pair = _facts(row, present)
     if pair is None:
         return []
@@ -300,7 +300,7 @@ def _twin(row: Row, place: str, twin: Row) -> Entry:
 
 
 def mask_row(row: Row) -> Row:
-    """The row with a name in place of each secret in its words."""
+    """Return the row with a name in place of each secret in its words."""
     from nanomem_tui.language.secrets import mask
 
     if isinstance(row, Item):
@@ -310,12 +310,12 @@ def mask_row(row: Row) -> Row:
 
 
 def differs(one: Row, other: Row, name: str) -> bool:
-    """Whether two rows differ in a field."""
+    """Return whether two rows differ in a field."""
     return bool(getattr(one, name) != getattr(other, name))
 
 
 def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> bool:
-    """Whether a field is a time, and the same one as far as the format can write it."""
+    """Return whether a field is a time, and the same one as far as the format can write it."""
     found, known = getattr(one, name), getattr(other, name)
     return name.endswith("_at") and bool(found and known) and times(found) == times(known)
 
@@ -327,7 +327,7 @@ def identity_of(row: Row) -> tuple[str, ...]:
 
 
 def key_of(row: Row) -> tuple[str, ...]:
-    """What makes two rows the same memory: scope and normalised words, as a file of lines can hold them."""
+    """Return what makes two rows the same memory: scope and normalised words, as a file of lines can hold them."""
     if isinstance(row, Item):
         return ("item", row.scope_key, normalised(one_line(row.text)))
     scope = row.session_key if row.scope != "global" else ""

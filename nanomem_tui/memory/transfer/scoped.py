@@ -56,7 +56,7 @@ _FIELDS = frozenset(name for name in Item._fields if name not in ("revision", *N
 
 
 def read_scoped(path: Path, where: str, workspace_id: str, folder_id: str, source_workspace: str = "") -> Reading:
-    """The active rows of the database; its deleted ones are counted.
+    """Return the active rows of the database; its deleted ones are counted.
 
     One database serves several workspaces. `source_workspace` names the one to read; else it is the one of this
     folder (`folder_id`), or the only one there is. Raises BadInput when that does not settle it, and what opening does.
@@ -106,7 +106,7 @@ def _complete(source: Tables, *found: Sequence[tuple[int, Raw]]) -> None:
 
 
 def _workspace(entries: Sequence[tuple[int, Raw]], choices: Sequence[str], path: Path) -> str:
-    """The workspace whose rows are read."""
+    """Return the workspace whose rows are read."""
     present = Counter(str(raw.get("workspace_id")) for _, raw in entries)
     asked, *likely = choices
     if asked:
@@ -128,7 +128,7 @@ def _list(present: Counter[str]) -> str:
 
 
 def _unpacked(raw: dict[str, Any]) -> dict[str, Any]:
-    """The row with what rides in its free fields."""
+    """Return the row with what rides in its free fields."""
     try:
         meta = json.loads(raw.get("meta_json") or "{}")
     except (ValueError, TypeError, RecursionError):
@@ -207,7 +207,7 @@ def _values(item: Item, folder_id: str) -> tuple[Any, ...]:
 
 
 def _packed(item: Item) -> str:
-    """The free fields with what the table has no column for; as they are where there is nothing of that."""
+    """Return the free fields with what the table has no column for; as they are where there is nothing of that."""
     own: dict[str, Any] = {}
     default = Item("", "")
     for name in NO_COLUMN:
@@ -230,7 +230,7 @@ LOST_IN_RAM_FIRST = {
 
 
 def read_ram_first(source: Source, data: bytes, where: str, workspace_id: str) -> Reading:
-    """The rows in a file of the agent; what it cannot say is as its defaults are (docs/decisions)."""
+    """Return the rows in a file of the agent; what it cannot say is as its defaults are (docs/decisions)."""
     raws, read = _raws_in(source, data, where)
     found: list[Found] = []
     problems = list(read)
@@ -247,7 +247,7 @@ def read_ram_first(source: Source, data: bytes, where: str, workspace_id: str) -
 
 
 def _raws_in(source: Source, data: bytes, where: str) -> tuple[list[tuple[str, exchange_Raw]], tuple[Problem, ...]]:
-    """The rows of a file with their places, also those whose id another has, and what could not be read."""
+    """Return the rows of a file with their places, also those whose id another has, and what could not be read."""
     if source is SNAPSHOT:
         from nanomem_tui.agents.snapshot_files import parse_snapshot
 
@@ -266,12 +266,12 @@ def _checked(row: Row, workspace_id: str) -> tuple[Row, str]:
 
 
 def dump_snapshot(items: Iterable[Item]) -> bytes:
-    """The items as a snapshot in the agent's form, the oldest first."""
+    """Return the items as a snapshot in the agent's form, the oldest first."""
     return SNAPSHOT.dump(_raws(SNAPSHOT, items), b"")
 
 
 def dump_lessons(lessons: Iterable[Lesson]) -> bytes:
-    """The lessons as the agent's file, the oldest first."""
+    """Return the lessons as the agent's file, the oldest first."""
     return LESSONS.dump(_raws(LESSONS, lessons), b"")
 
 

@@ -63,7 +63,7 @@ def hold_nothing(_row: Row) -> str:
 
 
 def reason_to_hold(row: Row) -> str:
-    """Why an item or a lesson should wait for a person; empty when it need not."""
+    """Return why an item or a lesson should wait for a person; empty when it need not."""
     from nanomem_tui.memory import safety
 
     words = row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
@@ -71,7 +71,8 @@ def reason_to_hold(row: Row) -> str:
 
 
 def mask_reading(reading: Reading, tell: Tell) -> Reading:
-    """The reading with a name in place of each secret in its records and earlier values; `tell` hears how far it is."""
+    """Return the reading with a name in place of each secret in its records and earlier values; `tell` hears how far it
+    is."""
 
     def veil(number: int, found: Found) -> Found:
         if number % STEP == 0:
@@ -94,7 +95,7 @@ def mask_reading(reading: Reading, tell: Tell) -> Reading:
 
 
 def instructing_reason(row: ImportRow) -> str:
-    """How a record reads as an order to the model; empty when it does not."""
+    """Return how a record reads as an order to the model; empty when it does not."""
     if isinstance(row, Record):
         return crystallized.record_instructing(row)
     if not isinstance(row, TierRecord):
@@ -105,7 +106,7 @@ def instructing_reason(row: ImportRow) -> str:
 
 
 def count_instructing(entries: Iterable[Entry]) -> tuple[str, ...]:
-    """How many records come in that read as orders to the model, if there are any."""
+    """Return how many records come in that read as orders to the model, if there are any."""
     coming = [entry.row for entry in entries if entry.verdict in ("new", "update") and READS_AS in entry.why]
     rows = [row for row in coming if isinstance(row, (Record, TierRecord))]
     if not rows:
@@ -157,7 +158,8 @@ def _each(value: Any) -> Any:
 
 
 def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
-    """The ids of the messages of chats that the agent's own transcript of the same key holds whole, with that key."""
+    """Return the ids of the messages of chats that the agent's own transcript of the same key holds whole, with that
+    key."""
     chats: dict[str, list[Record]] = defaultdict(list)
     for row in rows:
         if isinstance(row, Record) and row.kind == "message":
@@ -171,7 +173,8 @@ def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) ->
 
 
 def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
-    """What was said in the agent's transcript of that key; nothing where there is none, or where it cannot be read."""
+    """Return what was said in the agent's transcript of that key; nothing where there is none, or where it cannot be
+    read."""
     try:
         session = sessions.of_agent(key)
     except NanomemError:
@@ -219,7 +222,7 @@ class Transfer:
     # -- import -----------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Candidate]:
-        """The databases of other systems that lie around this workspace or are named by the agent's settings."""
+        """Return the databases of other systems that lie around this workspace or are named by the agent's settings."""
         return detect.candidates(self._paths, self._settings)
 
     def preview(
@@ -232,7 +235,7 @@ class Transfer:
         source_workspace: str = "",
         tell: Tell = lambda what, done, total: None,
     ) -> ImportPlan:
-        """What `run` would do with a file, or the known files of a folder; writes nothing.
+        """Return what `run` would do with a file, or the known files of a folder; writes nothing.
 
         `prefer`: who wins where both sides have a row and differ. `restore`: bring back what was deleted here. `trust`:
         take what reads like orders or holds secrets as it is, without a look by a person. `tell` hears how far it is;
@@ -301,7 +304,7 @@ class Transfer:
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
 
     def _dated(self, reading: Reading) -> Reading:
-        """The rows of a format that knows no expiry, kept from now on as long as their kind is (seed 001)."""
+        """Return the rows of a format that knows no expiry, kept from now on as long as their kind is (seed 001)."""
         if not reading.fields or "expires_at" in reading.fields:
             return reading
         now = clock.now()
@@ -326,7 +329,7 @@ class Transfer:
         return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
 
     def _recorded(self, rows: Iterable[ImportRow]) -> work.Here:
-        """What is here of the records of an agent's work that come."""
+        """Return what is here of the records of an agent's work that come."""
         coming = [row for row in rows if isinstance(row, TierRecord)]
         if not coming:
             return work.Here()
@@ -334,7 +337,7 @@ class Transfer:
         return work.Here(work.here(self._tiers, coming), deleted)
 
     def records(self) -> list[Record]:
-        """The records that are not deleted, in no order."""
+        """Return the records that are not deleted, in no order."""
         snapshot = self._store.load("record")
         with snapshot.lock:
             return [row for row in snapshot.records.values() if not row.is_deleted]
@@ -398,7 +401,7 @@ class Transfer:
             raise Refused("that file is there already", str(path), "name a new one, or add --force to replace it")
 
     def _rows(self, name: str, left: dict[str, int], *, every_scope: bool) -> Rows:
-        """The rows that a format takes; `left` gets the counts of those it does not, by reason."""
+        """Return the rows that a format takes; `left` gets the counts of those it does not, by reason."""
         snapshot = self._store.load()
         with snapshot.lock:
             items = [row for row in snapshot.items.values() if not row.is_deleted]
@@ -429,7 +432,7 @@ class Transfer:
     def _dump(
         self, name: str, chosen: Rows, left: dict[str, int]
     ) -> tuple[bytes, Sequence[Item], str, tuple[str, ...]]:
-        """The file, the items in it, what the format cannot say, and what there is to say of it."""
+        """Return the file, the items in it, what the format cannot say, and what there is to say of it."""
         from nanomem_tui.memory.transfer import jsonl, scoped
 
         items, lessons, records = chosen

@@ -103,14 +103,14 @@ class Entry(NamedTuple):
     present: ImportRow | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The entry as the command line prints it."""
+        """Return the entry as the command line prints it."""
         met = {"present": self.present.id} if self.present is not None else {}
         body = {"id": self.row.id, "layer": layer_of(self.row), "verdict": self.verdict, "why": self.why}
         return {**body, "place": self.place, **met, "text": words_of(self.row), "row": self.row.to_json()}
 
 
 def layer_of(row: ImportRow) -> str:
-    """The layer that a row belongs to."""
+    """Return the layer that a row belongs to."""
     return layer.NAME if isinstance(row, TierRecord) else layer_of_row(row)
 
 
@@ -124,7 +124,7 @@ def kind_of(row: ImportRow) -> str:
 
 
 def words_of(row: ImportRow) -> str:
-    """The words of a row in a list of rows."""
+    """Return the words of a row in a list of rows."""
     if isinstance(row, TierRecord):
         return f"{NOUNS[row.kind][0]}: {row.title}"
     if isinstance(row, Item):
@@ -138,13 +138,13 @@ def words_of(row: ImportRow) -> str:
 
 
 def by_noun(counts: Mapping[str, int]) -> str:
-    """How many of each kind, in words; kinds of which there are none are left out."""
+    """Return how many of each kind, in words; kinds of which there are none are left out."""
     told = [counted(number, *NOUNS[kind]) for kind, number in counts.items() if number]
     return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
 
 
 def _even(sizes: Sequence[int], room: int) -> list[int]:
-    """How many of each there is room for, as even as can be."""
+    """Return how many of each there is room for, as even as can be."""
     shares = [0] * len(sizes)
     while room > 0 and any(share < size for share, size in zip(shares, sizes, strict=True)):
         least = min((share, at) for at, share in enumerate(shares) if share < sizes[at])[1]
@@ -259,7 +259,7 @@ class BadRow(ValueError):
 
 
 def item(raw: Mapping[str, Any], workspace_id: str, *, ours: bool = False) -> tuple[Item, str]:
-    """The item in the fields of a row, and what was put right in it. Raises BadRow with the reason.
+    """Return the item in the fields of a row, and what was put right in it. Raises BadRow with the reason.
 
     A global scope becomes that of this workspace. `ours`: a row that nanomem wrote, whose times stand as they are.
     """
@@ -298,7 +298,7 @@ def item(raw: Mapping[str, Any], workspace_id: str, *, ours: bool = False) -> tu
 
 
 def lesson(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Lesson, str]:
-    """The lesson in the fields of a row, and what was put right in it. Raises BadRow with the reason."""
+    """Return the lesson in the fields of a row, and what was put right in it. Raises BadRow with the reason."""
     notes: list[str] = []
     texts: dict[str, Any] = {name: _text(raw.get(name), name, MAX_TEXT) for name in _LESSON_TEXTS}
     if not texts["trigger"].strip() and not texts["better_action"].strip():
@@ -322,7 +322,7 @@ def lesson(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Lesson, str]:
 
 
 def record(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Record, str]:
-    """The record in the fields of a row, and what was put right in it. Raises BadRow with the reason."""
+    """Return the record in the fields of a row, and what was put right in it. Raises BadRow with the reason."""
     notes: list[str] = []
     kind = raw.get("kind")
     if kind not in RECORD_KINDS:
@@ -376,7 +376,8 @@ def _optional(value: Any, name: str) -> str | None:
 
 
 def _scope(scope_type: str, key: Any, workspace_id: str) -> str:
-    """The key of a scope. A key that says another scope than the type does would show the item to others: refused."""
+    """Return the key of a scope. A key that says another scope than the type does would show the item to others:
+    refused."""
     if scope_type == "global":
         if isinstance(key, str) and key and _GLOBAL.fullmatch(key) is None:
             raise BadRow(f"scope key {_shown(key)} is not that of a global item")

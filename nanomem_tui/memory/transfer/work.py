@@ -26,7 +26,7 @@ SOURCE = "import"
 
 
 def read(path: Path, where: str, name: str) -> Reading:
-    """Every row of the known tables; `name`: what the format is called. Raises what opening does."""
+    """Return every row of the known tables; `name`: what the format is called. Raises what opening does."""
     theirs = work_records.read(path, where)
     found: list[Found] = []
     problems = list(theirs.problems)
@@ -68,7 +68,7 @@ class Here(NamedTuple):
 
 
 def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecord]:
-    """The records of ours of the same kinds and ids, by their keys. Raises the store's errors."""
+    """Return the records of ours of the same kinds and ids, by their keys. Raises the store's errors."""
     wanted = list(rows)
     if not wanted or not database.exists:
         return {}
@@ -91,7 +91,7 @@ class WorkPlanner:
         self._coming: dict[str, TierRecord] = {}
 
     def entry(self, row: TierRecord, place: str, given: frozenset[str]) -> Entry:
-        """The verdict on a record; `given`: the fields that theirs has."""
+        """Return the verdict on a record; `given`: the fields that theirs has."""
         if row.key in self._coming:
             return Entry("same", row, place, TWICE, self._coming[row.key])
         present = self._ours.records.get(row.key)
@@ -126,11 +126,11 @@ def _differ(names: list[str]) -> str:
 
 
 def _last(record: TierRecord) -> str:
-    """The last time that a record itself tells of."""
+    """Return the last time that a record itself tells of."""
     times = (field.name for field in KINDS[record.kind].fields if field.type == "time")
     return max((record.fields.get(name) or "" for name in times), default="")
 
 
 def _changed(record: TierRecord) -> str:
-    """When ours was changed: by who changed it here, else as it tells itself."""
+    """Return when ours was changed: by who changed it here, else as it tells itself."""
     return max(_last(record), record.changed_at if record.changed_at != record.stored_at else "")

@@ -52,7 +52,7 @@ from nanomem_tui.store.values import Item, dumped
 
 
 def held_sender(audience: Audience, settings: Settings) -> str:
-    """Why what the sender of a message says has to be accepted by a person first; empty when it need not be.
+    """Return why what the sender of a message says has to be accepted by a person first; empty when it need not be.
 
     Where `capture_senders` names some, only they teach. Else every named one does, and whoever writes without a name
     in a channel of one person (`capture_unnamed_channels`).
@@ -147,7 +147,8 @@ class Captured(NamedTuple):
 
 
 def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
-    """What a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for it."""
+    """Return what a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for
+    it."""
     found: dict[str, Candidate] = {}
     for told in said:
         candidate = _candidate(told, role)
@@ -156,7 +157,7 @@ def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
 
 
 def is_role_read(role: str, settings: Settings) -> bool:
-    """Whether what a role says is read for memories at all."""
+    """Return whether what a role says is read for memories at all."""
     by_role = {"user": True, "assistant": settings.capture_assistant, "tool": settings.capture_tools}
     return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
 
@@ -209,7 +210,7 @@ def judge(
 
 
 def _never(findings: Sequence[Finding]) -> str:
-    """Why a text is no memory at all, unless a person has to look at it anyway."""
+    """Return why a text is no memory at all, unless a person has to look at it anyway."""
     if any(found.quarantines for found in findings):
         return ""
     return findings[0].why if findings else ""
@@ -227,7 +228,7 @@ def _too_weak(candidate: Candidate, settings: Settings) -> str:
 def _held(
     candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, unknown: str
 ) -> Finding | None:
-    """Why a person has to accept a candidate first."""
+    """Return why a person has to accept a candidate first."""
     whole = (0, len(candidate.text))
     if candidate.intent == "rule" and _ADDRESS.search(candidate.text):
         return Finding("injection", TO_AN_ADDRESS, whole)
@@ -253,9 +254,9 @@ def capture(
     seen: Callable[[list[Candidate]], list[Candidate]] = lambda given: given,
     now: datetime | None = None,
 ) -> Captured:
-    """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
-    to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is asked
-    for that the audience does not have."""
+    """Return everything that one message adds to memory; in a channel that is not captured nothing, and what a person
+    asked to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is
+    asked for that the audience does not have."""
     if not is_role_read(role, settings):
         return Captured()
     text = secrets.mask_start(text)
@@ -312,7 +313,8 @@ def capture(
 
 
 def whole_sentences(text: str) -> str:
-    """The whole sentences at the beginning of a message that is too long to be read; empty when there is none."""
+    """Return the whole sentences at the beginning of a message that is too long to be read; empty when there is
+    none."""
     return "\n".join(split(text[:MAX_MESSAGE])[:-1])
 
 
@@ -369,8 +371,8 @@ def _row(
 def _again(
     candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, origin: Origin
 ) -> Row:
-    """The row of something that is known already: confirmed, and out of the inbox once a person says it himself. What
-    was said in private and is now said in a group is private no more."""
+    """Return the row of something that is known already: confirmed, and out of the inbox once a person says it himself.
+    What was said in private and is now said in a group is private no more."""
     here, sender = origin.audience, origin.audience.sender_id
     after = twin._replace(
         hits=twin.hits + 1,
@@ -427,23 +429,23 @@ def find_given_up(text: str, rows: Sequence[Item]) -> list[Item]:
 
 
 def _no_longer_so(old: str, new: str) -> float:
-    """How likely a new statement is a newer value of an old one, or its denial. Of two that follow each other in a talk
-    that is likelier than of any two, and it is undone: so less is asked here than `compare` asks."""
+    """Return how likely a new statement is a newer value of an old one, or its denial. Of two that follow each other in
+    a talk that is likelier than of any two, and it is undone: so less is asked here than `compare` asks."""
     shares = shares_of(old, new)
     return shares["newer"] + shares["denial"]
 
 
 @lru_cache(1024)
 def _topics(text: str, language: str) -> frozenset[str]:
-    """The words of a statement, and the things that they mean: what two statements have in common."""
+    """Return the words of a statement, and the things that they mean: what two statements have in common."""
     found = statement(text, language)
     told = (topic for token in found.tokens for topic in (token.stem, *token.notions))
     return frozenset(topic for topic in told if topic not in LIGHT and not topic.startswith("mark:"))
 
 
 def strengthen(candidate: Candidate, over: Sequence[Item]) -> Candidate:
-    """The candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so that
-    it is given wherever the old one was."""
+    """Return the candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so
+    that it is given wherever the old one was."""
     lasting = next((row.kind for row in over if row.kind in LASTING), "")
     if not lasting or candidate.kind in LASTING:
         return candidate
@@ -470,8 +472,8 @@ _WORD = re.compile(r"[^\W\d_]")
 def explain_uncaptured(
     message: Message, known: Collection[str], settings: Settings, *, forgets: bool = False
 ) -> list[tuple[str, str]]:
-    """The parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or is
-    dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
+    """Return the parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or
+    is dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
     if not settings.capture_enabled:
         return [(message.text, OFF)] if not known else []
     found = list(_reasons(message, known, forgets=forgets))
@@ -502,7 +504,7 @@ def _reason(sentence: str) -> str:
 
 
 def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
-    """Whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
+    """Return whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
     words = frozenset(tokens(sentence))
     return any(words <= one or 5 * len(words & one) >= 3 * len(one) for one in said if one)
 
@@ -575,7 +577,7 @@ _END = " \t.。!！~"
 
 @lru_cache(64)  # one message is read several times in a turn
 def read_replacement(sentence: str) -> Replacement | None:
-    """What a sentence puts in the place of what; None when it does not plainly do that."""
+    """Return what a sentence puts in the place of what; None when it does not plainly do that."""
     plain = " ".join(sentence.replace("’", "'").split())
     if len(plain) > 160 or plain.endswith(("?", "？")):
         return None
@@ -600,7 +602,8 @@ def _checked(found: Replacement) -> Replacement | None:
 
 
 def find_correction(sentence: str, rows: Iterable[Item]) -> Correction | None:
-    """The one memory of these that a sentence corrects, with what it says then; None when there is none, or several."""
+    """Return the one memory of these that a sentence corrects, with what it says then; None when there is none, or
+    several."""
     found = read_replacement(sentence)
     if found is None:
         return None
@@ -628,8 +631,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 def find_corrections(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Correction]:
-    """What a message corrects of what holds of the person who speaks, and of what that person told this chat. Raises
-    BadInput for a malformed chat or sender."""
+    """Return what a message corrects of what holds of the person who speaks, and of what that person told this chat.
+    Raises BadInput for a malformed chat or sender."""
     said = _said(message)
     told = items_of_speaker(origin, of_scope) if any(map(read_replacement, said)) else []
     rows = [row for row in told if row.kind != "episodic"]
@@ -637,7 +640,7 @@ def find_corrections(message: Message, origin: Origin, of_scope: Callable[[str],
 
 
 def _said(message: Message) -> list[str]:
-    """The sentences of a message, and what it asks to be remembered, each once."""
+    """Return the sentences of a message, and what it asks to be remembered, each once."""
     if not any(sign in message.own for sign in ("not", "n't", "n’t", "不")):
         return []
     asked = (one.text for one in message.said)
@@ -645,8 +648,8 @@ def _said(message: Message) -> list[str]:
 
 
 def apply_corrections(given: Sequence[Candidate], found: Sequence[Correction]) -> list[Candidate]:
-    """The candidates of a message; one that corrects a memory says it in the words of that memory, also where the
-    sentence alone would say nothing (`it's Rob, not Bob`)."""
+    """Return the candidates of a message; one that corrects a memory says it in the words of that memory, also where
+    the sentence alone would say nothing (`it's Rob, not Bob`)."""
     rest = {known.said: known for known in found}
     after: list[Candidate] = []
     for one in given:
@@ -669,9 +672,9 @@ WHY_PAST = "a person says that it is so no longer"
 
 
 def find_named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
-    """The memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare one:
-    of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all. Words
-    that such wishes have often need not be there, and name nothing alone beside others."""
+    """Return the memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare
+    one: of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all.
+    Words that such wishes have often need not be there, and name nothing alone beside others."""
     found: dict[str, Item] = {}
     for names in clauses:
         own = [name for name in names if not name.is_usual]
@@ -698,7 +701,7 @@ def forget_proposals(
     known: Known,
     now: datetime | None = None,
 ) -> Captured:
-    """The proposals to delete what a message of a person asks to be forgotten: for each the memories of this
+    """Return the proposals to delete what a message of a person asks to be forgotten: for each the memories of this
     chat or this person that are meant. Raises BadInput for a malformed chat or sender."""
     audience = origin.audience
     if not is_role_read("user", settings) or audience.channel not in settings.capture_channels:
@@ -742,8 +745,8 @@ def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
 
 
 def accept_forget(proposal: Item, items: Mapping[str, Item]) -> list[tuple[Item, Item]]:
-    """The rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still there,
-    with those in whose place that one stands: they say what was so before.
+    """Return the rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still
+    there, with those in whose place that one stands: they say what was so before.
 
     Raises BadInput when the memory says something else by now.
     """

@@ -87,9 +87,9 @@ class OpenTurns:
         self._open.pop(turn, None)
 
     def of(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
-        """The turn that ends: by its id here or in the log, or the last open one of the described message. Raises
-        NotFound, NothingToDo for one that has ended or was declined, here or in another process, BadInput for one
-        of another chat."""
+        """Return the turn that ends: by its id here or in the log, or the last open one of the described message.
+        Raises NotFound, NothingToDo for one that has ended or was declined, here or in another process, BadInput for
+        one of another chat."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
             self._check_open(known[1].turn, known[0].state_key, self._traces.injections.get(known[1].turn))
@@ -120,8 +120,8 @@ class OpenTurns:
             raise NothingToDo(what, turn, f"at {at}" if at else "")
 
     def _closed(self, turn: str, state_key: str, logged: Injected | None) -> tuple[str, str] | None:
-        """What became of a turn, `logged` as that, in whatever process, and when (UTC ISO, empty: unknown); None while
-        it is open."""
+        """Return what became of a turn, `logged` as that, in whatever process, and when (UTC ISO, empty: unknown); None
+        while it is open."""
         if logged is not None and logged.declined_at:
             return "that turn was declined", logged.declined_at
         if logged is not None and logged.ended_at:
@@ -131,7 +131,7 @@ class OpenTurns:
         return None
 
     def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
-        """The last open turn of this process that began with this message."""
+        """Return the last open turn of this process that began with this message."""
         for began, shown in reversed(self._open.values()):
             if given is None or not same_message(given, began.state_key, began.message_id, began.text):
                 continue
@@ -211,12 +211,12 @@ class Engine:
             return begun
 
     def preview(self, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
-        """The block that a turn would get, without any trace of it."""
+        """Return the block that a turn would get, without any trace of it."""
         return self._look(given, _question(given)._replace(limit=limit, max_chars=max_chars))
 
     def look(self, question: Question) -> Begun:
-        """The block for a question of anybody, the owner too, by any profile and weights, without any trace of it;
-        working memory is that of the chat, if the question names one."""
+        """Return the block for a question of anybody, the owner too, by any profile and weights, without any trace of
+        it; working memory is that of the chat, if the question names one."""
         channel, chat_id, sender_id = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
@@ -345,13 +345,13 @@ class Engine:
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 
     def _earlier(self, given: TurnInput) -> tuple[Exchange, ...]:
-        """The last turns of a session as they may be told again."""
+        """Return the last turns of a session as they may be told again."""
         known = self.working.turns(given.state_key)
         marked = (one._replace(answer_checked=one.answer_checked and not self._echoes(one)) for one in known)
         return tuple(prompt.retell(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
 
     def _echoes(self, turn: Exchange) -> bool:
-        """Whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
+        """Return whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
         logged = self.traces.injections.get(turn.turn) if turn.turn else None
         return logged is not None and logged.echoes
 
@@ -471,8 +471,8 @@ class Engine:
             return kept.ended._replace(operation=done.id)
 
     def _with_todos(self, end: TurnEnd, given: TurnInput) -> TurnEnd:
-        """The end with what the message itself asks to be done later, and what it says to be done. An item that waits
-        has the date behind each relative one: nothing else tells later on which day it was said."""
+        """Return the end with what the message itself asks to be done later, and what it says to be done. An item that
+        waits has the date behind each relative one: nothing else tells later on which day it was said."""
         waits = tuple(dates.annotated(item, given.said_on) for item in end.pending_actions)
         end = end._replace(pending_actions=waits)
         if given.speaker == prompt.SYSTEM:
@@ -487,7 +487,8 @@ class Engine:
         )
 
     def _before(self, given: TurnInput, shown: Begun) -> Before:
-        """The turn that ended before this one in its session. One that gave no answer says nothing of its lessons."""
+        """Return the turn that ended before this one in its session. One that gave no answer says nothing of its
+        lessons."""
         turns = [turn for turn in reversed(self.working.turns(given.state_key)) if turn.turn != shown.turn]
         ended = [turn for turn in turns if turn.assistant is not None]  # None: it is still open
         said = bool(ended) and not corrections.says_nothing(ended[0].assistant or "")
@@ -498,7 +499,8 @@ class Engine:
         return Before(last.assistant or "", lessons, self._echoes(last))
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
-        """What follows the operation: it is acknowledged whatever becomes of these. Returns what had no effect."""
+        """Return what follows the operation: it is acknowledged whatever becomes of these. Returns what had no
+        effect."""
         now = clock.iso(clock.now())
         fell = self.working.add_pending(given.state_key, end.pending_actions)
         done = self.working.done(given.state_key, end.done_actions)
@@ -578,7 +580,7 @@ class Engine:
             self._problems = [*self._problems[-19:], Problem(f"{what}: {error.what}", error.where, fix=error.fix)]
 
     def problems(self) -> list[Problem]:
-        """What went wrong beside turns that were taken."""
+        """Return what went wrong beside turns that were taken."""
         return list(self._problems)
 
     # -- after a restart ------------------------------------------------------------------------------------------
@@ -607,7 +609,7 @@ class Engine:
 
 
 def _whole(end: TurnEnd, why: str) -> tuple[Dropped, ...]:
-    """The message of a turn of which nothing is kept."""
+    """Return the message of a turn of which nothing is kept."""
     return (Dropped(end.input.text, why),) if end.input is not None else ()
 
 

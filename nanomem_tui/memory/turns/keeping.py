@@ -80,12 +80,13 @@ class Draft:
         self._rows: dict[tuple[str, str], AnyRow] = {}
 
     def item(self, key: str) -> Item | None:
-        """The item as it will be; None when there is none, or it is deleted."""
+        """Return the item as it will be; None when there is none, or it is deleted."""
         row = self._rows.get(("item", key)) or self._snapshot.items.get(key)
         return row if isinstance(row, Item) and not row.is_deleted else None
 
     def twin(self, scope_key: str, text: str) -> Item | None:
-        """The item of a scope that says the same as a text, as it will be; not one that another took the place of."""
+        """Return the item of a scope that says the same as a text, as it will be; not one that another took the place
+        of."""
         wanted = safety.normalise(text)
         for row in self._rows.values():
             if isinstance(row, Item) and row.scope_key == scope_key and safety.normalise(row.text) == wanted:
@@ -95,16 +96,16 @@ class Draft:
         return None if item is not None and retention.get_superseded(item) is not None else item
 
     def lesson(self, key: str) -> Lesson | None:
-        """The lesson as it will be; None when there is none, or it is deleted."""
+        """Return the lesson as it will be; None when there is none, or it is deleted."""
         row = self._rows.get(("lesson", key)) or self._snapshot.lessons.get(key)
         return row if isinstance(row, Lesson) and not row.is_deleted else None
 
     def lessons(self) -> dict[str, Lesson]:
-        """Every lesson as it will be, deleted ones too."""
+        """Return every lesson as it will be, deleted ones too."""
         return {**self._snapshot.lessons, **{row.id: row for row in self._rows.values() if isinstance(row, Lesson)}}
 
     def record(self, key: str) -> Record | None:
-        """The record as it will be, also one that is deleted; None when there is none."""
+        """Return the record as it will be, also one that is deleted; None when there is none."""
         row = self._rows.get(("record", key)) or self._snapshot.records.get(key)
         return row if isinstance(row, Record) else None
 
@@ -113,7 +114,7 @@ class Draft:
         self._rows[layer, row.id] = row
 
     def changes(self) -> list[Change]:
-        """What turns the rows of now into those of the draft."""
+        """Return what turns the rows of now into those of the draft."""
         before = {key: self._snapshot.table(key[0]).get(key[1]) for key in self._rows}
         return [change_of(key[0], before[key], row) for key, row in self._rows.items() if row != before[key]]
 
@@ -128,7 +129,7 @@ class Keeper:
         self._twins = SameTextIndex(store)
 
     def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Kept:
-        """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
+        """Return what to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         kept = forgotten.load(self._store.paths)
         gone = frozenset(role for role, text in (("user", given.text), ("assistant", end.assistant)) if kept.text(text))
         # Before anything reads them: what a turn keeps of its words is decided without their secrets.
@@ -174,7 +175,7 @@ class Keeper:
     def _captured(
         self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before, gone: frozenset[str]
     ) -> Iterator[capture.Captured]:
-        """What each message of the turn adds, in order; a later one meets what an earlier one added. A correction
+        """Yield what each message of the turn adds, in order; a later one meets what an earlier one added. A correction
         becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered. `gone`: whose
         words are forgotten."""
         teaches = bool(self._settings.learning_enabled and self._correction(given, before))
@@ -221,7 +222,7 @@ class Keeper:
     def _unkept(
         self, given: TurnInput, captured: Sequence[capture.Captured], learned: Learned, before: Before
     ) -> list[Dropped]:
-        """Why the rest of the user's message became nothing; of one that corrects an answer only where it taught
+        """Return why the rest of the user's message became nothing; of one that corrects an answer only where it taught
         nothing either."""
         users = [part for part in captured if all(row.item.source_role == "user" for row in part.rows)]
         known = [row.item.text for part in users for row in part.rows]
@@ -238,18 +239,20 @@ class Keeper:
         return [Dropped(text, why) for text, why in found]
 
     def _remembered(self, rows: Sequence[capture.Row], role: str) -> tuple[capture.Row, ...]:
-        """The rows that bring back nothing that is forgotten; the store would not take the others."""
+        """Return the rows that bring back nothing that is forgotten; the store would not take the others."""
         kept = forgotten.load(self._store.paths)
         stay = tuple(row for row in rows if row.before is not None or kept.row(row.item.to_json()) is None)
         self._barred += [Dropped(role, forgotten.WHY, "safety")] * (len(rows) - len(stay))
         return stay
 
     def _is_order(self, one: capture.Candidate) -> bool:
-        """Whether a candidate only says how answers are to be, and a person did not ask for it to be remembered."""
+        """Return whether a candidate only says how answers are to be, and a person did not ask for it to be
+        remembered."""
         return one.kind == "preference" and not one.explicit and recall.is_order(one.text, self._settings)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
-        """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""
+        """Return what a message that is too long to be read asks to be remembered in its beginning; it waits in the
+        inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
         head, workspace = capture.whole_sentences(text), self._store.workspace_id
         found = capture.capture(head, origin, self._settings, draft.twin, workspace, now=moment)
@@ -264,13 +267,14 @@ class Keeper:
         return capture.Captured(tuple(rows), durable=bool(rows))
 
     def _correction(self, given: TurnInput, before: Before) -> corrections.Correction | None:
-        """What the message corrects of the answer before it; one that asks to forget corrects nothing."""
+        """Return what the message corrects of the answer before it; one that asks to forget corrects nothing."""
         message = language.read(given.text)
         found = corrections.detect(message.own, self._settings, before.answer)
         return None if found is None or message.is_unwanted or message.forgetting else found
 
     def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
-        """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
+        """Return what the turn teaches, in the order of its events: the message about the answer before it, then the
+        tools."""
         now = clock.now()
         said = self._correction(given, before)
         held = capture.held_sender(given.audience, self._settings)
@@ -317,13 +321,14 @@ class Keeper:
         return Learned(tuple(taught), tuple(waiting_now), dropped)
 
     def _corrected_here(self, draft: Draft, given: TurnInput) -> frozenset[str]:
-        """What this chat corrected before, by its lessons."""
+        """Return what this chat corrected before, by its lessons."""
         rows = (row for row in draft.lessons().values() if row.source == "user_feedback" and not row.is_deleted)
         return frozenset(row.trigger for row in rows if row.session_key == given.state_key and not row.waits)
 
 
 def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.Row:
-    """The row of something new, over the memories that it takes the place of; what waits for a person does not yet."""
+    """Return the row of something new, over the memories that it takes the place of; what waits for a person does not
+    yet."""
     if row.why or row.before is not None:
         return row
     item: Row = row.item
@@ -349,7 +354,7 @@ def _reflected(
     taught: memory_lessons.Taught,
     now: datetime,
 ) -> memory_lessons.Taught:
-    """What an event taught, once the reflection that it leaves is kept."""
+    """Return what an event taught, once the reflection that it leaves is kept."""
     if isinstance(event, memory_lessons.Feedback):
         return taught
     made = memory_lessons.reflect_failure(event, taught, draft.record, clock.iso(now))
@@ -392,13 +397,13 @@ def _label(ended: Ended, used: int, shown: int) -> str:
 
 
 def redact_begin(given: TurnInput, paths: Paths) -> TurnInput:
-    """What arrived. Raises the errors of `forgotten.load`."""
+    """Return what arrived. Raises the errors of `forgotten.load`."""
     kept = forgotten.load(paths)
     return given._replace(text=kept.taken_out(given.text)) if kept else given
 
 
 def redact_end(end: TurnEnd, paths: Paths) -> TurnEnd:
-    """What came of it. Raises the errors of `forgotten.load`."""
+    """Return what came of it. Raises the errors of `forgotten.load`."""
     kept = forgotten.load(paths)
     if not kept:
         return end
@@ -450,7 +455,7 @@ def recover(
 def _asked(
     turn: OpenTurn, state_of: StateOf, draft: Draft, workspace_id: str, settings: Settings
 ) -> Iterator[capture.Row]:
-    """What the message of a turn asked to be remembered, as rows of the draft."""
+    """Yield what the message of a turn asked to be remembered, as rows of the draft."""
     state = state_of(turn.session_key)
     pre = next((one.pre for one in state.turns if one.number == turn.number), {})
     if pre.get("speaker", "user") == "system":
@@ -469,8 +474,8 @@ def _asked(
 
 
 def _recovery_judged(row: capture.Row, said: str) -> capture.Row:
-    """The row as the turn itself would have left it, had it ended: the log holds no secret but its mark, and of a long
-    message the beginning."""
+    """Return the row as the turn itself would have left it, had it ended: the log holds no secret but its mark, and of
+    a long message the beginning."""
     if row.why or row.before is not None:
         return row
     why, finding = "", ""

@@ -84,11 +84,11 @@ class WorkingMemory:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
 
     def turns(self, session_key: str) -> tuple[Exchange, ...]:
-        """The last turns of a session, oldest first."""
+        """Return the last turns of a session, oldest first."""
         return tuple(self._of(session_key).turns)
 
     def pending(self, session_key: str) -> tuple[str, ...]:
-        """What waits to be done in a session, oldest first."""
+        """Return what waits to be done in a session, oldest first."""
         return tuple(self._of(session_key).pending)
 
     def began(self, session_key: str, at: str, speaker: str, user: str, turn: str = "", sender: str = "") -> None:
@@ -159,8 +159,8 @@ class WorkingMemory:
 
 
 def from_state(state: WalState, turns: int, pending: int) -> tuple[list[Exchange], list[str]]:
-    """The last `turns` finished ones of a session's state file, and the queue as they left it, of `pending` items: what
-    turns of ours added, and the last of others, without what any turn since told as done."""
+    """Return the last `turns` finished ones of a session's state file, and the queue as they left it, of `pending`
+    items: what turns of ours added, and the last of others, without what any turn since told as done."""
     ended = [turn for turn in state.turns if not turn.open and not turn.declined]
     finished = ended[-turns:] if turns else []
     window = {turn.number for turn in finished}
@@ -172,7 +172,7 @@ def from_state(state: WalState, turns: int, pending: int) -> tuple[list[Exchange
 
 
 def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
-    """The last turns of a transcript."""
+    """Return the last turns of a transcript."""
     found: list[Exchange] = []
     results: list[str] = []
     for message in messages:
@@ -196,7 +196,7 @@ def _exchange(turn: Turn) -> Exchange:
 
 
 def _is(exchange: Exchange, at: str, turn: str) -> bool:
-    """Whether a turn is the one that is meant: by its id where both have one, else by when it began."""
+    """Return whether a turn is the one that is meant: by its id where both have one, else by when it began."""
     return exchange.turn == turn if exchange.turn and turn else exchange.at == at
 
 
@@ -234,7 +234,8 @@ _JOINTS = re.compile(r"[\W_]+")
 
 
 def speaker_name(speaker: str, sender_id: str = "", said: str = "") -> str:
-    """The name to show for who said `said`; `USER` where none is given. What this gave it gives again as it is."""
+    """Return the name to show for who said `said`; `USER` where none is given. What this gave it gives again as it
+    is."""
     if not speaker.strip():
         return USER
     for name in (_name(speaker), identity(sender_id)):
@@ -261,20 +262,20 @@ def _name(speaker: str) -> str:
 
 @lru_cache(1024)
 def identity(sender_id: str) -> str:
-    """The id of a sender as it is shown, empty where it has no form of one."""
+    """Return the id of a sender as it is shown, empty where it has no form of one."""
     if not _ID.fullmatch(sender_id) or _words(sender_id) in (*_PARTS, SYSTEM) or _orders(sender_id, sender_id):
         return ""
     return sender_id[:LONGEST]
 
 
 def _orders(*texts: str) -> bool:
-    """Whether one of these gives orders, also with other marks between its words, or holds a secret."""
+    """Return whether one of these gives orders, also with other marks between its words, or holds a secret."""
     return any(injection.reason(one) or injection.reason(_words(one)) or secrets.find(one) for one in texts)
 
 
 @lru_cache(1024)
 def _goes_on(name: str, said: str) -> bool:
-    """Whether a name and what follows it give orders together that neither gives alone."""
+    """Return whether a name and what follows it give orders together that neither gives alone."""
     return bool(said and injection.reason(f"{name} {said}") and not injection.reason(said))
 
 
@@ -305,7 +306,7 @@ _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zà-ÿ]\w+|\w*\d\w*")
 
 
 def repeats_tool_result(answer: str, results: Iterable[str], asked: str) -> bool:
-    """Whether an answer to `asked` repeats what is in the results of tools."""
+    """Return whether an answer to `asked` repeats what is in the results of tools."""
     told = fold("\n".join(results)[:MOST])
     if not told.strip() or not answer.strip():
         return False
@@ -393,7 +394,7 @@ def render(
     excerpts: Excerpts = NO_EXCERPTS,
     zone: tzinfo | None = None,
 ) -> Block:
-    """The block for these, best first (turns oldest first); empty when there is nothing to tell.
+    """Return the block for these, best first (turns oldest first); empty when there is nothing to tell.
 
     Items and `related` (facts that are near in meaning, and not among the items) take `max_chars` characters with
     their frame, the rest takes `context_chars`; without items that pays for the frame. `notes` is MEMORY.md, `excerpts`
@@ -450,15 +451,16 @@ def lesson_line(lesson: Lesson) -> str:
 
 
 def avoid_line(lesson: Lesson) -> str:
-    """What a lesson says not to do, as a model may read it; empty where it says nothing. What was learned from a tool,
-    here before or by an agent, has the tool's own words there."""
+    """Return what a lesson says not to do, as a model may read it; empty where it says nothing. What was learned from a
+    tool, here before or by an agent, has the tool's own words there."""
     nothing = lesson.source == "tool_feedback" or corrections.says_nothing(lesson.bad_action)
     return "" if nothing else lesson.bad_action
 
 
 @lru_cache(8)
 def notes_header(notes: str, limit: int) -> tuple[str, ...]:
-    """The beginning of MEMORY.md in whole lines of `limit` characters together, blank ones and comments left out.
+    """Return the beginning of MEMORY.md in whole lines of `limit` characters together, blank ones and comments left
+    out.
 
     Lines that read as an order to the model are left out too, and a last line says how many.
     """
@@ -471,7 +473,7 @@ def notes_header(notes: str, limit: int) -> tuple[str, ...]:
 
 
 def _instructing_lines(lines: Sequence[str]) -> set[int]:
-    """The places of the lines that read as an order to the model, alone or with the one after them."""
+    """Return the places of the lines that read as an order to the model, alone or with the one after them."""
     found = {place for place, line in enumerate(lines) if injection.reason(line)}
     for place, (line, after) in enumerate(pairwise(lines)):
         if not found & {place, place + 1} and injection.reason(f"{line.strip()} {after.strip()}"):
@@ -538,7 +540,7 @@ def _heading(title: str) -> int:
 def _fill(
     rows: Iterable[T], line: Callable[[T], str], budget: int, *, in_order: bool = False
 ) -> tuple[list[T], list[str]]:
-    """The rows whose lines fit, first ones first; with `in_order` the first that does not fit ends it."""
+    """Return the rows whose lines fit, first ones first; with `in_order` the first that does not fit ends it."""
     kept: list[T] = []
     lines: list[str] = []
     for row in rows:
@@ -578,8 +580,8 @@ def retell(turn: Exchange, place: Audience, settings: Settings, workspace_id: st
 def unanswered(
     items: Iterable[Recovered], sender_of: Callable[[str], str], place: Audience, settings: Settings, workspace_id: str
 ) -> Iterator[str]:
-    """The recovered turns of the chat `place` as pending items. `sender_of` gives who began the turn of an id; one that
-    is not known is nobody."""
+    """Yield the recovered turns of the chat `place` as pending items. `sender_of` gives who began the turn of an id;
+    one that is not known is nobody."""
     for item in items:
         sender = sender_of(item.turn) if item.turn else ""
         shown = retell(Exchange(item.at, "", item.text, sender=sender), place, settings, workspace_id)
@@ -602,13 +604,14 @@ class _Kept:
 
 @lru_cache(1024)
 def _asks(answer: str) -> bool:
-    """Whether an answer asks for something to be remembered, as only a person may: what a tool gave may stand in it."""
+    """Return whether an answer asks for something to be remembered, as only a person may: what a tool gave may stand in
+    it."""
     return any(said.explicit for said in remembering.said_in(answer))
 
 
 @lru_cache(1024)  # the same turns are told again in every turn that follows
 def _waits(text: str, audience: Audience, kept: _Kept, workspace_id: str) -> bool:
-    """Whether something of a message of somebody who may not teach was held back for a person."""
+    """Return whether something of a message of somebody who may not teach was held back for a person."""
     settings = kept.settings
     if settings.learning_enabled and corrections.detect(text, settings) is not None:
         return True
@@ -634,8 +637,8 @@ class NotesHeader:
         self._known: tuple[object, str] = (None, "")
 
     def read(self) -> str:
-        """The text; nothing where there is no file, where nobody can tell what is forgotten, or where a link leads
-        elsewhere: what lies there is no memory."""
+        """Return the text; nothing where there is no file, where nobody can tell what is forgotten, or where a link
+        leads elsewhere: what lies there is no memory."""
         path = self._paths.memory_md
         try:
             found = path.stat()

@@ -108,13 +108,13 @@ class Counters:
             self._fold()
 
     def read(self) -> dict[str, int]:
-        """Every counter, those of other processes and what is not saved yet included. Changes nothing."""
+        """Return every counter, those of other processes and what is not saved yet included. Changes nothing."""
         found = self._total()
         found.update(self._added)
         return {name: found[name] for name in COUNTERS}
 
     def _total(self) -> Counter[str]:
-        """The sum of the lines of the file; whole ones are remembered, one that is being written is not."""
+        """Return the sum of the lines of the file; whole ones are remembered, one that is being written is not."""
         known = self._known
         try:
             with files.opened(self._file) as file:
@@ -191,7 +191,7 @@ class CheckpointLog:
                 atomic.write_atomic(self._file, kept)
 
     def last(self, limit: int = KEPT) -> list[Checkpointed]:
-        """The last checkpoints, the oldest first; a damaged line costs itself."""
+        """Return the last checkpoints, the oldest first; a damaged line costs itself."""
         try:
             data = files.read(self._file)
         except OSError:
@@ -313,12 +313,12 @@ class Injections:
             )
 
     def turns(self, limit: int | None = None, offset: int = 0) -> list[Injected]:
-        """The turns, newest first."""
+        """Return the turns, newest first."""
         end = None if limit is None else offset + limit
         return list(islice(reversed(self._load().values()), offset, end))
 
     def lessons_before(self, state_key: str, turn: str) -> tuple[str, ...]:
-        """The lessons that the last turn of a session before this one was given, if it ended not long ago."""
+        """Return the lessons that the last turn of a session before this one was given, if it ended not long ago."""
         for one in islice(reversed(self._load().values()), NEAR):
             if one.state_key == state_key and one.turn != turn and one.ended_at:
                 return one.lessons
@@ -329,7 +329,7 @@ class Injections:
         return self._load().get(turn)
 
     def of_item(self, key: str) -> list[Injected]:
-        """The turns that were given this item or lesson, or from which it came; newest first."""
+        """Return the turns that were given this item or lesson, or from which it came; newest first."""
         return [t for t in self.turns() if key in {*t.items, *t.lessons, *t.saved, *t.learned, *t.held}]
 
     def _append(self, value: Mapping[str, Any]) -> None:
@@ -346,7 +346,7 @@ class Injections:
                 atomic.write_atomic(self._file, kept[kept.find(b"\n") + 1 :])
 
     def _load(self) -> dict[str, Injected]:
-        """Every turn, oldest first; only what was appended since the last look is read."""
+        """Return every turn, oldest first; only what was appended since the last look is read."""
         try:
             with files.opened(self._file) as file:
                 found = os.fstat(file.fileno())
@@ -371,12 +371,12 @@ class Injections:
 
 
 def logged_words(text: str) -> str:
-    """The words of a message as the log keeps them: their beginning, with a name in place of each secret."""
+    """Return the words of a message as the log keeps them: their beginning, with a name in place of each secret."""
     return secrets.mask_start(text)[:MAX_USER]
 
 
 def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The known fields of a line in their types; others and wrong ones are left out."""
+    """Return the known fields of a line in their types; others and wrong ones are left out."""
     lists = {"items", "lessons", "saved", "learned", "held", "related", "older"}
     found: dict[str, Any] = {}
     for name in Injected._fields:
@@ -414,7 +414,7 @@ class InjectedPart(NamedTuple):
 
 
 def find_injected(store: MemoryStore, turn: Injected) -> list[InjectedPart]:
-    """What the turn was given, then what it saved, learned and left in the inbox. Raises the store's errors."""
+    """Return what the turn was given, then what it saved, learned and left in the inbox. Raises the store's errors."""
     near = frozenset(turn.related)
     found = [_given(store, turn, "item", key, "given", key in near) for key in turn.items]
     found += [_given(store, turn, "lesson", key, "given") for key in turn.lessons]
@@ -426,7 +426,7 @@ def find_injected(store: MemoryStore, turn: Injected) -> list[InjectedPart]:
 
 
 def find_turn(injections: Injections, name: str) -> Injected:
-    """The turn of that id, or the one whose id begins so; without a name the newest. Raises NotFound."""
+    """Return the turn of that id, or the one whose id begins so; without a name the newest. Raises NotFound."""
     turns = injections.turns(None if name else 1)
     if not name:
         if not turns:
@@ -451,7 +451,7 @@ def _given(store: MemoryStore, turn: Injected, what: str, key: str, how: How, ne
 
 
 def _since(row: Row | None, was: Mapping[str, Any], reworded: bool) -> str:
-    """What became of a row since the turn, of which `was` holds the fields that changed."""
+    """Return what became of a row since the turn, of which `was` holds the fields that changed."""
     if row is None or row.is_deleted:
         return "deleted since"
     if row.waits:
@@ -469,7 +469,7 @@ def _words(what: str, fields: Mapping[str, Any]) -> str:
 
 
 def _fields_then(store: MemoryStore, turn: Injected, key: str) -> dict[str, Any]:
-    """The fields of a row that changed since the turn, with the values that they had when it began."""
+    """Return the fields of a row that changed since the turn, with the values that they had when it began."""
     was: dict[str, Any] = {}
     for entry in store.journal.log(SINCE_LIMIT, key=key):
         if not _is_after(entry.operation.at, turn.at):
@@ -489,7 +489,7 @@ def _is_after(at: str, moment: str) -> bool:
 
 
 def own_sessions_folder(paths: Paths, workspace_id: str) -> Path:
-    """Where transcripts of ours lie, for an agent that keeps none."""
+    """Return where transcripts of ours lie, for an agent that keeps none."""
     return paths.data / "sessions" / workspace_id
 
 
@@ -561,7 +561,7 @@ class Recovered(NamedTuple):
     turn: str = ""
 
     def is_of(self, at: str, turn: str) -> bool:
-        """Whether it is the turn that is meant: by its id where both have one, else by when it began."""
+        """Return whether it is the turn that is meant: by its id where both have one, else by when it began."""
         return self.turn == turn if self.turn and turn else self.at == at
 
 
@@ -579,20 +579,20 @@ class Pending:
         self._read: tuple[tuple[int, int, int] | None, dict[str, Any]] = (None, {})
 
     def of(self, session_key: str) -> tuple[Recovered, ...]:
-        """What waits in a session, oldest first."""
+        """Return what waits in a session, oldest first."""
         return tuple(item for item in self.known(session_key) if not item.done)
 
     def known(self, session_key: str) -> tuple[Recovered, ...]:
-        """Every turn of a session that was recovered, those that were answered since too; oldest first."""
+        """Return every turn of a session that was recovered, those that were answered since too; oldest first."""
         return _items(self._table().get(session_key))
 
     def all(self) -> dict[str, tuple[Recovered, ...]]:
-        """What waits, by session."""
+        """Return what waits, by session."""
         return {key: waiting for key in self._table() if (waiting := self.of(key))}
 
     def finished(self, session_key: str, done_actions: Sequence[str], turn: str = "") -> list[Change]:
-        """The change that marks what the agent says to have done, and the turn `turn`, which ended after all; none
-        where nothing of it waits."""
+        """Return the change that marks what the agent says to have done, and the turn `turn`, which ended after all;
+        none where nothing of it waits."""
         before = self.known(session_key) if done_actions or turn else ()
         after = [
             item._replace(done=item.done or bool(turn and item.turn == turn) or _is_told(item.text, done_actions))
@@ -601,7 +601,7 @@ class Pending:
         return [pending_change(session_key, before, after)] if tuple(after) != before else []
 
     def told(self, session_key: str, done_action: str) -> bool:
-        """Whether something that was recovered in a session is what an agent says to have done."""
+        """Return whether something that was recovered in a session is what an agent says to have done."""
         return any(_is_told(item.text, [done_action]) for item in self.known(session_key))
 
     def recover(
@@ -639,7 +639,7 @@ class Pending:
                 raise Conflict("the pending items changed since", change.key, "look at them again")
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any `after` is true already."""
+        """Return whether any `after` is true already."""
         table = self._table()
         return any(_items(table.get(change.key)) == _items(change.after) for change in changes)
 
@@ -674,12 +674,12 @@ class Pending:
 
 
 def pending_change(session_key: str, before: Sequence[Recovered], after: Sequence[Recovered]) -> Change:
-    """The change of a session's recovered turns from `before` to `after`; none at all is no value."""
+    """Return the change of a session's recovered turns from `before` to `after`; none at all is no value."""
     return Change("pending", session_key, _value(before), _value(after))
 
 
 def _is_told(text: str, done_actions: Sequence[str]) -> bool:
-    """Whether a recovered question is among what was done, in its own words or as a block shows it."""
+    """Return whether a recovered question is among what was done, in its own words or as a block shows it."""
     from nanomem_tui.memory.safety import same_words
 
     words = same_words(text)
@@ -693,7 +693,7 @@ def _value(items: Sequence[Recovered]) -> Value | None:
 
 
 def _items(value: Any) -> tuple[Recovered, ...]:
-    """The items of a value, whatever somebody wrote into the file."""
+    """Return the items of a value, whatever somebody wrote into the file."""
     found = value.get("items") if isinstance(value, Mapping) else None
     rows = found if isinstance(found, list | tuple) else ()
     return tuple(

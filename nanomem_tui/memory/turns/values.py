@@ -49,8 +49,8 @@ SHOWN = 40
 
 
 def check_fields(body: Mapping[str, Any], known: Collection[str], where: str = "", *, strict: bool = True) -> list[str]:
-    """What to tell about the fields of `body` that nobody knows. Raises BadInput for one that must not be overlooked
-    (`strict`)."""
+    """Return what to tell about the fields of `body` that nobody knows. Raises BadInput for one that must not be
+    overlooked (`strict`)."""
     told = []
     for name in (name for name in body if name not in known):
         nearest, certain = _nearest(name, known)
@@ -63,7 +63,7 @@ def check_fields(body: Mapping[str, Any], known: Collection[str], where: str = "
 
 
 def _nearest(name: str, known: Collection[str]) -> tuple[str, bool]:
-    """The known field that a name is near to, and whether it can be nothing else; empty when there is none."""
+    """Return the known field that a name is near to, and whether it can be nothing else; empty when there is none."""
     bare = _bare(name)
     plain = {_bare(one): one for one in known}
     if bare in plain:
@@ -81,7 +81,7 @@ def _bare(name: str) -> str:
 
 
 def clipped_fields(body: Mapping[str, Any], *names: str) -> tuple[str, ...]:
-    """The fields of which only the beginning is read."""
+    """Return the fields of which only the beginning is read."""
     return tuple(name for name in names if isinstance(body.get(name), str) and len(body[name]) > MAX_TEXT)
 
 
@@ -122,7 +122,7 @@ def flag_field(body: Mapping[str, Any], name: str) -> bool:
 
 
 def time_field(body: Mapping[str, Any]) -> str:
-    """The field `at` as UTC ISO, empty where nothing is given. Raises BadInput."""
+    """Return the field `at` as UTC ISO, empty where nothing is given. Raises BadInput."""
     given = text_field(body, "at", 60)
     if not given:
         return ""
@@ -249,7 +249,7 @@ class Begun(NamedTuple):
         return (*self.hits, *self.related)
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `turn begin` prints."""
+        """Return the object that `turn begin` prints."""
         return {
             "turn": self.turn,
             "block": self.block,
@@ -334,7 +334,7 @@ class Ended(NamedTuple):
         return [taught.lesson.id for taught in self.lessons if taught.is_change]
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `turn end` prints."""
+        """Return the object that `turn end` prints."""
         return {
             "turn": self.turn,
             "operation": self.operation or None,
@@ -357,12 +357,12 @@ class Ended(NamedTuple):
 
 
 def clipped_json(names: Sequence[str]) -> dict[str, Any]:
-    """What says that only the beginning of some fields was read; nothing where all of it was."""
+    """Return what says that only the beginning of some fields was read; nothing where all of it was."""
     return {"clipped": dict.fromkeys(names, MAX_TEXT)} if names else {}
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text, as much as is worth telling again."""
+    """Return the beginning of a text, as much as is worth telling again."""
     return text if len(text) <= MAX_TOLD else f"{text[: MAX_TOLD - 1]}…"
 
 
@@ -381,7 +381,7 @@ def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
 
 
 def cut_json(cut: Cut) -> dict[str, Any]:
-    """What was cut, and why."""
+    """Return what was cut, and why."""
     item, score = cut.hit.item, round(cut.hit.score, 6)
     return {"id": item.id, "text": secrets.mask(item.text), "score": score, "why": cut.why}
 
@@ -390,7 +390,7 @@ def cut_json(cut: Cut) -> dict[str, Any]:
 
 
 def turn_input(body: Mapping[str, Any]) -> TurnInput:
-    """The beginning of a turn from JSON. Raises BadInput that names the field."""
+    """Return the beginning of a turn from JSON. Raises BadInput that names the field."""
     problems = check_fields(body, FIELDS)
     key = text_field(body, "session_key", 600)
     channel, chat_id = (text_field(body, name, 600) or None for name in ("channel", "chat_id"))
@@ -433,7 +433,8 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
 
 
 def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
-    """The end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin describe.
+    """Return the end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin
+    describe.
 
     `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
     """
@@ -462,7 +463,7 @@ def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
 
 
 def check_message(text: str, where: str = "message") -> str:
-    """The words of a message as they are. Raises BadInput when there are none, or too many."""
+    """Return the words of a message as they are. Raises BadInput when there are none, or too many."""
     if not text.strip():
         raise BadInput("the message is empty", where, "give the words of the user")
     if len(text) > MAX_TEXT:
@@ -516,7 +517,7 @@ def same_chat(end: TurnEnd, began: TurnInput) -> None:
 
 
 def same_message(given: TurnInput, state_key: str, message_id: str, text: str) -> bool:
-    """Whether a described message is that of a begun turn: by its id where both have one, else by its words."""
+    """Return whether a described message is that of a begun turn: by its id where both have one, else by its words."""
     if given.state_key != state_key:
         return False
     if given.message_id and message_id:

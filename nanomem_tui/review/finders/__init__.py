@@ -39,7 +39,7 @@ class FoundMemory(ReviewedMemory, Protocol):
 
 
 def finders(ws: FoundMemory) -> Sequence[Finder]:
-    """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
+    """Return the finders of one workspace, each new; what they need of it they read when they are asked to find."""
     from nanomem_tui.review.finders.held import ContradictsAnother, HeldBack, SaysTheSame, WrittenByTwo
     from nanomem_tui.review.finders.rows import FromGoneSession, LeaksElsewhere, Rows
     from nanomem_tui.review.finders.stale import NeverRecalled, Stale

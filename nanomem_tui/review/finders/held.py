@@ -47,11 +47,11 @@ class HeldBack:
         self._waits = waits
 
     def find(self) -> Iterable[Finding]:
-        """All that waits, the newest first."""
+        """Return all that waits, the newest first."""
         return [finding_of(one) for one in self._waits.list()]
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it where; of an edit the lines that go and come, and the entries that ask for it."""
+        """Return who said it where; of an edit the lines that go and come, and the entries that ask for it."""
         one = self._waits.get(finding.ids[0])
         if finding.kind != "edit":
             return _of_row(cast("Waiting", one))
@@ -65,7 +65,7 @@ class HeldBack:
 
 
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
-    """What waits as a finding: `waiting:` or `edit:`, and its id."""
+    """Return what waits as a finding: `waiting:` or `edit:`, and its id."""
     from nanomem_tui.memory.retention import forget_target
     from nanomem_tui.review.waiting import EDIT
 
@@ -118,7 +118,7 @@ class ContradictsAnother:
         return [conflicts_finding_of(one) for one in self._conflicts.found()]
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """The newer, and the older with its date."""
+        """Return the newer, and the older with its date."""
         try:
             pair = self._conflicts.get(finding.id)
         except NanomemError:
@@ -166,7 +166,7 @@ class SaysTheSame:
         return [duplicates_finding_of(one) for one in self._duplicates.clusters()]
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """The members of its cluster, the one that is to stay first, each with its hits and where it is from."""
+        """Return the members of its cluster, the one that is to stay first, each with its hits and where it is from."""
         try:
             cluster = self._duplicates.of([finding.ids[-1], *finding.ids[:-1]])
         except NanomemError:
@@ -197,7 +197,7 @@ class WrittenByTwo:
         self._rows = rows
 
     def find(self) -> Iterable[Finding]:
-        """All of them, also what is switched off."""
+        """Return all of them, also what is switched off."""
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
@@ -210,7 +210,7 @@ class WrittenByTwo:
                 yield self._rows.finding("unsettled", row, _why(noted), offers, 1.0, row.meta_json)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """The other one's words of each field."""
+        """Return the other one's words of each field."""
         row = self._rows.any_row(finding)
         noted = edits.conflicting_values(row) if row is not None else {}
         return [

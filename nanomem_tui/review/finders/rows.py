@@ -68,7 +68,7 @@ class Clock:
         self._limits: dict[int, str] = {}
 
     def limit(self, days: float) -> str:
-        """The moment so many days ago (UTC ISO): what happened before it is older."""
+        """Return the moment so many days ago (UTC ISO): what happened before it is older."""
         whole = round(days)
         if whole not in self._limits:
             then = self._total - whole
@@ -77,7 +77,7 @@ class Clock:
         return self._limits[whole]
 
     def age(self, moment: datetime) -> timedelta:
-        """How long ago something was."""
+        """Return how long ago something was."""
         number = _number(moment)
         place = bisect_right(self._days, number) - 1
         if place < 0:
@@ -85,12 +85,12 @@ class Clock:
         return timedelta(days=self._total - self._passed[place] - min(_IDLE, number - self._days[place]))
 
     def recalled_since(self, moment: str) -> int:
-        """How many items were recalled after that moment."""
+        """Return how many items were recalled after that moment."""
         return len(self._recalled) - bisect_left(self._recalled, moment) if self._recalled else self._counted
 
 
 def clock_of(items: Sequence[Item], lessons: Sequence[Lesson] = ()) -> Clock:
-    """The time of these items and lessons."""
+    """Return the time of these items and lessons."""
     recalled = sorted(row.last_accessed_at for row in items if row.last_accessed_at)
     days = {moment[:10] for moment in recalled}
     days.update(row.created_at[:10] for row in items)
@@ -116,27 +116,27 @@ def _moment(number: float) -> datetime:
 
 
 def was_recalled(row: Item) -> bool:
-    """Whether recall gave it; a capture begins with one hit, which is no recall."""
+    """Return whether recall gave it; a capture begins with one hit, which is no recall."""
     return bool(row.last_accessed_at) or row.hits > 1
 
 
 def last_use(row: Item) -> str:
-    """The last sign of life: recalled, confirmed, edited, made (UTC ISO)."""
+    """Return the last sign of life: recalled, confirmed, edited, made (UTC ISO)."""
     return max(row.last_accessed_at or "", row.updated_at, row.created_at)
 
 
 def is_fact(row: Item) -> bool:
-    """Whether it is a fact with a key: these are looked up by key, and nobody counts that."""
+    """Return whether it is a fact with a key: these are looked up by key, and nobody counts that."""
     return '"fact"' in row.meta_json
 
 
 def expires(row: Item) -> bool:
-    """Whether its time ends by itself within the kind's usual time: the hygiene takes it away."""
+    """Return whether its time ends by itself within the kind's usual time: the hygiene takes it away."""
     return row.kind == "episodic" and row.expires_at is not None
 
 
 def is_ahead(text: str, today: str) -> bool:
-    """Whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
+    """Return whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
     return "20" in text and any(day > today for day in re.findall(r"(?<!\d)20\d\d-\d\d-\d\d(?!\d)", text))
 
 
@@ -156,7 +156,7 @@ class Verdicts(Generic[T]):
         self._found: dict[str, T] = {}
 
     def of(self, key: str, text: str) -> T | None:
-        """What was judged of this text; None where there is nothing to say of it."""
+        """Return what was judged of this text; None where there is nothing to say of it."""
         seen = self._seen.get(key)
         if seen is not text and seen != text:
             found = self._judge(text)
@@ -184,7 +184,7 @@ class Rows:
         self._items: tuple[int, list[Item]] = (-1, [])
 
     def items(self) -> Sequence[Item]:
-        """The items that can be recalled; made once per change, and must not be altered."""
+        """Return the items that can be recalled; made once per change, and must not be altered."""
         snapshot, counter = self._snapshot()
         if self._items[0] != counter:
             with snapshot.lock:
@@ -195,18 +195,18 @@ class Rows:
         return self._items[1]
 
     def time(self) -> Clock:
-        """The memory's own time; made once per change of a row, and anew each hour."""
+        """Return the memory's own time; made once per change of a row, and anew each hour."""
         made = self.counter, clock.iso(clock.now())[:13]
         if self._time is None or self._time[0] != made:
             self._time = made, clock_of(self.items(), self.lessons())
         return self._time[1]
 
     def unpinned(self) -> Iterable[Item]:
-        """Those that nobody pinned: what is pinned is there because a person wants it."""
+        """Return those that nobody pinned: what is pinned is there because a person wants it."""
         return (row for row in self.items() if not row.pinned)
 
     def lessons(self) -> Sequence[Lesson]:
-        """The lessons that can be given."""
+        """Return the lessons that can be given."""
         snapshot, _ = self._snapshot()
         with snapshot.lock:
             return [row for row in snapshot.lessons.values() if row.enabled and not row.is_deleted]
@@ -219,28 +219,28 @@ class Rows:
         return [row for row in rows if not row.enabled and not row.is_deleted and not row.waits]
 
     def notes(self) -> Sequence[Record]:
-        """What was noted of days, and of tools that failed."""
+        """Return what was noted of days, and of tools that failed."""
         snapshot, _ = self._snapshot()
         with snapshot.lock:
             return [row for row in snapshot.records.values() if row.kind in NOTES and not row.is_deleted]
 
     def row(self, finding: Finding) -> Row | None:
-        """The item or lesson that a finding is about; None when it is gone."""
+        """Return the item or lesson that a finding is about; None when it is gone."""
         found = self.any_row(finding)
         return found if isinstance(found, Item | Lesson) else None
 
     def any_row(self, finding: Finding) -> AnyRow | None:
-        """The row that a finding is about; None when it is gone."""
+        """Return the row that a finding is about; None when it is gone."""
         snapshot, _ = self._snapshot()
         row: AnyRow | None = snapshot.table(finding.layer).get(finding.ids[0])
         return row if row is not None and not row.is_deleted else None
 
     def secrets(self, row: AnyRow) -> Sequence[Secret]:
-        """The secrets in the words of a row."""
+        """Return the secrets in the words of a row."""
         return self._secrets.of(row.id, row_words(row)) or ()
 
     def shown(self, row: AnyRow) -> str:
-        """The words of a row as a finding tells them: what is secret masked."""
+        """Return the words of a row as a finding tells them: what is secret masked."""
         if not self.secrets(row):
             return row_line(row)
         from nanomem_tui.language import secrets
@@ -259,7 +259,7 @@ class Rows:
         )  # fmt: skip
 
     def lasts(self, row: Item) -> bool:
-        """Whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
+        """Return whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
         return self._lasting.of(row.id, row.text) is not None
 
     @property
@@ -273,7 +273,7 @@ class Rows:
 
 
 def row_words(row: AnyRow) -> str:
-    """All that a row says."""
+    """Return all that a row says."""
     return f"{row.trigger}\n{row.bad_action}\n{row.better_action}" if isinstance(row, Lesson) else row.text
 
 
@@ -299,7 +299,8 @@ WORDS = 12  # characters that are enough to know a text by
 
 
 def message_of(ws: Memory, item: Item) -> int | None:
-    """The number of the message in the item's session; None when it is not known. Raises the errors of reading."""
+    """Return the number of the message in the item's session; None when it is not known. Raises the errors of
+    reading."""
     try:
         session = ws.sessions.get(item.session_key or "")
     except NotFound:
@@ -355,7 +356,7 @@ _BY_SOURCE = {
 
 
 def origin_evidence(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
-    """Who said a row where and when, and the message that it came from."""
+    """Return who said a row where and when, and the message that it came from."""
     if isinstance(row, Record):
         return [Evidence(f"noted in the {row.kind}", row.about, row.at, row.session_key)]
     label = _BY_SOURCE.get(row.source, f"source: {row.source}")
@@ -408,7 +409,7 @@ class LeaksElsewhere:
         self._scopes = scopes
 
     def find(self) -> Iterable[Finding]:
-        """All of them, also those that a person keeps."""
+        """Return all of them, also those that a person keeps."""
         return [self._finding(one) for one in self._scopes.found_leaks()]
 
     def _finding(self, leak: Leak) -> Finding:
@@ -416,7 +417,7 @@ class LeaksElsewhere:
         return self._rows.finding("leak", leak.item, leak.why, offers, leak.sure, *leak_basis(leak))
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who sees it, where it would belong, and who said it."""
+        """Return who sees it, where it would belong, and who said it."""
         leak = self._scopes.leak_of(finding.ids[0])
         row = self._rows.row(finding)
         if leak is None or not isinstance(row, Item):
@@ -461,7 +462,7 @@ class Sessions(NamedTuple):
     folders: tuple[str, ...]
 
     def has(self, key: str) -> bool:
-        """Whether a session, or another one of the same chat, is there; of a key that no name can hold it is."""
+        """Return whether a session, or another one of the same chat, is there; of a key that no name can hold it is."""
         if key in self.keys or _chat(key) in self.chats:
             return True
         try:
@@ -479,12 +480,12 @@ class FromGoneSession:
         self._rows = rows
 
     def find(self) -> Iterable[Finding]:
-        """All of them; none where the sessions cannot be read."""
+        """Return all of them; none where the sessions cannot be read."""
         there = self.sessions()
         return list(self._found(there)) if there is not None else ()
 
     def sessions(self) -> Sessions | None:
-        """The sessions that are there; None where there are none, or a folder cannot be read."""
+        """Return the sessions that are there; None where there are none, or a folder cannot be read."""
         ws = self._rows.ws
         names: set[str] = set()
         folders = session_folders(ws.paths, ws.layout)
@@ -521,7 +522,8 @@ class FromGoneSession:
                 yield self._finding(lesson, OF_LESSON, 0.6)
 
     def _matters(self, row: Item, recent: str) -> bool:
-        """Whether a person would want to be asked: what a chat alone can see, or what was taken from talk, unused."""
+        """Return whether a person would want to be asked: what a chat alone can see, or what was taken from talk,
+        unused."""
         if last_use(row) >= recent:
             return False
         return row.scope_type == "chat" or (row.source not in ASKED_FOR and not is_fact(row))
@@ -545,7 +547,7 @@ class FromGoneSession:
         return self._rows.finding("orphan", row, why, offers, weight, key)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Where the session was looked for, and who said it."""
+        """Return where the session was looked for, and who said it."""
         row = self._rows.row(finding)
         there = self.sessions()
         if row is None or there is None:
@@ -555,7 +557,7 @@ class FromGoneSession:
 
 
 def _chat(key: str) -> str:
-    """The chat of a session: `telegram:-100` of `telegram:-100:topic:42`."""
+    """Return the chat of a session: `telegram:-100` of `telegram:-100:topic:42`."""
     return ":".join(key.split(":", 2)[:2])
 
 
@@ -566,8 +568,8 @@ SHOWN = 5
 
 
 def forgotten_problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """The documents and notes, the archive and the conversations that hold what is forgotten. Raises the errors of
-    `forgotten.load` and of `read_log`, and OSError."""
+    """Yield the documents and notes, the archive and the conversations that hold what is forgotten. Raises the errors
+    of `forgotten.load` and of `read_log`, and OSError."""
     kept = forgotten.load(paths)
     if not kept:
         return
@@ -586,7 +588,7 @@ def _there(found: Iterable[Path]) -> Iterator[Path]:
 
 
 def _lines(data: bytes, kept: Forgotten) -> list[int]:
-    """The numbers of the lines of JSON that hold it; of a line that is none the text is looked at."""
+    """Return the numbers of the lines of JSON that hold it; of a line that is none the text is looked at."""
     numbers = []
     for number, line in enumerate(data.split(b"\n"), 1):
         try:

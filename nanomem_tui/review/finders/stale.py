@@ -41,7 +41,7 @@ class Stale:
         self._asked_already = asked_already
 
     def find(self) -> Iterable[Finding]:
-        """All of them."""
+        """Return all of them."""
         return [*self._items(), *self._lessons()]
 
     def _items(self) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ class Stale:
             yield self._rows.finding("stale", lesson, why, offers, 0.5, lesson.hits)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it when, and when it was of use last."""
+        """Return who said it when, and when it was of use last."""
         row = self._rows.row(finding)
         return () if row is None else origin_evidence(self._rows, row)
 
@@ -125,7 +125,7 @@ def _words() -> re.Pattern[str]:
 
 
 def is_chatter(text: str) -> bool:
-    """Whether a text is nothing but small talk, or signs without a word."""
+    """Return whether a text is nothing but small talk, or signs without a word."""
     bare = text.strip()
     if len(bare) > LONGEST:
         return False
@@ -151,7 +151,7 @@ class NeverRecalled:
         self._asked_already = asked_already
 
     def find(self) -> Iterable[Finding]:
-        """All of them, small talk first."""
+        """Return all of them, small talk first."""
         return sorted((*self._items(), *self._lessons()), key=lambda one: -one.weight)
 
     def _items(self) -> Iterator[Finding]:
@@ -172,7 +172,7 @@ class NeverRecalled:
                 yield self._finding(row, time, chatter=chatter)
 
     def _is_idle(self, row: Item, time: finders_rows.Clock, today: str) -> bool:
-        """Whether it was passed over again and again, and is nothing that matters once."""
+        """Return whether it was passed over again and again, and is nothing that matters once."""
         if finders_rows.is_fact(row) or time.recalled_since(row.created_at) < finders_rows.ENOUGH:
             return False
         if row.importance >= MATTERS or self._rows.lasts(row):
@@ -203,6 +203,6 @@ class NeverRecalled:
         return self._rows.finding("unused", row, f"it never applied in {age}", MAYBE, 0.3)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it where and when."""
+        """Return who said it where and when."""
         row = self._rows.row(finding)
         return () if row is None else origin_evidence(self._rows, row)

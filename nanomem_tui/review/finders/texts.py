@@ -49,13 +49,13 @@ class DateHasPassed:
         self._told: dict[str, tuple[dates.Told, ...]] = {}
 
     def find(self) -> Iterable[Finding]:
-        """All of them."""
+        """Return all of them."""
         counter, found = self._rows.counter, list(self._found())
         self._looked = counter
         return found
 
     def ids(self) -> frozenset[str]:
-        """The items with a relative date: they are asked about here once it is over, and nowhere else before."""
+        """Return the items with a relative date: they are asked about here once it is over, and nowhere else before."""
         if self._looked != self._rows.counter:
             self.find()
         return frozenset(self._told)
@@ -72,7 +72,7 @@ class DateHasPassed:
                 yield self._rows.finding("dated", row, why, GO if gone else STAY, weight, _said(row))
 
     def _passed(self, row: Item, today: date) -> Sequence[dates.Told]:
-        """The relative dates of an item, where the last of them is over."""
+        """Return the relative dates of an item, where the last of them is over."""
         found = self._of(row)
         if not found or max(one.until for one in found) + GRACE >= today:
             return ()
@@ -94,7 +94,7 @@ class DateHasPassed:
         return self._told.get(row.id, ())
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """What each date meant, the words with their dates, and who said them when."""
+        """Return what each date meant, the words with their dates, and who said them when."""
         row = self._rows.row(finding)
         if not isinstance(row, Item):
             return ()
@@ -125,7 +125,7 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 
 def with_absolute_dates(row: Item) -> str:
-    """The words of an item with dates in place of the relative ones, as far as each is sure."""
+    """Return the words of an item with dates in place of the relative ones, as far as each is sure."""
     from nanomem_tui.memory.recall import times
 
     return dates.absolute(row.text, times.day_said(row))
@@ -138,7 +138,7 @@ def _said(row: Item) -> str:
 
 @lru_cache(4096)
 def _day(moment: str) -> date | None:
-    """The day of a UTC time as people there call it."""
+    """Return the day of a UTC time as people there call it."""
     try:
         return datetime.fromisoformat(f"{moment}+00:00").astimezone().date()
     except ValueError:
@@ -169,7 +169,7 @@ class TooLong:
         self._rows = rows
 
     def find(self) -> Iterable[Finding]:
-        """All of them."""
+        """Return all of them."""
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
@@ -197,13 +197,13 @@ class TooLong:
         yield self._rows.finding("long", row, why, offers, 0.9 if takes > budget else 0.5)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it, where and when."""
+        """Return who said it, where and when."""
         row = self._rows.row(finding)
         return () if row is None else origin_evidence(self._rows, row)
 
 
 def _is_pasted(row: Row) -> bool:
-    """Whether it is code or the output of a program: nobody will put that in words."""
+    """Return whether it is code or the output of a program: nobody will put that in words."""
     from nanomem_tui.memory import safety
 
     return any(found.kind in ("code", "command", "recalled") for found in safety.check(row_words(row)))
@@ -253,7 +253,7 @@ class Book:
                     self._by_word.setdefault(word, []).append(statement)
 
     def find(self, text: str) -> Statement | None:
-        """The statement that says all that `text` says; None where none does."""
+        """Return the statement that says all that `text` says; None where none does."""
         words = {*tokens(text)}
         met = [word for word in words if word in self._by_word]
         if not met or len(met) < SHARED * len(words):  # most texts end here
@@ -290,7 +290,7 @@ def _blank_lines(found: re.Match[str]) -> str:
 
 @lru_cache(8)
 def read_statements(files: tuple[tuple[str, str], ...]) -> Book:
-    """The statements of these files, each its name and its text."""
+    """Return the statements of these files, each its name and its text."""
     return Book(files)
 
 
@@ -310,14 +310,14 @@ class Restated:
         self._where: Verdicts[Statement | None] = Verdicts(lambda _: None)
 
     def find(self) -> Iterable[Finding]:
-        """All of them."""
+        """Return all of them."""
         self._read()
         counter, said_already = self._rows.counter, list(self._found())
         self._ids = counter, frozenset(row.id for row, _ in said_already)
         return [finding for row, finding in said_already if not _is_from_boot_file(row)]
 
     def ids(self) -> frozenset[str]:
-        """The items that stand in a boot file: of these nobody need be asked a second time."""
+        """Return the items that stand in a boot file: of these nobody need be asked a second time."""
         if self._ids[0] != self._rows.counter:
             self.find()
         return self._ids[1]
@@ -333,7 +333,7 @@ class Restated:
                 yield row, self._rows.finding("restated", row, why, offers, weight, statement.text)
 
     def _items(self) -> Iterator[Item]:
-        """Those that recall gives; a fact is looked up by its key, whatever a file says."""
+        """Return those that recall gives; a fact is looked up by its key, whatever a file says."""
         return (row for row in self._rows.unpinned() if not finders_rows.is_fact(row))
 
     def _read(self) -> None:
@@ -356,7 +356,7 @@ class Restated:
         return self._where.of(row.id, text) if len(text) <= 2 * LONGEST else None
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """The line of the boot file, and who said it here."""
+        """Return the line of the boot file, and who said it here."""
         row = self._rows.row(finding)
         if row is None:
             return ()
@@ -367,7 +367,7 @@ class Restated:
 
 
 def _is_from_boot_file(row: Row) -> bool:
-    """Whether a backfill or an import took the row from a boot file."""
+    """Return whether a backfill or an import took the row from a boot file."""
     source = row.meta.get("from")
     return isinstance(source, dict) and source.get("file") in TRACKED_FILES
 
@@ -433,7 +433,7 @@ class Sieve:
         return found and self._looked_at(found, " ".join(words), text)
 
     def _looked_at(self, found: int, line: str, text: str) -> int:
-        """What a text may hold whose words are `found`."""
+        """Return what a text may hold whose words are `found`."""
         if len(text) > injection.MAX_SCANNED:
             return HIDDEN  # it is cut before it is read
         if found & _PAIRS and _PAIRS_SIDE_BY_SIDE.search(line) and injection.HEX.search(text):
@@ -495,7 +495,8 @@ def _branches(words: Sequence[str]) -> str:
 
 
 def _rarest(sign: str) -> str:
-    """The longest word of a sign of several that is not in every other text, with the spaces that stand beside it."""
+    """Return the longest word of a sign of several that is not in every other text, with the spaces that stand beside
+    it."""
     words = sign.split(" ")
     place = max(range(len(words)), key=lambda one: (words[one] not in _EVERYWHERE, len(words[one])))
     return f"{' ' * (place > 0)}{words[place]}{' ' * (place < len(words) - 1)}"
@@ -524,7 +525,7 @@ class ReadsLikeOrder:
         return injection.reason(text, hidden=may_hold == HIDDEN) if may_hold else ""
 
     def find(self) -> Iterable[Finding]:
-        """All of them, pinned ones too."""
+        """Return all of them, pinned ones too."""
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
@@ -537,7 +538,7 @@ class ReadsLikeOrder:
                 yield self._rows.finding("injection", row, why, offers, 0.8 if asked else 1.0)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it, where and when: an order that came out of a page or a file is nobody's wish."""
+        """Return who said it, where and when: an order that came out of a page or a file is nobody's wish."""
         row = self._rows.any_row(finding)
         return () if row is None else origin_evidence(self._rows, row)
 
@@ -557,7 +558,7 @@ class HoldsSecret:
         self._rows = rows
 
     def find(self) -> Iterable[Finding]:
-        """All of them."""
+        """Return all of them."""
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
@@ -567,7 +568,7 @@ class HoldsSecret:
                 yield self._rows.finding("secret", row, f"it holds {_named(found)}", _offers(row, found), 1.0)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """What the secret is, what is left when it is masked, and who said it."""
+        """Return what the secret is, what is left when it is masked, and who said it."""
         row = self._rows.any_row(finding)
         if row is None:
             return ()
@@ -609,7 +610,7 @@ def _named(found: Sequence[Secret]) -> str:
 
 
 def _offers(row: AnyRow, found: Sequence[Secret]) -> tuple[Decision, ...]:
-    """What says something beside its secret is worth its words; what does not, goes."""
+    """Return what says something beside its secret is worth its words; what does not, goes."""
     if isinstance(row, Record):
         return "edit", "delete", "keep"
     secret = sum(one.end - one.start for one in found)
