@@ -28,7 +28,6 @@ from nanomem_tui.core.operations import Actor, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.memory.turns.traces import Traces, own_sessions_folder
 from nanomem_tui.store import forgotten, operations
-from nanomem_tui.store.files import user
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
 from nanomem_tui.store.operations import LogEntry, OwnChanges
@@ -75,11 +74,10 @@ if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import Checkpointer
     from nanomem_tui.store.values import Item
     from nanomem_tui.store.work.records import WorkStore
-    from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
     from nanomem_tui.tiers.lifecycle import Lifecycle
-    from nanomem_tui.tiers.operational import Operational
+    from nanomem_tui.tiers.operational import Collector, Operational
     from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.tiers.semantic import KnowledgeBase as AsyncKnowledgeBase
     from nanomem_tui.tiers.semantic import Memory
@@ -254,7 +252,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def collector(self) -> Collector:
         """What this machine does, where the settings ask for it."""
-        from nanomem_tui.tiers.collector import Collector
+        from nanomem_tui.tiers.operational import Collector
 
         return Collector(self.operational, self.settings)
 
@@ -707,12 +705,6 @@ class Workspace(AbstractContextManager["Workspace"]):
             raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)
         return entry
 
-    def set_setting(self, name: str, text: str) -> Path:
-        """Write one setting into the user's settings file; returns the file. See `user_files.save_setting`."""
-        file = paths.user_settings()
-        user.save_setting(file, name, text)
-        return file
-
     def leading(self, work: str) -> AbstractContextManager[bool]:
         """Return whether this process does a piece of work for all that share the memory, on whichever machines; held
         until the end. Raises the store's errors."""
@@ -820,11 +812,11 @@ class Workspace(AbstractContextManager["Workspace"]):
         from nanomem_tui.dreams import run
         from nanomem_tui.memory import doctor as memory_doctor
         from nanomem_tui.review.finders import rows as finders_rows
-        from nanomem_tui.tiers import collector
         from nanomem_tui.tiers import lifecycle as tiers
+        from nanomem_tui.tiers import operational as tiers_operational
         from nanomem_tui.vectors import meaning as vectors
 
-        known = [*self.configuration.problems, *self.paths.problems(), *collector.missing_parts(self.settings)]
+        known = [*self.configuration.problems, *self.paths.problems(), *tiers_operational.missing_parts(self.settings)]
         known += self.habits.problems()
         try:
             self.store.load()

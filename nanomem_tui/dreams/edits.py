@@ -335,7 +335,6 @@ session summary conversation durable new known update updates details remember s
 """What headings are called that say nothing of anybody."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 _TITLE = re.compile(r"\s*(?![-*+] )(?:\*\*.+\*\*[:：]?|.+[:：])\s*")
-_OTHERS = "animals car contacts events family friends people pets places relationships school travel trips vehicles"
 
 
 def new_heading(edit: LineEdit, files: Mapping[str, str]) -> str:
@@ -373,23 +372,12 @@ def impossible_heading(title: str) -> str:
     return f"a heading of more than {MAX_TITLE} characters" if len(title) > MAX_TITLE else ""
 
 
-def heading_scope(title: str) -> frozenset[str]:
-    """Return the words of a title by which what stands under it may be another's than the user's."""
-    return heading_subjects(title) | (meaningful_words(title) & other_people_words()) | topics.people_in(title)
-
-
 def heading_subjects(title: str) -> frozenset[str]:
     """Return the words of a title that say something of somebody."""
     left = topics.without_subjects(title)
     if len(left.split()) <= _SHORT:
         left = " ".join(topics.names_of_heading(left))
     return meaningful_words(left) - _general()
-
-
-@lru_cache(1)
-def other_people_words() -> frozenset[str]:
-    """Return the words of titles under which it is of others than the user, and not of whom."""
-    return meaningful_words(_OTHERS)
 
 
 @lru_cache(1)

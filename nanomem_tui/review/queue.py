@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 # What a decision about findings comes to, before it is performed: changes, each thing once, and what has to stay.
 
-QUEUE_PLAN_HELD = frozenset({"waiting", "edit"})
+HELD = frozenset({"waiting", "edit"})
 """The kinds that are not remembered yet: to keep one is to accept it."""
 
 
@@ -81,7 +81,7 @@ class Plan:
         except NanomemError as error:
             self.left.append((finding, error))
             return
-        if finding.kind in QUEUE_PLAN_HELD and self.decision != "snooze":
+        if finding.kind in HELD and self.decision != "snooze":
             self._held[finding.ids[0]] = finding
             return
         self.done.append(finding)
@@ -201,8 +201,6 @@ def plan_changes(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operatio
     return [change for operation in made for change in operation.changes]
 
 
-HELD = QUEUE_PLAN_HELD
-"""The kinds that are not remembered yet: to keep one is to accept it."""
 MARKED: frozenset[Decision] = frozenset({"keep", "snooze", "disable"})
 """Decisions after which the thing is still there: that it was decided on has to be remembered."""
 ALWAYS: frozenset[Decision] = frozenset({"keep", "snooze"})

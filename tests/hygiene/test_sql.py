@@ -31,7 +31,7 @@ AS_TEXT = {
     "purge/any_database.py": OTHERS,
     "store/backup.py": HEADER,
     "store/reading.py": HEADER,
-    "paths.py": HEADER,
+    "core/paths.py": HEADER,
     "store/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
 }
 

@@ -312,8 +312,6 @@ def _joined(one: Extracted, other: Extracted) -> Extracted:
 
 # -- The rules extractor: facts out of what people said, offline, the same every time, in ten languages ---------------
 
-EXTRACT_RULES_NAME = "rules"
-
 
 def propose_by_rules(told: Sequence[Told]) -> list[Proposal]:
     """Return what the rules propose of these messages, oldest first."""
