@@ -51,7 +51,7 @@ from nanomem_tui.dreams.guards import reason_unsupported
 from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.facts import crystallize
-from nanomem_tui.memory.facts.dialogue import Told
+from nanomem_tui.memory.facts.dialogue import SpokenMessage
 from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turns import capture
@@ -502,7 +502,7 @@ def facts(half: str, show: bool) -> dict[str, Counter[str]]:
     """What is proposed as facts of single messages, by language."""
 
     def read(label: Label, counts: Counter[str]) -> str:
-        told = Told("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
+        told = SpokenMessage("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
         proposed = [f"{one.category} {one.text}" for one in crystallize.propose_by_rules([told])]
         fits = [[text for text in proposed if has(text, (one["key"], one["value"]))] for one in label["facts"]]
         true = [(one["key"], one["value"]) for one in (*label["facts"], *label.get("may", ()))]

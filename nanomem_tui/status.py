@@ -14,7 +14,7 @@ from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.questions import HYBRID
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.review.parts import ReviewedMemory
-from nanomem_tui.review.waiting import Waits, edits_waiting
+from nanomem_tui.review.waiting import HeldBackQueue, edits_waiting
 from nanomem_tui.store import purge_marker, reading
 from nanomem_tui.store.work.kinds import TIERS
 
@@ -64,7 +64,7 @@ def status(ws: CountedMemory) -> dict[str, Any]:
     notes = part.read(lambda: len(ws.notes.list()), None)
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
-    problems += part.read(Waits(ws).problems, ())
+    problems += part.read(HeldBackQueue(ws).problems, ())
     problems += filter(None, [purge_marker.problem(ws.paths)])
     if ws.settings.recall_backend in HYBRID and (why := ws.meaning.why_not):
         problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))

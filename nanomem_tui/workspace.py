@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from nanomem_tui.review.pairs import Pairs
     from nanomem_tui.review.queue import Triage
     from nanomem_tui.review.scopes import Scopes
-    from nanomem_tui.review.waiting import Waits
+    from nanomem_tui.review.waiting import HeldBackQueue
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence, Watch
     from nanomem_tui.store.files.user import Habits
@@ -261,7 +261,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         """What is to be known for a task, out of every tier."""
         from nanomem_tui.memory.recall.questions import HYBRID
         from nanomem_tui.tiers.context import ContextAssembly
-        from nanomem_tui.tiers.context import Parts as Sources
+        from nanomem_tui.tiers.context import ContextSources as Sources
 
         meaning = (lambda: self.record_meaning) if self.settings.recall_backend in HYBRID else None
         sources = Sources(
@@ -483,11 +483,11 @@ class Workspace(AbstractContextManager["Workspace"]):
     # -- the parts that ask a person ------------------------------------------------------------------------------
 
     @cached_property
-    def waits(self) -> Waits:
+    def waits(self) -> HeldBackQueue:
         """What was held back: items, lessons and edits of Dreams."""
-        from nanomem_tui.review.waiting import Waits
+        from nanomem_tui.review.waiting import HeldBackQueue
 
-        return Waits(self)
+        return HeldBackQueue(self)
 
     @cached_property
     def triage(self) -> Triage:

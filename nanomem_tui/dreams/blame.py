@@ -131,7 +131,7 @@ def recorded_evidence(
     return tuple(result)
 
 
-class Said:
+class SessionWords:
     """What was said in one session, ready to be asked about many lines."""
 
     def __init__(self, key: str, messages: Sequence[Message]) -> None:
@@ -363,7 +363,7 @@ class _Transcripts:
 
     def __init__(self, sessions: Sessions, entries: Sequence[HistoryEntry]) -> None:
         self._sessions = sessions
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, SessionWords] = {}
         self._before: dict[int, str] = {}
         last: dict[str | None, str] = {}
         for entry in sorted(entries, key=lambda entry: (entry.cursor, entry.line)):
@@ -381,13 +381,13 @@ class _Transcripts:
                         found[place] = message
         return tuple(sorted(found.values(), key=lambda message: -message.score)[:MOST])
 
-    def _of(self, key: str) -> Said:
+    def _of(self, key: str) -> SessionWords:
         if key not in self._said:
             try:
                 messages = self._sessions.get(key).messages
             except NanomemError:  # gone, or not to be read: then nothing of it is shown
                 messages = ()
-            self._said[key] = Said(key, messages)
+            self._said[key] = SessionWords(key, messages)
         return self._said[key]
 
     @cached_property
@@ -590,7 +590,7 @@ Blobs = tuple[str | None, str | None]
 """The ids of a file's contents before and after, None where there was no file."""
 
 
-class Saved(NamedTuple):
+class SavedVersion(NamedTuple):
     """One version: its commit (`NOW`: the files as they are), the one before, who made it when (UTC ISO) and said what,
     and the memory files that it changed.
     """
@@ -627,7 +627,7 @@ class Versions:
         data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
         return None if data is None else core_files.decode(data, "replace")
 
-    def newest_first(self) -> Iterator[Saved]:
+    def newest_first(self) -> Iterator[SavedVersion]:
         """Yield all of them, the newest first; before them the files as they are now, where a commit does not hold
         them.
 
@@ -644,16 +644,16 @@ class Versions:
                 if self._files.load(path).data != git.file_at(head, path):
                     differs[path] = (None, None)
         if differs:
-            yield Saved(NOW, head, "", "uncommitted", "not committed yet", differs)
+            yield SavedVersion(NOW, head, "", "uncommitted", "not committed yet", differs)
         for commit in git.walk():
             files = _blobs(git, commit)
-            yield Saved(commit.sha, commit.parent, commit.at, who_made(commit), commit.subject, files)
+            yield SavedVersion(commit.sha, commit.parent, commit.at, who_made(commit), commit.subject, files)
 
-    def of(self, path: str) -> Iterator[Saved]:
+    def of(self, path: str) -> Iterator[SavedVersion]:
         """Return those that changed a file, the newest first."""
         return (saved for saved in self.newest_first() if path in saved.files)
 
-    def counts(self, saved: Saved, path: str) -> tuple[int, int]:
+    def counts(self, saved: SavedVersion, path: str) -> tuple[int, int]:
         """Return how many lines a version added to a file and removed from it. Counted once for each pair of contents.
 
         Raises DamagedGit.

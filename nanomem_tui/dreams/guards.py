@@ -229,7 +229,7 @@ def _too_big(edit: LineEdit, before: Mapping[str, str], after: Mapping[str, str]
 # Secrets stay here: the texts as a model may see them, and its edits put back on the lines as they are.
 
 
-class Veil:
+class MaskedFiles:
     """The memory files with each secret masked, and the way back. `files` have the lines of the real ones."""
 
     def __init__(self, files: Mapping[str, str]) -> None:

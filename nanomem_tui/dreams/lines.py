@@ -56,7 +56,7 @@ _BEGINS = 3  # words of a line in which it says what it is of
 _READ = 30  # lines of a section by which it is known what it is about
 
 
-class Place(NamedTuple):
+class SectionPlace(NamedTuple):
     """A file, and the title of a section of it that is there or will be. `sure`: whether a person need not look."""
 
     file: str
@@ -147,7 +147,7 @@ class Outline:
                 self._named[name] = _names(text) - stems(self._owner)
         self._sections = [section for sections in self._of.values() for section in sections]
 
-    def place(self, fact: Fact) -> Place:
+    def place(self, fact: Fact) -> SectionPlace:
         """Return where a fact goes."""
         learned = compare.pack("places")
         scored = [(learned.shares(found.features)["yes"], found.section) for found in self.candidates(fact)]
@@ -163,7 +163,7 @@ class Outline:
             made = [pair for pair in scored if pair[1].is_new and pair[1].title == best.title]
             share, best = next((pair for pair in made if pair[1].file == USER and pair[0] >= share / 2), (share, best))
         rivals = [share for share, one in scored if one is not best and _is_rival(one, best)]
-        return Place(best.file, best.title, self._is_sure(fact, best, share, max(rivals, default=0.0)))
+        return SectionPlace(best.file, best.title, self._is_sure(fact, best, share, max(rivals, default=0.0)))
 
     def _is_sure(self, fact: Fact, best: Section, share: float, second: float) -> bool:
         """Return whether a section is so surely the right one for a fact, and no other one, that nobody has to look."""
@@ -381,7 +381,7 @@ _BOX = ("[ ]", "[x]", "[X]")
 
 
 @dataclass(slots=True, eq=False)
-class Known:
+class KnownLine:
     """One line: all of it, its marks before the text, its text, and the headings and list lines over it.
 
     `section`: the title of its section. `head`: the cells of the table's head, for a row.
@@ -419,14 +419,14 @@ class Lines:
     """The lines of all files, found by their words."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
-        self._files: dict[str, dict[tuple[str, str, str, int], Known]] = {}
+        self._files: dict[str, dict[tuple[str, str, str, int], KnownLine]] = {}
         self._texts: dict[str, str] = {}
-        self._by_word: dict[str, dict[Known, None]] = {}
-        self._by_text: dict[str, dict[Known, None]] = {}
+        self._by_word: dict[str, dict[KnownLine, None]] = {}
+        self._by_text: dict[str, dict[KnownLine, None]] = {}
         self.read(files)
 
     @property
-    def all(self) -> list[Known]:
+    def all(self) -> list[KnownLine]:
         """All lines."""
         return [line for lines in self._files.values() for line in lines.values()]
 
@@ -456,16 +456,16 @@ class Lines:
             self._files[name] = now
         self._count = sum(map(len, self._files.values()))
 
-    def same(self, text: str) -> list[Known]:
+    def same(self, text: str) -> list[KnownLine]:
         """Return the lines with the very words of a text."""
         return list(self._by_text.get(fold(text), ()))
 
-    def near(self, text: str, owner: str = "") -> list[tuple[Known, float]]:
+    def near(self, text: str, owner: str = "") -> list[tuple[KnownLine, float]]:
         """Return the lines with words of a text, and what share of the shorter one's words they have in common: rare
         words count more, the owner's name nothing. The likeliest come first."""
         said = stems(text) - stems(owner)
         weights = {word: self._weight(word) for word in said}
-        shared: dict[Known, float] = {}
+        shared: dict[KnownLine, float] = {}
         for word, weight in weights.items():
             for line in self._by_word.get(word, ()):
                 shared[line] = shared.get(line, 0.0) + weight
@@ -480,8 +480,8 @@ class Lines:
         return math.log(1 + (self._count + 1) / (len(self._by_word.get(word, ())) + 0.5))
 
 
-def _known_of(name: str, text: str) -> tuple[Known, ...]:
-    found: list[Known] = []
+def _known_of(name: str, text: str) -> tuple[KnownLine, ...]:
+    found: list[KnownLine] = []
     rows = [line.removesuffix("\r") for line in text.split("\n")]
     bullets = {bullet.line: bullet for bullet in markdown.bullets(text)}
     within = markdown.blocks(text)
@@ -502,17 +502,17 @@ def _known_of(name: str, text: str) -> tuple[Known, ...]:
             over.append((bullet.indent, bullet.text))
             if bullet.text and len(bullet.text) <= LONGEST and not bullet.text.startswith(_BOX):
                 lead = whole[: len(whole.rstrip()) - len(bullet.text)]
-                found.append(Known(name, number, whole, lead, bullet.text, under, title))
+                found.append(KnownLine(name, number, whole, lead, bullet.text, under, title))
         elif whole.lstrip().startswith("|") and number - 1 not in within:
             if head and len(whole) <= LONGEST and set(whole) - set("|-: "):
-                found.append(Known(name, number, whole, "", whole, " ".join(one for _, one in above), title, head))
+                found.append(KnownLine(name, number, whole, "", whole, " ".join(one for _, one in above), title, head))
             head = head or tuple(cells(whole))
         elif whole.strip() and not whole[:1].isspace():
             opened, over, head = (whole.strip() if opens_list(whole) else ""), [], ()
     return tuple(found)
 
 
-def heading_names(line: Known) -> frozenset[str]:
+def heading_names(line: KnownLine) -> frozenset[str]:
     """Return the names in the headings over a line: they say whom or what it is about."""
     learned = reader.pack(language_of(line.under))
     return frozenset(w for w in edits.heading_subjects(line.under) if w not in learned.weights or w in learned.names)
@@ -532,7 +532,7 @@ _OF = re.compile(r"\bof ([A-Z]\w+)")
 _VETOES_SELVES = ("user", "我", "用户", "it", "that", "there", "he", "she", "let", "what")
 
 
-def is_not_same(line: Known, text: str, owner: str) -> bool:
+def is_not_same(line: KnownLine, text: str, owner: str) -> bool:
     """Return whether a line certainly does not say what a text says."""
     one, other = line.statement, text
     language = language_of(f"{one} {other}")
@@ -544,7 +544,7 @@ def is_not_same(line: Known, text: str, owner: str) -> bool:
     return bool(difference(one, other, language, f"{owner} {line.under}").why)
 
 
-def is_no_change(line: Known, text: str, owner: str) -> bool:
+def is_no_change(line: KnownLine, text: str, owner: str) -> bool:
     """Return whether a text certainly gives no other value of what a line says."""
     one, other = line.statement, without_denied(text)
     if another_subject(line, text, owner) or limits(other) - limits(one) - _ENDS:
@@ -573,7 +573,7 @@ def another_number(one: str, other: str) -> bool:
     return first is not None and then is not None and first["what"] == then["what"] and first[0] != then[0]
 
 
-def another_subject(line: Known, text: str, owner: str) -> bool:
+def another_subject(line: KnownLine, text: str, owner: str) -> bool:
     """Return whether a line is certainly about another person or thing than a text."""
     one, other = line.statement, text
     there, said = fold(f"{line.under} {one}"), fold(other)
@@ -634,26 +634,28 @@ _SELVES = frozenset({"user", "he", "she"})
 class LineCandidate(NamedTuple):
     """A line that a fact may repeat or change, and what speaks for it or against it."""
 
-    line: Known
+    line: KnownLine
     features: set[str]
 
 
 class Relation(NamedTuple):
     """How likely it is that a fact says the same as a line, and that it changes the line, each from 0 to 1."""
 
-    line: Known
+    line: KnownLine
     same: float
     changes: float
 
 
-def relations(fact: Fact, near: Sequence[tuple[Known, float]], place: Place, owner: str) -> list[Relation]:
+def relations(fact: Fact, near: Sequence[tuple[KnownLine, float]], place: SectionPlace, owner: str) -> list[Relation]:
     """Return how a fact stands to the lines that are near it (`known.Lines.near`); `place`: where it would go."""
     learned = pack("relations")
     found = ((one.line, learned.shares(one.features)) for one in candidates(fact, near, place, owner))
     return [Relation(line, shares["same"], shares["changes"]) for line, shares in found]
 
 
-def candidates(fact: Fact, near: Sequence[tuple[Known, float]], place: Place, owner: str) -> list[LineCandidate]:
+def candidates(
+    fact: Fact, near: Sequence[tuple[KnownLine, float]], place: SectionPlace, owner: str
+) -> list[LineCandidate]:
     """Return what speaks for and against each of the lines that are near a fact."""
     text = without_denied(fact.text)
     common = set(_of_fact(fact))
@@ -701,7 +703,7 @@ def _of_fact(fact: Fact) -> Iterator[str]:
     yield f"is {fact.label}"
 
 
-def _of_pair(line: Known, fact: Fact, text: str, alike: float, owner: str) -> Iterator[str]:
+def _of_pair(line: KnownLine, fact: Fact, text: str, alike: float, owner: str) -> Iterator[str]:
     """Yield what a line and a fact have in common, and what only one of them has."""
     shares = shares_of(line.statement, fact.text)
     for name in ("same", "newer", "denial", "different"):
@@ -743,7 +745,7 @@ def _of_pair(line: Known, fact: Fact, text: str, alike: float, owner: str) -> It
         yield "says it"
 
 
-def _of_values(line: Known, text: str) -> Iterator[str]:
+def _of_values(line: KnownLine, text: str) -> Iterator[str]:
     """Values of both: equal ones, others of the same kind, and those that only one has."""
     ours, theirs = values(line.statement), values(text)
     bases = {str(value.base) for value in ours}
@@ -757,7 +759,7 @@ def _of_values(line: Known, text: str) -> Iterator[str]:
         yield "values there"
 
 
-def _of_field(line: Known, said: frozenset[str], text: str) -> Iterator[str]:
+def _of_field(line: KnownLine, said: frozenset[str], text: str) -> Iterator[str]:
     """Yield which words of a field's key and value the new statement has."""
     field = line.field
     if not field:
@@ -782,7 +784,7 @@ _LINK = re.compile(
 )
 
 
-def rewrite_line(line: Known, text: str) -> tuple[str, str]:
+def rewrite_line(line: KnownLine, text: str) -> tuple[str, str]:
     """Return (the line as it is to be, the value that it loses) where `text` is the newer statement."""
     wrong, right = exchanged(text)
     if wrong and right and (found := _instead(line.whole, line.lead, wrong, right)):
@@ -803,7 +805,7 @@ def rewrite_line(line: Known, text: str) -> tuple[str, str]:
     return f"{line.lead}{said}", line.text
 
 
-def loses_much(line: Known, new: str) -> bool:
+def loses_much(line: KnownLine, new: str) -> bool:
     """Return whether much of what a line says would be gone with a new one in its place."""
     old = stems(line.statement)
     lost = old - stems(new)
@@ -882,7 +884,7 @@ def _beside(text: str, value: Value) -> frozenset[str]:
     return stems(" ".join([*text[: value.start].split()[-1:], *text[value.end :].split()[:1]]))
 
 
-def _row(line: Known, said: str) -> tuple[str, str]:
+def _row(line: KnownLine, said: str) -> tuple[str, str]:
     """A row with the one cell changed that holds another value of the same kind."""
     row = cells(line.whole)
     found: list[tuple[int, Value, Value]] = []

@@ -21,8 +21,8 @@ from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dreams.entries import MAX_FACT, MEMORY, NO_EDIT, Proposal, Skipped, Watch, no_watcher
 from nanomem_tui.dreams.guards import (
+    MaskedFiles,
     Refusal,
-    Veil,
     hide_entries,
     orders_the_agent,
     secret_reason,
@@ -484,7 +484,7 @@ class ModelDreamer:
         Raises the errors of the endpoint (`ModelError`): then nothing was found at all.
         """
         before = self._client.usage
-        veil = Veil({name: files.get(name, "") for name in TITLES})
+        veil = MaskedFiles({name: files.get(name, "") for name in TITLES})
         try:
             study = self._studied(hide_entries(entries), veil.files, watch)
             desk = StudySession(veil.files, study.entries)

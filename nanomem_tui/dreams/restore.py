@@ -91,7 +91,7 @@ class RestoreEdit:
         return {"edit": self.number, "path": self.path, "removed": list(self.removed), "added": list(self.added)}
 
 
-class Lost(NamedTuple):
+class LostEdits(NamedTuple):
     """What settling for the lines of before takes of later changes: how many lines, of which commits, and whether some
     are of an edit that no commit holds."""
 
@@ -100,7 +100,7 @@ class Lost(NamedTuple):
     uncommitted: bool = False
 
 
-NOTHING_LOST = Lost()
+NOTHING_LOST = LostEdits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class RestorePreview:
     problem: str = ""
     as_of: bool = False
     edits: tuple[RestoreEdit, ...] = ()
-    lost: Lost = NOTHING_LOST
+    lost: LostEdits = NOTHING_LOST
 
     @property
     def loses_later(self) -> bool:
@@ -175,7 +175,12 @@ def written_since(diff: FileDiff, file: RestoredFile) -> Counter[str]:
 
 
 def describe_later(
-    later: Sequence[Commit], everything_lost: bool, cursor: int, asked: int, rewound: int, lost: Lost = NOTHING_LOST
+    later: Sequence[Commit],
+    everything_lost: bool,
+    cursor: int,
+    asked: int,
+    rewound: int,
+    lost: LostEdits = NOTHING_LOST,
 ) -> str:
     """Return what becomes of later changes and of the cursor, in words; "" for nothing worth a word."""
     parts = []
@@ -228,7 +233,7 @@ class _Reverted(NamedTuple):
 
     files: list[RestoredFile]
     conflicts: list[RestoreConflict]
-    lost: Lost = NOTHING_LOST
+    lost: LostEdits = NOTHING_LOST
     problem: str = ""
 
 
@@ -502,7 +507,7 @@ def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Calla
     return found
 
 
-def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, RestoredFile]]) -> Lost:
+def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, RestoredFile]]) -> LostEdits:
     """Return what such a restore takes of what came after the commit."""
     gone = {diff.path: lines for diff, file in restored if (lines := written_since(diff, file))}
     if not gone:
@@ -516,7 +521,7 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
             own = own or bool(added)
             unnamed.get(diff.path, set()).difference_update(added)
         commits += [later] if own else []
-    return Lost(sum(sum(lines.values()) for lines in gone.values()), tuple(commits), any(unnamed.values()))
+    return LostEdits(sum(sum(lines.values()) for lines in gone.values()), tuple(commits), any(unnamed.values()))
 
 
 def restore_hunks(diff: FileDiff) -> tuple[merge.Hunk, ...]:

@@ -33,11 +33,11 @@ from nanomem_tui.dreams.entries import (
 from nanomem_tui.dreams.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dreams.lines import (
     FIELD,
-    Known,
+    KnownLine,
     Lines,
     Outline,
-    Place,
     Relation,
+    SectionPlace,
     another_number,
     another_subject,
     heading_names,
@@ -79,10 +79,10 @@ _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earl
 class Verdict(NamedTuple):
     """What a fact is to the lines that are there: the line it repeats, or changes, or those it may change or repeat."""
 
-    same: Known | None = None
-    changes: Known | None = None
-    maybe: tuple[Known, ...] = ()
-    repeats: tuple[Known, ...] = ()
+    same: KnownLine | None = None
+    changes: KnownLine | None = None
+    maybe: tuple[KnownLine, ...] = ()
+    repeats: tuple[KnownLine, ...] = ()
 
 
 class RulesDreamer:
@@ -198,7 +198,7 @@ class _Work:
         self.held.append(Refusal(edit, why))
         return ""
 
-    def _verdict(self, fact: Fact, place: Place) -> Verdict:
+    def _verdict(self, fact: Fact, place: SectionPlace) -> Verdict:
         """Hold a fact against the lines with the same words; `place`: where it would go."""
         for text in (fact.text, without_denied(fact.text)):
             if same := [line for line in self._lines.same(text) if self._is_of(line, fact)]:
@@ -234,7 +234,7 @@ class _Work:
             maybe = [one for one in maybe if not another_subject(one, fact.text, self.owner)]
         return Verdict(maybe=tuple(maybe), repeats=repeats)
 
-    def _name_given(self, fact: Fact) -> Known | None:
+    def _name_given(self, fact: Fact) -> KnownLine | None:
         """Return the field that has the owner's name, where a fact only says how they are called."""
         if not self.owner or self.owner not in name_told(fact.text).split():
             return None
@@ -246,7 +246,7 @@ class _Work:
             return False
         return one.same >= _REPEATS[1] or shares_of(one.line.statement, fact.text)["same"] >= _ALSO_SAME
 
-    def _may_say(self, line: Known, fact: Fact) -> bool:
+    def _may_say(self, line: KnownLine, fact: Fact) -> bool:
         """Return whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
         text, wrong = without_denied(fact.text), denied_value(fact.text)
         if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
@@ -258,18 +258,18 @@ class _Work:
         barred = another_subject if is_changed else is_not_same  # `moved from A to B`, and the line has B
         return self._is_of(line, fact) and not barred(line, text, self.owner)
 
-    def _may_change(self, line: Known, fact: Fact) -> bool:
+    def _may_change(self, line: KnownLine, fact: Fact) -> bool:
         """Return whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
         if (line.file == SOUL and fact.mark is None) or "also" in statement(fact.text).marks:
             return False
         return self._is_of(line, fact) and not is_no_change(line, fact.text, self.owner)
 
-    def _is_of(self, line: Known, fact: Fact) -> bool:
+    def _is_of(self, line: KnownLine, fact: Fact) -> bool:
         """Return whether the headings over a line name nobody else."""
         over = heading_names(line)
         return not over or bool(over & dreams_edits.meaningful_words(f"{fact.under} {fact.text}"))
 
-    def _change(self, fact: Fact, line: Known, instead: LineEdit) -> str:
+    def _change(self, fact: Fact, line: KnownLine, instead: LineEdit) -> str:
         new, lost = rewrite_line(line, fact.text)
         if new == line.whole and line.field:
             return f"known: {line.file}:{line.number}"
@@ -298,7 +298,7 @@ class _Work:
 
     def _corrected(self, fact: Fact) -> str:
         """Return which later entry says that it is not so any more, or what is so since; "" where none does."""
-        told = Known("", 0, fact.text, "", fact.text, fact.under, "")
+        told = KnownLine("", 0, fact.text, "", fact.text, fact.under, "")
         for later in () if fact.person else self._after(fact):
             if later.person or another_subject(told, later.text, self.owner) or another_number(told.text, later.text):
                 continue
@@ -337,24 +337,24 @@ class _Work:
         return [by_id[one] for one, count in shared.items() if count >= least]
 
 
-def new_line(fact: Fact, place: Place) -> LineEdit:
+def new_line(fact: Fact, place: SectionPlace) -> LineEdit:
     """Return the edit that puts the fact at the end of its section."""
     new, why = f"- {fact.text}", fact.mark or "unmarked"
     return LineEdit("add", place.file, place.section, new=new, evidence=(fact.cursor,), why=why)
 
 
-def _says_more(text: str, line: Known) -> bool:
+def _says_more(text: str, line: KnownLine) -> bool:
     """Return whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
     return bool(stems(line.statement)) and stems(line.statement) < stems(text)
 
 
-def _is_placeholder(line: Known) -> bool:
+def _is_placeholder(line: KnownLine) -> bool:
     """Return whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
     value = line.field["value"] if line.field else line.text
     return value.startswith("(") and value.endswith(")")
 
 
-def is_quoted(line: Known) -> bool:
+def is_quoted(line: KnownLine) -> bool:
     """Return whether a line is what somebody said: `Ana: I like tea`."""
     return line.field is not None and FIRST_PERSON.search(line.field["value"]) is not None
 
@@ -400,7 +400,7 @@ def _are_in_the_same_words(one: str, other: str) -> bool:
     )
 
 
-def _has_other_value(line: Known, text: str) -> bool | None:
+def _has_other_value(line: KnownLine, text: str) -> bool | None:
     """Return whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`.
     None where they are no such fields."""
     field, said = line.field, FIELD.fullmatch(text)

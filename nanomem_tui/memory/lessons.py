@@ -376,7 +376,7 @@ def describe_efficacy(lesson: Lesson) -> str:
     return f"{counts}; {record.verdict}{f', {given}' if record.verdict == 'harmful' else ''}"
 
 
-class Judged(NamedTuple):
+class JudgedLesson(NamedTuple):
     """A lesson with its new record, as it was, and what happened: followed, recurred, or empty for nothing decided."""
 
     lesson: Lesson
@@ -384,7 +384,7 @@ class Judged(NamedTuple):
     outcome: Outcome
 
 
-def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[Judged]:
+def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[JudgedLesson]:
     """Return the lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in
     it, whether a call failed."""
     found = []
@@ -394,11 +394,11 @@ def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetim
         outcome: Outcome = "" if not is_about else "recurred" if failed[tool] else "followed"
         record = efficacy_of(lesson)
         record = record._replace(shown=record.shown + 1, last_shown_at=clock.iso(now))
-        found.append(Judged(with_efficacy(lesson, _counted(record, outcome)), lesson, outcome))
+        found.append(JudgedLesson(with_efficacy(lesson, _counted(record, outcome)), lesson, outcome))
     return found
 
 
-def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[Judged]:
+def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[JudgedLesson]:
     """Return the lessons about answers that stood before the model when it gave the answer before this message.
     `corrected`: the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers
     that this chat corrected before; a lesson of all chats that is about anything else is not decided here."""
@@ -406,7 +406,7 @@ def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str
     for lesson in shown:
         if is_wish(lesson) and (lesson.scope == "session" or lesson.trigger in taught):
             outcome: Outcome = "recurred" if corrected == lesson.trigger else "followed"
-            found.append(Judged(with_efficacy(lesson, _counted(efficacy_of(lesson), outcome)), lesson, outcome))
+            found.append(JudgedLesson(with_efficacy(lesson, _counted(efficacy_of(lesson), outcome)), lesson, outcome))
     return found
 
 
@@ -460,7 +460,7 @@ class Feedback(NamedTuple):
     echoes: bool = False
 
 
-class Taught(NamedTuple):
+class TaughtLesson(NamedTuple):
     """A lesson as it is to be, what it was (None: it is new), and what happened to it."""
 
     lesson: Lesson
@@ -497,7 +497,7 @@ def learn(
     actor_key: str = "",
     held: str = "",
     recurred: Collection[str] = (),
-) -> list[Taught]:
+) -> list[TaughtLesson]:
     """Return what an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
 
     `held`: why a person has to accept what this one corrects; it confirms nothing that is known. `recurred`: the
@@ -516,11 +516,11 @@ def learn(
     beyond = find_over_cap(
         [*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings
     )
-    dropped = [Taught(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
+    dropped = [TaughtLesson(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
     return [*taught, *dropped]
 
 
-def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
+def _in_spite(taught: TaughtLesson, recurred: Collection[str]) -> TaughtLesson:
     """Return what an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that
     the failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
     before = taught.before
@@ -529,12 +529,12 @@ def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
     if before.id not in recurred and efficacy_of(before).verdict != "harmful":
         return taught
     at = taught.lesson.updated_at if is_wish(before) else before.updated_at
-    return Taught(taught.lesson._replace(confidence=before.confidence, updated_at=at), before, "recurred")
+    return TaughtLesson(taught.lesson._replace(confidence=before.confidence, updated_at=at), before, "recurred")
 
 
 def _from_failure(
     event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
-) -> list[Taught]:
+) -> list[TaughtLesson]:
     # What a tool gives back is anybody's text, and no list knows all orders: none of its words go into a lesson.
     from nanomem_tui.language import injection
 
@@ -544,7 +544,7 @@ def _from_failure(
 
 def _from_success(
     event: ToolResult, lessons: Sequence[Lesson], now: datetime, session_key: str, recurred: Collection[str]
-) -> list[Taught]:
+) -> list[TaughtLesson]:
     """A tool that works again confirms the newest of this session's lessons about its failures (+1)."""
     trigger = f"tool:{event.tool}:error"[:TRIGGER]
     mine = [
@@ -560,7 +560,7 @@ def _from_success(
         return []
     at = clock.iso(now)
     after = newest._replace(confidence=min(10, newest.confidence + 1), last_applied_at=at, updated_at=at)
-    return [Taught(after, newest, "reinforced")]
+    return [TaughtLesson(after, newest, "reinforced")]
 
 
 def _from_feedback(
@@ -571,7 +571,7 @@ def _from_feedback(
     session_key: str,
     actor_key: str,
     unknown: str,
-) -> list[Taught]:
+) -> list[TaughtLesson]:
     from nanomem_tui.language import corrections, injection
 
     found = corrections.detect(event.text, settings, event.answer)
@@ -590,7 +590,9 @@ def _from_feedback(
         # Kept for a person to look at, disabled, so that nothing teaches or shows it; once accepted it is accepted.
         held = json.dumps({"inbox": {"why": why, "finding": "injection" if order else "origin"}}, ensure_ascii=False)
         return [
-            Taught(one.lesson._replace(enabled=False, meta_json=held), None, "held") if one.before is None else one
+            TaughtLesson(one.lesson._replace(enabled=False, meta_json=held), None, "held")
+            if one.before is None
+            else one
             for one in taught
         ]
     rest = [one for one in lessons if one.id not in {one.lesson.id for one in taught}]
@@ -604,7 +606,7 @@ def _waits_for_origin(lesson: Lesson) -> bool:
 
 def _teach(
     trigger: str, bad: str, better: str, source: str, lessons: Sequence[Lesson], now: datetime, session: str, actor: str
-) -> list[Taught]:
+) -> list[TaughtLesson]:
     from nanomem_tui.language import secrets
 
     trigger, better = secrets.mask(trigger)[:TRIGGER], shorten(secrets.mask(better))
@@ -613,13 +615,13 @@ def _teach(
     at, step = clock.iso(now), FIRST[source]
     same = next((one for one in lessons if one.key == key), None)
     if same is not None and not same.enabled:
-        return [Taught(same, same, "held")] if same.waits else []
+        return [TaughtLesson(same, same, "held")] if same.waits else []
     if same is None:
         lesson = Lesson(
             id=new_key("lesson"), key=key, trigger=trigger, bad_action=bad, better_action=better, scope="session",
             session_key=session, actor_key=actor, source=source, confidence=step, hits=1, created_at=at, updated_at=at,
         )  # fmt: skip
-        return [Taught(lesson, None, "learned")]
+        return [TaughtLesson(lesson, None, "learned")]
     after = same._replace(
         confidence=min(10, same.confidence + step),
         hits=same.hits + 1,
@@ -627,10 +629,12 @@ def _teach(
         bad_action="" if source == "tool_feedback" else bad or same.bad_action,
         actor_key=actor or same.actor_key,
     )
-    return [Taught(after, same, "confirmed")]
+    return [TaughtLesson(after, same, "confirmed")]
 
 
-def _promote(taught: list[Taught], lessons: Sequence[Lesson], settings: Settings, now: datetime) -> list[Taught]:
+def _promote(
+    taught: list[TaughtLesson], lessons: Sequence[Lesson], settings: Settings, now: datetime
+) -> list[TaughtLesson]:
     """Return what was taught, with the global lesson once enough people taught the same; later corrections add to its
     hits."""
     if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
@@ -644,18 +648,18 @@ def _promote(taught: list[Taught], lessons: Sequence[Lesson], settings: Settings
         return taught
     marked = [own._replace(lesson=own.lesson._replace(promoted_global_key=key))]
     marked += [
-        Taught(one._replace(promoted_global_key=key), one, "promoted")
+        TaughtLesson(one._replace(promoted_global_key=key), one, "promoted")
         for one in alike
         if one.promoted_global_key != key and one.id != own.lesson.id
     ]
     if known is not None:
-        return [*marked, Taught(known._replace(hits=known.hits + 1, updated_at=at), known, "confirmed")]
+        return [*marked, TaughtLesson(known._replace(hits=known.hits + 1, updated_at=at), known, "confirmed")]
     new = own.lesson._replace(
         id=new_key("lesson_global"), key=key, scope="global", session_key="", actor_key="", source="auto_promoted",
         confidence=PROMOTED, hits=sum(one.hits for one in alike), created_at=at, updated_at=at, last_applied_at="",
         promoted_global_key="", meta_json=json.dumps({"actors": len(actors)}),
     )  # fmt: skip
-    return [*marked, Taught(new, None, "promoted")]
+    return [*marked, TaughtLesson(new, None, "promoted")]
 
 
 def _global_key(lesson: Lesson) -> str:
@@ -776,8 +780,8 @@ _FAILED = frozenset({"learned", "confirmed", "recurred"})
 
 
 def reflect_failure(
-    event: ToolResult, taught: Taught, known: Callable[[str], Record | None], at: str
-) -> tuple[Record, Taught] | None:
+    event: ToolResult, taught: TaughtLesson, known: Callable[[str], Record | None], at: str
+) -> tuple[Record, TaughtLesson] | None:
     """Return the reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
     learned from it, or the reflection was deleted. `known` gives a record by its id, deleted ones too."""
     lesson = taught.lesson

@@ -419,7 +419,7 @@ class ScopeRow(NamedTuple):
         return sum(self.kinds.values())
 
 
-class Sees(NamedTuple):
+class Visibility(NamedTuple):
     """What one asker sees: how many items through each layer, of which scopes, and how many there are."""
 
     audience: Audience
@@ -447,7 +447,9 @@ class Groups:
             if key not in self._examples:
                 self._examples[key] = row
 
-    def sees(self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Sees:
+    def sees(
+        self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()
+    ) -> Visibility:
         """Return what an asker sees; the owner sees all. Raises BadInput."""
         layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
         by_layer, by_scope, total = Counter[str](), Counter[str](), 0
@@ -461,7 +463,7 @@ class Groups:
                 by_layer[layer] += number
                 by_scope[scope_of_key(example.scope_type, example.scope_key).name] += number
         ordered: dict[str, int] = {name: by_layer[name] for name in LAYERS if by_layer[name]}
-        return Sees(audience, ordered, dict(by_scope), total)
+        return Visibility(audience, ordered, dict(by_scope), total)
 
     def matrix(
         self,

@@ -80,7 +80,7 @@ class Finding(NamedTuple):
     source: str = ""
 
 
-class How(NamedTuple):
+class DecisionDetails(NamedTuple):
     """What a decision needs beside its name: the words of an edit, the scope (`global`, `telegram:42`,
     `telegram:@ana`) of a split, until when (UTC ISO) to snooze, the id into which to merge."""
 
@@ -108,7 +108,7 @@ class Finder(Protocol):
 class Decider(Protocol):
     """A finder that knows better than the queue what a decision about one of its findings changes."""
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
         """Return the changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput
         where the decision cannot be made."""
 
@@ -239,19 +239,19 @@ _JUDGED = {kind: attrgetter(*(f for f in kind._fields if f not in NOT_COMPARED))
 Stamp = tuple[tuple[int, int], ...]
 
 
-class Judged(NamedTuple):
+class JudgedState(NamedTuple):
     """The rows by layer and id, and the files' stamps, at one moment."""
 
     rows: Mapping[str, Mapping[str, AnyRow]]
     files: Stamp
 
 
-def take_basis(ws: Memory) -> Judged:
+def take_basis(ws: Memory) -> JudgedState:
     """Return all that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
     snapshot = ws.store.load()
     with snapshot.lock:
         rows = {name: dict(snapshot.table(name)) for name in STANDING}
-    return Judged(rows, files_of(ws))
+    return JudgedState(rows, files_of(ws))
 
 
 def files_of(ws: Memory) -> Stamp:
@@ -270,7 +270,7 @@ def is_judged_alike(one: AnyRow | None, other: AnyRow | None) -> bool:
     return bool(look(one) == look(other))
 
 
-def is_current(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
+def is_current(finding: Finding, then: JudgedState, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
     """Return whether the rows that a finding is about are as they were."""
     if finding.layer not in STANDING:
         return True
@@ -284,7 +284,9 @@ def is_current(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, An
     return True
 
 
-def is_new(then: Judged, now: Mapping[str, Mapping[str, AnyRow]], settled: Mapping[tuple[str, str], AnyRow]) -> bool:
+def is_new(
+    then: JudgedState, now: Mapping[str, Mapping[str, AnyRow]], settled: Mapping[tuple[str, str], AnyRow]
+) -> bool:
     """Return whether there is a row that nobody looked at as it is: new, or changed. What is switched off or gone is
     not, nor what a person's own decision left (`settled`)."""
     for layer in LAYERS:

@@ -14,7 +14,7 @@ from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import filters
 from nanomem_tui.memory.scopes import scope_of_key
-from nanomem_tui.review.findings import FINDING_FIELDS, Decision, Finding, How, finding_field, finding_text
+from nanomem_tui.review.findings import FINDING_FIELDS, Decision, DecisionDetails, Finding, finding_field, finding_text
 from nanomem_tui.review.queue import DECISION_VERBS, TriagedMemory
 from nanomem_tui.store.files.user import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
@@ -232,7 +232,7 @@ def _do(screen: str) -> Callable[[TriagedMemory, Step, list[str]], Operation]:
 
 
 def _on_inbox(ws: TriagedMemory, step: Step, ids: list[str]) -> Operation:
-    how = How(scope=str(step.values.get("scope") or "") or None)
+    how = DecisionDetails(scope=str(step.values.get("scope") or "") or None)
     return ws.triage.take(ws.triage.named(ids), _DECISIONS[step.action], how).operation
 
 

@@ -137,7 +137,7 @@ class Moment(NamedTuple):
     commit: str = ""
 
 
-class Mark(NamedTuple):
+class PastChange(NamedTuple):
     """Something that was done, after which there is a moment: its `name` is one that `Moments.named` knows, `kind` is
     operation, checkpoint, Dream or commit; `undone`: an operation that was taken back since."""
 
@@ -153,7 +153,7 @@ class Mark(NamedTuple):
         return f"checkpoint {self.at}" if self.kind == "checkpoint" else self.name
 
 
-class Chosen(NamedTuple):
+class RowFilter(NamedTuple):
     """Which rows are meant: each of these that is not empty lets only such rows through."""
 
     layer: str = ""
@@ -198,18 +198,19 @@ class Moments:
         self.unread: NanomemError | None = None
         """Why the last `marks` are without the versions of the memory's files; None where they have them."""
 
-    def marks(self, limit: int = 50, offset: int = 0) -> list[Mark]:
+    def marks(self, limit: int = 50, offset: int = 0) -> list[PastChange]:
         """Operations, checkpoints and the commits of the memory's files, newest first: after each of them is a moment.
         Operations that could not be done are among them."""
         ends = limit + offset
         found = [
-            Mark(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone) for e in self._ws.log(ends)
+            PastChange(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone)
+            for e in self._ws.log(ends)
         ]
         for back, one in enumerate(reversed(self._ws.traces.checkpoints.last()), 1):
-            found.append(Mark(one.at, "checkpoint", f"checkpoint-{back}", f"{counted(one.rows, 'row')} saved"))
+            found.append(PastChange(one.at, "checkpoint", f"checkpoint-{back}", f"{counted(one.rows, 'row')} saved"))
         for commit in self._versions(ends):
             kind = "Dream" if commit.is_dream else "commit"
-            found.append(Mark(commit.at, kind, commit.short, commit.subject))
+            found.append(PastChange(commit.at, kind, commit.short, commit.subject))
         # Operations of one time stay in the order of the ledger.
         found.sort(key=lambda mark: clock.parse(mark.at) or _NEVER, reverse=True)
         return found[offset:ends]
@@ -226,15 +227,15 @@ class Moments:
 
     def chosen(
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
-    ) -> Chosen:
+    ) -> RowFilter:
         """Return the rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named`
         does."""
         if layer is not None and layer not in LAYERS:
             raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
         scope_key = scopes.parse_scope(scope, self._ws.id).scope_key if scope is not None else ""
-        return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
+        return RowFilter(layer or "", kind or "", scope_key, frozenset(ids))
 
-    def of(self, mark: Mark) -> Moment:
+    def of(self, mark: PastChange) -> Moment:
         """Return the moment right after what a mark tells of. Raises NotFound for an operation that is not there any
         more."""
         return self.named(mark.id)

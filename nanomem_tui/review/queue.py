@@ -29,11 +29,11 @@ from nanomem_tui.review.findings import (
     KINDS,
     Decider,
     Decision,
+    DecisionDetails,
     Evidence,
     Finder,
     Finding,
-    How,
-    Judged,
+    JudgedState,
     Mark,
     Marks,
     Progress,
@@ -46,7 +46,7 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.parts import Memory
-    from nanomem_tui.review.waiting import Waits
+    from nanomem_tui.review.waiting import HeldBackQueue
 
 
 # What a decision about findings comes to, before it is performed: changes, each thing once, and what has to stay.
@@ -55,10 +55,10 @@ HELD = frozenset({"waiting", "edit"})
 """The kinds that are not remembered yet: to keep one is to accept it."""
 
 
-class Plan:
+class DecisionPlan:
     """What a decision about several findings comes to: changes, each thing once, and what has to stay."""
 
-    def __init__(self, decision: Decision, how: How, *, several: bool) -> None:
+    def __init__(self, decision: Decision, how: DecisionDetails, *, several: bool) -> None:
         self.decision = decision
         self.several = several
         self.changes: list[Change] = []
@@ -88,7 +88,7 @@ class Plan:
         self.changes += fresh
         self._touched |= {(change.layer, change.key): change for change in fresh}
 
-    def held(self, waits: Waits) -> None:
+    def held(self, waits: HeldBackQueue) -> None:
         """Add what is held back: accepted or rejected, all together."""
         if not self._held:
             return
@@ -117,7 +117,7 @@ ROW_DECISIONS: frozenset[Decision] = frozenset({"reject", "merge", "edit", "disa
 SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
 
 
-def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: How) -> Sequence[Change]:
+def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change]:
     """Return what the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
     NotFound, BadInput and NothingToDo as the services of items and lessons do."""
     if decision not in ROW_DECISIONS:
@@ -208,7 +208,7 @@ ON_ROWS: frozenset[Decision] = frozenset({"reject", "edit", "disable", "delete",
 _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
 
-class Done(NamedTuple):
+class Decided(NamedTuple):
     """A decision that was made: the operation, what it was about, and what had to stay, with the reason."""
 
     operation: Operation
@@ -216,12 +216,12 @@ class Done(NamedTuple):
     left: tuple[tuple[Finding, NanomemError], ...] = ()
 
 
-class Look(NamedTuple):
+class FinderRun(NamedTuple):
     """What the finders found, in the order of the queue, what they judged it on, and the marks that stood then;
     `whole`: all finders were asked."""
 
     found: Mapping[str, Finding]
-    judged: Judged
+    judged: JudgedState
     marks: frozenset[Mark]
     whole: bool = True
 
@@ -229,7 +229,7 @@ class Look(NamedTuple):
 class Triage:
     """The queue of one workspace. Thread-safe: a look that takes long keeps no decision waiting."""
 
-    def __init__(self, ws: ReviewedMemory, waits: Waits, finders: Callable[[], Sequence[Finder]]) -> None:
+    def __init__(self, ws: ReviewedMemory, waits: HeldBackQueue, finders: Callable[[], Sequence[Finder]]) -> None:
         self._ws = ws
         self._waits = waits
         self._make_finders = finders
@@ -237,7 +237,7 @@ class Triage:
         self._lock = threading.Lock()
         self._looking = threading.Lock()
         self._made: Sequence[Finder] = ()
-        self._look: Look | None = None
+        self._look: FinderRun | None = None
         self._settled: dict[tuple[str, str], AnyRow] = {}
         self._parted = False
         self._problems: dict[str, Problem] = {}
@@ -305,10 +305,10 @@ class Triage:
                     continue
                 found += some
                 if self._look is None or not self._look.whole:  # what is there can be decided on already
-                    self._look = Look({one.id: one for one in _in_order(found)}, before, marks, whole=False)
+                    self._look = FinderRun({one.id: one for one in _in_order(found)}, before, marks, whole=False)
                 yield some
             with self._lock:
-                self._look = Look({one.id: one for one in _in_order(found)}, before, marks)
+                self._look = FinderRun({one.id: one for one in _in_order(found)}, before, marks)
                 self._settled = {}
 
     def counts(self) -> dict[str, int]:
@@ -334,7 +334,7 @@ class Triage:
         out; None where nobody proposes any."""
         finder = self._finder(finding)
         try:
-            made = finder.changes(finding, "edit", How()) if isinstance(finder, Decider) else None
+            made = finder.changes(finding, "edit", DecisionDetails()) if isinstance(finder, Decider) else None
         except NanomemError:
             return None
         words = [change.after.get("text") or change.after.get("better_action") for change in made or () if change.after]
@@ -362,31 +362,31 @@ class Triage:
 
     def decide(self, findings: Sequence[Finding], decision: Decision, **how: str | None) -> Operation:
         """As `take`, with the fields of `How` by name; returns its operation."""
-        return self.take(findings, decision, How(**how)).operation
+        return self.take(findings, decision, DecisionDetails(**how)).operation
 
     def take(
         self,
         findings: Sequence[Finding],
         decision: Decision,
-        how: How | None = None,
+        how: DecisionDetails | None = None,
         *,
         beside: Sequence[Change] = (),
         next_id: str = "",
-    ) -> Done:
+    ) -> Decided:
         """Decide on findings, as one operation that one undo takes back with its marks.
 
         Of several some may stay in the queue, each with the reason; `beside`: changes that belong to the decision;
         `next_id`: the finding that the person sees next. Raises NothingToDo for none, Conflict when what was shown
         changed since, Refused for what does not fit, and what the services of items and lessons raise.
         """
-        how = how or How()
+        how = how or DecisionDetails()
         wanted = list({one.id: one for one in findings}.values())
         if not wanted:
             raise NothingToDo("nothing is named", "triage", "see `nanomem triage list`")
         if how.text is not None and len(wanted) > 1:
             raise BadInput("one text for several findings", f"{len(wanted)} findings", "decide on them one by one")
         with self._ws.store.deciding.alone():
-            plan = Plan(decision, how, several=len(wanted) > 1)
+            plan = DecisionPlan(decision, how, several=len(wanted) > 1)
             standing = self._current(wanted)
             for one in wanted:
                 plan.attempt(one, partial(self._changes, one, decision, how, standing, several=plan.several))
@@ -399,12 +399,12 @@ class Triage:
                 kept = [one for one in done if one.kind not in HELD or decision == "snooze"]
                 plan.changes += self._marks.changes(kept, decision, until)
             operation = self._operation(plan, beside, next_id or self._next(done))
-            done_so = Done(self._ws.perform(operation), done, tuple(plan.left))
+            done_so = Decided(self._ws.perform(operation), done, tuple(plan.left))
             self._remember(operation, done)
             return done_so
 
     def _changes(
-        self, one: Finding, decision: Decision, how: How, standing: Mapping[str, Finding], *, several: bool
+        self, one: Finding, decision: Decision, how: DecisionDetails, standing: Mapping[str, Finding], *, several: bool
     ) -> Sequence[Change]:
         """Return what a decision changes beside its mark. Raises Conflict, Refused, BadInput."""
         now = standing.get(one.id)
@@ -422,7 +422,7 @@ class Triage:
         own = finder.changes(one, decision, how) if isinstance(finder, Decider) else None
         return changes_of(self._ws, one, decision, how) if own is None else own
 
-    def _operation(self, plan: Plan, beside: Sequence[Change], next_id: str) -> Operation:
+    def _operation(self, plan: DecisionPlan, beside: Sequence[Change], next_id: str) -> Operation:
         meta = {**plan.meta, "decided": len(plan.done), "next": next_id}
         if plan.label and not plan.changes and not beside:
             return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
@@ -628,7 +628,7 @@ class Rules:
         """Return the findings that a rule is about now: what applying it would decide on."""
         return [one for one in self._triage.findings((rule.kind,)) if rule.means(one)]
 
-    def apply(self, rule: Rule, *, keep: bool = False, findings: Sequence[Finding] | None = None) -> Done:
+    def apply(self, rule: Rule, *, keep: bool = False, findings: Sequence[Finding] | None = None) -> Decided:
         """Decide on all that the rule is about as one operation; `keep`: and keep the rule, in the same operation;
         `findings`: those that were previewed, of which none is decided on that the rule is not about any more.
 
@@ -641,12 +641,12 @@ class Rules:
         if not meant:
             raise NothingToDo("no finding is like that", rule.words(), "see `nanomem triage list`")
         beside = [change_of("record", None, _record(rule))] if keep and not self._has(rule) else []
-        return self._triage.take(meant, rule.decision, How(), beside=beside)
+        return self._triage.take(meant, rule.decision, DecisionDetails(), beside=beside)
 
-    def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Done], list[tuple[Rule, NanomemError]]]:
+    def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Decided], list[tuple[Rule, NanomemError]]]:
         """Apply these rules, or every rule that is kept, the oldest first, each as one operation; those that could not
         be, with the reason. A rule that is about nothing now is left out."""
-        done: list[Done] = []
+        done: list[Decided] = []
         left: list[tuple[Rule, NanomemError]] = []
         for rule in rules or reversed(self.all()):
             try:

@@ -24,7 +24,7 @@ from nanomem_tui.memory.scopes import (
     Layer,
     Scope,
     ScopeRow,
-    Sees,
+    Visibility,
     is_private,
     is_unseen,
     layers,
@@ -100,7 +100,7 @@ class NamedPerson(NamedTuple):
     homes: frozenset[str]
 
 
-class Names:
+class KnownNames:
     """The senders and chats that a workspace knows, by the names they are written with."""
 
     def __init__(self, items: Iterable[Item], heard: Iterable[Audience] = ()) -> None:
@@ -181,7 +181,7 @@ class Names:
         self._pattern = re.compile("|".join(guarded)) if longest else None
 
 
-class Look:
+class LeakSearch:
     """Finds leaks; while nobody new is known, only rows that changed are judged anew."""
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class Look:
     def find(
         self,
         items: Sequence[Item],
-        names: Names,
+        names: KnownNames,
         *,
         with_global: bool = True,
         private_in_groups: Collection[str] = (),
@@ -218,7 +218,7 @@ class Look:
 
 
 def find_leak(
-    row: Item, names: Names, *, with_global: bool = True, private_in_groups: Collection[str] = ()
+    row: Item, names: KnownNames, *, with_global: bool = True, private_in_groups: Collection[str] = ()
 ) -> Leak | None:
     """Return what leaks of one item, the worst; None where nothing does."""
     if is_unseen(row):
@@ -241,7 +241,7 @@ def find_leak(
     return named
 
 
-def _naming(row: Item, names: Names) -> Leak | None:
+def _naming(row: Item, names: KnownNames) -> Leak | None:
     here = scope_of_item(row)
     named = sorted(names.in_text(row.text), key=lambda one: one.scope.scope_type != "user")  # a chat is called like its
     known = [one for one in named if _at_home(one, here, names)]
@@ -263,7 +263,7 @@ def _naming(row: Item, names: Names) -> Leak | None:
     return None
 
 
-def _at_home(one: NamedPerson, here: Scope, names: Names) -> bool:
+def _at_home(one: NamedPerson, here: Scope, names: KnownNames) -> bool:
     return one.scope == here or here.scope_key in one.homes or not one.homes.isdisjoint(names.homes(here))
 
 
@@ -354,7 +354,7 @@ class Scopes:
         self._moving = Moving(ws.store, ws.perform)
         self._marks = Marks(ws.store)
         self._looking = threading.Lock()
-        self._look = Look()
+        self._look = LeakSearch()
         self._leaks: tuple[int, list[Leak]] = (-1, [])
 
     # -- who sees what ------------------------------------------------------------------------------------------
@@ -376,7 +376,7 @@ class Scopes:
             lessons = [row for row in snapshot.lessons.values() if not row.is_deleted and not row.waits]
         return self._groups().matrix(self.askers(), lessons, **self._rules)
 
-    def sees(self, audiences: Sequence[Audience]) -> list[Sees]:
+    def sees(self, audiences: Sequence[Audience]) -> list[Visibility]:
         """Return what each asker sees, in numbers. Raises BadInput."""
         groups = self._groups()
         return [groups.sees(audience, **self._rules) for audience in audiences]
@@ -430,7 +430,7 @@ class Scopes:
         counter = self._ws.store.load("item").counter
         with self._looking:
             if self._leaks[0] != counter:
-                names = Names(self._living(), self._heard())
+                names = KnownNames(self._living(), self._heard())
                 rows = [row for row in self._living() if row.enabled]
                 self._leaks = counter, self._look.find(rows, names, **self._rules)
             return self._leaks[1]

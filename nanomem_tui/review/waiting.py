@@ -89,7 +89,7 @@ def _words(line: str) -> str:
     return line.strip().lstrip("-*+ ") or line.strip()
 
 
-class Done(NamedTuple):
+class DecidedWaiting(NamedTuple):
     """A decision: the operation, what it was about, and what had to stay, with the reason.
 
     Only of several edits some may stay: one whose line is gone does not keep the others waiting.
@@ -100,7 +100,7 @@ class Done(NamedTuple):
     left: tuple[tuple[WaitingEdit, NanomemError], ...] = ()
 
 
-class Planned(NamedTuple):
+class PlannedDecision(NamedTuple):
     """A decision that is not performed yet: its changes and free fields, what it is about, and what has to stay."""
 
     plans: tuple[Operation, ...]
@@ -119,7 +119,7 @@ class Planned(NamedTuple):
         return {**carried, "decided": len(self.rows)}
 
 
-class Waits:
+class HeldBackQueue:
     """What waits in one workspace."""
 
     def __init__(self, ws: ReviewedMemory) -> None:
@@ -164,7 +164,7 @@ class Waits:
             raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
         return found
 
-    def accept(self, ids: Sequence[str], text: str | None = None) -> Done:
+    def accept(self, ids: Sequence[str], text: str | None = None) -> DecidedWaiting:
         """Make rows active and edits in their files, all as one operation; `text`: the words to use for the one named.
 
         Raises what `get` does, BadInput for a text with several ids or one that cannot be used, and Conflict when none
@@ -172,11 +172,11 @@ class Waits:
         """
         return self._perform("accept", self.planned("accept", ids, text))
 
-    def reject(self, ids: Sequence[str]) -> Done:
+    def reject(self, ids: Sequence[str]) -> DecidedWaiting:
         """Take rows away and let edits go, as one operation. Raises what `get` does."""
         return self._perform("reject", self.planned("reject", ids))
 
-    def planned(self, verb: str, ids: Sequence[str], text: str | None = None) -> Planned:
+    def planned(self, verb: str, ids: Sequence[str], text: str | None = None) -> PlannedDecision:
         """Return what `accept` or `reject` (the `verb`) would do; raises what they do."""
         found = self.named(ids)
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
@@ -184,7 +184,7 @@ class Waits:
         if verb == "reject":
             plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
             plans += [self._planning(lambda _, review: review.reject([one.id for one in edits]))] if edits else []
-            return Planned(tuple(plans), tuple(found))
+            return PlannedDecision(tuple(plans), tuple(found))
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
         left = self._impossible(edits) if len(found) > 1 else ()
@@ -194,7 +194,7 @@ class Waits:
             raise left[0][1]
         plans = [self._planning(lambda inbox, _: inbox.accept(rows, text))] if rows else []
         plans += [self._planning(lambda _, review: review.accept(made, text))] if made else []
-        return Planned(tuple(plans), tuple(one for one in found if one.id not in stays), left)
+        return PlannedDecision(tuple(plans), tuple(one for one in found if one.id not in stays), left)
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
         """Return the history entries that ask for an edit, each with the statement in it that does, what is secret
@@ -246,13 +246,13 @@ class Waits:
         inbox = Inbox(self._ws.store, _as_it_is)
         return decide(inbox, Review(HunkLayer(self._ws.paths), self._ws.documents, _as_it_is))
 
-    def _perform(self, verb: str, planned: Planned) -> Done:
+    def _perform(self, verb: str, planned: PlannedDecision) -> DecidedWaiting:
         if len(planned.plans) == 1:
             operation = planned.plans[0]._replace(meta=planned.meta)
         else:
             label = f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
             operation = new_operation(f"inbox.{verb}", label, planned.changes, meta=planned.meta)
-        return Done(self._ws.perform(operation), planned.rows, planned.left)
+        return DecidedWaiting(self._ws.perform(operation), planned.rows, planned.left)
 
 
 def _proposed(one: WaitingEdit) -> tuple[str, str]:

@@ -24,9 +24,9 @@ from nanomem_tui.review.findings import (
     FINDING_FIELDS,
     KINDS,
     Decision,
+    DecisionDetails,
     Evidence,
     Finding,
-    How,
     Progress,
     finding_field,
     finding_text,
@@ -44,8 +44,8 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.queue import Done, Triage
-    from nanomem_tui.review.waiting import WaitingEdit, Waits
+    from nanomem_tui.review.queue import Decided, Triage
+    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
@@ -251,7 +251,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
         async def save(text: str | None) -> None:
             if text:
-                await self.take([row], "edit", How(text=text))
+                await self.take([row], "edit", DecisionDetails(text=text))
 
         def wrong(text: str) -> str:
             if row.kind != "edit":
@@ -262,7 +262,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         title = f"{verb} {row.ids[0]}{' with these words' if row.kind in HELD else ''}"
         self.ask(EditScreen(title, words, typed=proposed, wrong=wrong), save)
 
-    async def take(self, rows: Sequence[Finding], decision: Decision, how: How | None = None) -> None:
+    async def take(self, rows: Sequence[Finding], decision: Decision, how: DecisionDetails | None = None) -> None:
         """Decide in a thread, then say what was done, and what had to stay."""
         going = {row.id for row in rows}
         shown = list(self.table.rows)
@@ -273,7 +273,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     async def do_take(self, decide: Any) -> None:
         """Make a decision (`Workspace` in, `Done` out) in a thread, and tell of it."""
-        made: list[Done] = []
+        made: list[Decided] = []
 
         def work(ws: Workspace) -> Sequence[Operation]:
             made.append(decide(ws))
@@ -368,7 +368,7 @@ ALIKE = frozenset({"duplicate", "conflict", "restated", "unsettled"})
 """Kinds of which the evidence is another text, to be compared word by word."""
 
 
-def document(triage: Triage, waits: Waits, finding: Finding, key_of: KeyOf) -> Document:
+def document(triage: Triage, waits: HeldBackQueue, finding: Finding, key_of: KeyOf) -> Document:
     """All that a person needs to decide. Raises what the finder does when the finding is gone."""
     if finding.kind == "edit":
         return _edit(waits, cast("WaitingEdit", waits.get(finding.ids[0])), key_of)
@@ -445,7 +445,7 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
     return Document(tuple(blocks), copy=one.text)
 
 
-def _edit(waits: Waits, row: WaitingEdit, key_of: KeyOf) -> Document:
+def _edit(waits: HeldBackQueue, row: WaitingEdit, key_of: KeyOf) -> Document:
     """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
     why = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
     blocks: list[Block] = [Spans(((row.place, "heading"),)), *diff(row.old, row.new), why]
@@ -621,7 +621,7 @@ def ask_for_scope(screen: InboxScreen, rows: Sequence[Finding]) -> None:
 
     async def move(target: Target | None) -> None:
         if target is not None:
-            await screen.take(rows, "split", How(scope=None if target.name == EACH else target.name))
+            await screen.take(rows, "split", DecisionDetails(scope=None if target.name == EACH else target.name))
 
     def typed(text: str) -> Target | None:
         try:

@@ -13,7 +13,7 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.items import Plan, Verb
-from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Sees, parse_scope, scope_of_item
+from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Visibility, parse_scope, scope_of_item
 from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
     leak: Leak | None = None
     scope: ScopeRow | None = None
-    sees: Sees | None = None
+    sees: Visibility | None = None
     leaks: int = 0
 
     @property
@@ -213,7 +213,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
         within = [item for item in self.ws.items.all() if _in(item, scope)]
         return [*blocks, *_items(f"Items ({len(within):,})", [(item, item.kind) for item in within])]
 
-    def _of_asker(self, sees: Sees | None) -> list[Block]:
+    def _of_asker(self, sees: Visibility | None) -> list[Block]:
         assert sees is not None
         seen = self.ws.scopes.seen_by(sees.audience)
         blocks: list[Block] = [

@@ -38,7 +38,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.store.work.values import KnowledgeDocument
-    from nanomem_tui.tiers.lifecycle import LifecyclePlan, Step
+    from nanomem_tui.tiers.lifecycle import LifecyclePlan, PlannedStep
     from nanomem_tui.workspace import Workspace
 
 
@@ -160,7 +160,7 @@ def due_blocks(plan: LifecyclePlan) -> list[Block]:
     return [block for step in steps for block in step_blocks(step)]
 
 
-def step_blocks(step: Step) -> list[Block]:
+def step_blocks(step: PlannedStep) -> list[Block]:
     """What a run would do to one kind."""
     named = TITLES[step.kind].lower() if step.rows > 1 else step.kind.replace("-", " ")
     rows = ((f"{step.rows:>9,} ", "accent"), (f"{named} ", ""), (_FATES[step.what], "dim"))

@@ -31,7 +31,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Spa
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.operational import ActiveTask, AgentState, OperationalEntry
-    from nanomem_tui.tiers.records import Link, Past
+    from nanomem_tui.tiers.records import Link, RecordChange
     from nanomem_tui.workspace import Workspace
 
 
@@ -192,7 +192,7 @@ def link_parts(links: Sequence[Link]) -> list[Part]:
     return [head, *(Linked(relation, record) for relation, record in links)]
 
 
-def past_blocks(past: Sequence[Past]) -> list[Block]:
+def past_blocks(past: Sequence[RecordChange]) -> list[Block]:
     """What a record has been through, the newest first; of what came or went whole only that it did."""
     if not past:
         return [Heading("History"), Body("No change since it was stored.", "dim")]

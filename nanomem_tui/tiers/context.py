@@ -72,7 +72,7 @@ ENTRIES = ("event", "task", "tool_result")
 Row = TypeVar("Row")
 
 
-class Parts(NamedTuple):
+class ContextSources(NamedTuple):
     """What a workspace is asked through; each is made when it is first used."""
 
     records: Callable[[], TierRecords]
@@ -83,16 +83,16 @@ class Parts(NamedTuple):
     """Finds records by meaning, where that is asked for."""
 
 
-class Found(NamedTuple):
+class ContextFindings(NamedTuple):
     """What the tiers say of a task, and what is to be known of how it was looked for."""
 
     findings: list[Finding]
     notes: list[str]
 
 
-def find_in_tiers(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> Found:
+def find_in_tiers(parts: ContextSources, task: Task, tiers: Sequence[str], audience: Audience) -> ContextFindings:
     """Return what these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
-    found = Found([], [])
+    found = ContextFindings([], [])
     if "operational" in tiers:
         found.findings.extend(_operational(parts.operational(), task))
     if {"working", "longterm"} & {*tiers}:
@@ -147,7 +147,7 @@ def _beginnings(task: Task) -> list[str]:
 # -- the trail --------------------------------------------------------------------------------------------------------
 
 
-def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> Iterator[Finding]:
+def _records(parts: ContextSources, task: Task, tiers: Sequence[str], found: ContextFindings) -> Iterator[Finding]:
     records = parts.records()
     wanted = [tier for tier in KINDS_TIERS if tier in tiers]
 
@@ -169,7 +169,7 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
         yield record_finding(record, nearness(near[key].distance) if key in near else 0.0)
 
 
-def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
+def _near(parts: ContextSources, task: Task, found: ContextFindings) -> Sequence[NearRecord]:
     if parts.meaning is None:
         return ()
     kinds = [kind.name for kind in KINDS.values() if kind.embedded]
@@ -190,7 +190,7 @@ def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRe
 # -- the memory itself ------------------------------------------------------------------------------------------------
 
 
-def _memory(engine: Engine, task: Task, audience: Audience, found: Found) -> Iterator[Finding]:
+def _memory(engine: Engine, task: Task, audience: Audience, found: ContextFindings) -> Iterator[Finding]:
     begun = engine.look(Question(task.text, audience=audience, limit=EACH, max_chars=CHARACTERS))
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
@@ -476,7 +476,7 @@ MOST_TOKENS = 1_000_000
 class ContextAssembly:
     """Assembles context from the parts of one workspace. May be called from any thread."""
 
-    def __init__(self, parts: Parts, settings: Settings) -> None:
+    def __init__(self, parts: ContextSources, settings: Settings) -> None:
         self._parts = parts
         self._settings = settings
 

@@ -233,7 +233,7 @@ class Budget:
         self._count, self._cost = count, cost
         self._given: list[ContextChunk] = []
         self._cut: list[ContextChunk] = []
-        self._said: list[Said] = []
+        self._said: list[ComparedText] = []
         self._keys: dict[tuple[str, str], str] = {}
 
     def fit(self, ranked: Sequence[Ranked]) -> Fitted:
@@ -364,7 +364,7 @@ _NAME = re.compile(r"[_/@\\]|\w[.:]\w|[a-z][A-Z]")
 _SIGNS = ".,;:!?()[]{}<>\"'“”‘’«»"
 
 
-class Said(NamedTuple):
+class ComparedText(NamedTuple):
     """A text as it is compared: its letters, what must be the same, its words, and those that may be names."""
 
     folded: str
@@ -374,7 +374,7 @@ class Said(NamedTuple):
     rest: str = ""
 
 
-def read_text(text: str) -> Said:
+def read_text(text: str) -> ComparedText:
     """A text, read to be compared."""
     head = text[:MOST]
     telling: Counter[str] = Counter(_NUMBERS.findall(head))
@@ -389,10 +389,12 @@ def read_text(text: str) -> Said:
         before = written
     telling["not"] = spoken.denials(head)
     words = frozenset(word for word in tokens(head) if len(word) != 2 or word.isascii())
-    return Said(fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:])
+    return ComparedText(
+        fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:]
+    )
 
 
-def find_alike(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
+def find_alike(one: ComparedText, others: Sequence[ComparedText]) -> tuple[int, float] | None:
     """Return the first of the `others` that says what `one` says: its place, and the per cent of letters that agree."""
     from rapidfuzz import fuzz
 
@@ -405,7 +407,7 @@ def find_alike(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
     return None
 
 
-def _held(one: Said, other: Said) -> bool:
+def _held(one: ComparedText, other: ComparedText) -> bool:
     """Return whether the other holds every word of one, with at most a slip in each that is no name."""
     from rapidfuzz.distance import OSA
 

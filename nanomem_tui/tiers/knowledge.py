@@ -384,7 +384,7 @@ PACKED = 1_000_000
 """Characters of documents that are kept in one file of the backups."""
 
 
-class Added(NamedTuple):
+class AddedDocuments(NamedTuple):
     """What adding came to: the operation (None: nothing changed), how many documents are new, changed and as they were,
     and what could not be read."""
 
@@ -541,7 +541,7 @@ class KnowledgeBase:
 
     def add(
         self, found: Found, label: str = "", *, tell: Tell = no_progress, dry_run: bool = False, actor: Actor = "human"
-    ) -> Added:
+    ) -> AddedDocuments:
         """Keep documents; of one that is there only what changed is written. One operation for all of them.
 
         `tell` is told how far it is. `dry_run`: nothing goes to the backups.
@@ -582,11 +582,11 @@ class KnowledgeBase:
             self._note_unread(found)
         new = tuple(one for key, one in after.items() if key not in before)
         changed = tuple(one for key, one in after.items() if key in before)
-        return Added(operation, new, changed, unchanged, tuple(found.problems))
+        return AddedDocuments(operation, new, changed, unchanged, tuple(found.problems))
 
     def add_text(
         self, text: str, source: str, title: str = "", *, dry_run: bool = False, actor: Actor = "human"
-    ) -> Added:
+    ) -> AddedDocuments:
         """Keep a text with where it is from: a solution that proved useful. One with the same title is replaced.
 
         Raises BadInput.
@@ -608,7 +608,7 @@ class KnowledgeBase:
         changes = [Change(NAME, key, value_of(one), None) for key, one in found.items()]
         return self._perform(new_operation("knowledge", f"{label} from the knowledge base", changes))
 
-    def sync(self, *, tell: Tell = no_progress, dry_run: bool = False) -> Added:
+    def sync(self, *, tell: Tell = no_progress, dry_run: bool = False) -> AddedDocuments:
         """Bring the knowledge base up to date: files that changed are read again, and what is new is added of folders,
         of packages where one was added before (those installed since), and of man pages where all were added before.
 

@@ -184,7 +184,7 @@ _ORDER: tuple[tuple[str, What], ...] = (
 _WORDS: Mapping[What, str] = {"moved": "to long-term memory", "averaged": "averaged by hour", "deleted": "deleted"}
 
 
-class Step(NamedTuple):
+class PlannedStep(NamedTuple):
     """What a run would do to a kind: how many rows, about how many bytes, the time (UTC ISO) up to which they are, the
     oldest of them, and how many as old stay (goals that have not ended, important decisions)."""
 
@@ -200,7 +200,7 @@ class Step(NamedTuple):
 class LifecyclePlan(NamedTuple):
     """What a run would do now. `refused`: why it does nothing unless it is forced."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlannedStep, ...]
     sizes: Sizes | None
     refused: str = ""
 
@@ -215,7 +215,7 @@ class LifecyclePlan(NamedTuple):
         return {"steps": steps, "refused": self.refused or None, **to_json(self.sizes)}
 
 
-class Ran(NamedTuple):
+class FinishedRun(NamedTuple):
     """What a run did: rows per kind (`<kind>: <rows>`), the operation (None: nothing was due), and whether it was
     stopped before all was done."""
 
@@ -293,7 +293,7 @@ class Lifecycle:
                 counted = aging.count(connection, due)
                 size = int(counted.rows * sizes.row_bytes(due.kind.name))
                 steps.append(
-                    Step(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
+                    PlannedStep(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
                 )
             return LifecyclePlan(tuple(steps), sizes, _clock_trouble(connection))
 
@@ -321,13 +321,13 @@ class Lifecycle:
         wait: float = 0.0,
         stopped: Callable[[], bool] = lambda: False,
         watch: Callable[[str, int], None] = lambda kind, rows: None,
-    ) -> Ran:
+    ) -> FinishedRun:
         """Do what is due, as one operation; what a killed process began is part of it.
 
         Raises Refused when another run is under way, and for a clock that may have jumped unless `force`.
         """
         if not self._database.exists:
-            return Ran(None, {})
+            return FinishedRun(None, {})
         now = clock.iso(clock.now())
         self._settle()
         with self.runs.alone(wait):
@@ -353,7 +353,7 @@ class Lifecycle:
             if done:
                 self._database.write(partial(self._end, now=now), durable=True)
                 lifecycle_runs.tidy(self._database)
-        return Ran(operation, rows, not done)
+        return FinishedRun(operation, rows, not done)
 
     def _end(self, connection: Connection, now: str) -> None:
         """Note that a run ended."""

@@ -34,7 +34,7 @@ from nanomem_tui.store.work import models, records
 from nanomem_tui.store.work.kinds import AT_WORK, ENDED, KINDS
 from nanomem_tui.store.work.values import MAX_TEXT, TierRecord, Where, checked_id
 from nanomem_tui.store.work.values import checked as values_checked
-from nanomem_tui.tiers.records import Trail
+from nanomem_tui.tiers.records import RecordTrail
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -276,7 +276,7 @@ class Operational:
     """What happens now, of one workspace, whoever tells it. Every method may be called from any thread."""
 
     def __init__(
-        self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path, gone: Callable[[], Forgotten]
+        self, trail: RecordTrail, settings: Settings, old_files: Path, quarantine: Path, gone: Callable[[], Forgotten]
     ) -> None:
         """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
         lie that could not be read whole; `gone`: what is forgotten, and kept out."""

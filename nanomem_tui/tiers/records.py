@@ -55,7 +55,7 @@ CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
 
 
-class Stored(NamedTuple):
+class NewRecord(NamedTuple):
     """A record to keep: its kind, its fields, its id (empty: a new one)."""
 
     kind: str
@@ -63,7 +63,7 @@ class Stored(NamedTuple):
     id: str = ""
 
 
-class Trail:
+class RecordTrail:
     """The records of one workspace, as agents write them."""
 
     def __init__(self, database: WorkStore) -> None:
@@ -75,10 +75,10 @@ class Trail:
         self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, origin: str = "agent", durable: bool = False
     ) -> TierRecord:
         """Keep a record; of one that is there the fields that are given are replaced. Raises BadInput."""
-        return self.store_many([Stored(kind, fields, record_id)], origin=origin, durable=durable)[0]
+        return self.store_many([NewRecord(kind, fields, record_id)], origin=origin, durable=durable)[0]
 
     def store_many(
-        self, records: Iterable[Stored], *, origin: str = "agent", durable: bool = False, overheard: bool = False
+        self, records: Iterable[NewRecord], *, origin: str = "agent", durable: bool = False, overheard: bool = False
     ) -> list[TierRecord]:
         """Keep records in one transaction: all of them, or none. `overheard`: put together from what was said, in words
         of whoever said it. Raises BadInput."""
@@ -89,7 +89,7 @@ class Trail:
 
         return self.database.write(write, durable=durable)
 
-    def _named(self, record: Stored) -> tuple[Kind, str, Mapping[str, Any]]:
+    def _named(self, record: NewRecord) -> tuple[Kind, str, Mapping[str, Any]]:
         """Return the record with an id; what can be known to be wrong without a look is refused here."""
         kind = kind_of(record.kind)
         checked(kind, record.fields, whole=False)
@@ -286,7 +286,7 @@ _LEADS: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
 """Of a kind the fields that name another record: what that is to this one, and of which kinds it can be."""
 
 
-class Past(NamedTuple):
+class RecordChange(NamedTuple):
     """One change of a record: when, by whom, what it was called, and the fields that it changed, before and after.
 
     `undone`: it is taken back at present.
@@ -301,7 +301,7 @@ class Past(NamedTuple):
     undone: bool = False
 
 
-class TierRecords(Trail):
+class TierRecords(RecordTrail):
     """The records of one workspace."""
 
     def __init__(
@@ -462,7 +462,7 @@ class TierRecords(Trail):
                 fix = f"nanomem record {kinds[0]} list shows the ids; add the {kinds[0]} first, or leave `{field}` out"
                 raise NotFound(f"no such {' or '.join(kinds)} (`{field}` of a {record.kind})", record_id, fix)
 
-    def history(self, kind: str, record_id: str) -> list[Past]:
+    def history(self, kind: str, record_id: str) -> list[RecordChange]:
         """Return every change of a record, newest first: operations of people and imports, those taken back too, and
         what agents overwrote."""
         known = kind_of(kind)
@@ -472,7 +472,8 @@ class TierRecords(Trail):
             lambda connection: work_records.changes(connection, known.name, record_id), none
         )
         past = [
-            Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
+            RecordChange(at, origin, f"change {', '.join(after)}", before, after)
+            for at, origin, before, after in overwritten
         ]
         entries = self._log(key)
         taken_back = {entry.operation.undoes for entry in entries}
@@ -484,7 +485,7 @@ class TierRecords(Trail):
                 before, after = _fields(change.before), _fields(change.after)
                 names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
                 was, now = ({name: part.get(name) for name in names} for part in (before, after))
-                past.append(Past(done.at, done.actor, done.label, was, now, done.id, entry.undone))
+                past.append(RecordChange(done.at, done.actor, done.label, was, now, done.id, entry.undone))
         return sorted(past, key=lambda one: one.at, reverse=True)
 
     # -- changing -------------------------------------------------------------------------------------------------

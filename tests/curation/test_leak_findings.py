@@ -12,9 +12,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.review.findings import Finding, How
+from nanomem_tui.review.findings import DecisionDetails, Finding
 from nanomem_tui.review.queue import rule_like
-from nanomem_tui.review.scopes import Look, Names, find_leak
+from nanomem_tui.review.scopes import KnownNames, LeakSearch, find_leak
 from nanomem_tui.workspace import Workspace
 from tests.curation.test_scopes import put
 from tests.store.homes import make_home
@@ -91,7 +91,7 @@ def test_where_nobody_knows_whose_it_is_a_move_asks_for_the_scope(ws: Workspace)
     put(ws, "lost", "global", "needle", scope_key="channel:telegram:chat:-100987")
     with pytest.raises(BadInput, match="nobody knows where it belongs"):
         ws.triage.take([asked(ws)["lost"]], "split")
-    ws.triage.take([asked(ws)["lost"]], "split", How(scope="telegram:-100987"))
+    ws.triage.take([asked(ws)["lost"]], "split", DecisionDetails(scope="telegram:-100987"))
     assert "lost" not in asked(ws)
 
 
@@ -124,7 +124,7 @@ def test_a_rule_takes_all_that_are_alike_where_each_belongs(ws: Workspace) -> No
 
 
 def test_a_second_look_judges_only_rows_that_changed(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, names, judged = Look(), Names(ws.items.all()), []
+    looked, names, judged = LeakSearch(), KnownNames(ws.items.all()), []
 
     def judge(row: object, *given: object, **how: object) -> object:
         judged.append(row)
@@ -134,6 +134,6 @@ def test_a_second_look_judges_only_rows_that_changed(ws: Workspace, monkeypatch:
     first = looked.find(ws.items.all(), names)
     judged.clear()
     changed = put(ws, "debt", "global", "the debt of @marko is paid")
-    second = looked.find(ws.items.all(), Names(ws.items.all()))
+    second = looked.find(ws.items.all(), KnownNames(ws.items.all()))
     assert [row.id for row in judged] == [changed.id]  # type: ignore[attr-defined]
     assert len(first) == len(second) == 3

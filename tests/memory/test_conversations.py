@@ -70,7 +70,7 @@ def home(tmp_path: Path) -> Home:
     return found
 
 
-def ids(recalled: conversations.Recalled) -> list[str]:
+def ids(recalled: conversations.ConversationRecall) -> list[str]:
     return [hit.id for hit in recalled.hits]
 
 

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from nanomem_tui.agents.git import DamagedGit
-from nanomem_tui.dreams.blame import Saved, Versions
+from nanomem_tui.dreams.blame import SavedVersion, Versions
 from nanomem_tui.screens.dream_versions import VersionsScreen, version_lines
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
@@ -167,7 +167,7 @@ async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(
     counted: list[str] = []
     counts = Versions.counts
 
-    def counting(self: Versions, saved: Saved, path: str) -> tuple[int, int]:
+    def counting(self: Versions, saved: SavedVersion, path: str) -> tuple[int, int]:
         counted.append(saved.sha)
         return counts(self, saved, path)
 
@@ -191,7 +191,7 @@ async def test_a_version_that_cannot_be_read_is_not_counted_and_the_others_are(
     counts = Versions.counts
     tried: list[str] = []
 
-    def failing(self: Versions, saved: Saved, path: str) -> tuple[int, int]:
+    def failing(self: Versions, saved: SavedVersion, path: str) -> tuple[int, int]:
         tried.append(saved.sha)
         if saved.subject.startswith("revert"):
             raise DamagedGit("a blob is missing", saved.sha)

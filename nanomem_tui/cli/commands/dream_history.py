@@ -16,7 +16,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dreams.blame import DreamSurvival, Saved, Versions
+    from nanomem_tui.dreams.blame import DreamSurvival, SavedVersion, Versions
     from nanomem_tui.dreams.log import BlamedLine, Writer
     from nanomem_tui.workspace import Workspace
 
@@ -67,7 +67,7 @@ def _show(state: State, ws: Workspace, path: str, sha: str) -> None:
     state.show(body, lambda: paragraph(text.removesuffix("\n"), output.terminal_width()))
 
 
-def _version(found: Versions, saved: Saved, path: str) -> dict[str, Any]:
+def _version(found: Versions, saved: SavedVersion, path: str) -> dict[str, Any]:
     added: int | None = None
     removed: int | None = None
     with suppress(errors.NanomemError):  # a version whose text is lost

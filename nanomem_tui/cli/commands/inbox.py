@@ -20,7 +20,7 @@ from nanomem_tui.core.errors import NotFound, NothingToDo
 if TYPE_CHECKING:
     from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.waiting import WaitingEdit, Waits
+    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.workspace import Workspace
 
     Held = Waiting | WaitingEdit
@@ -63,18 +63,18 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
     state.show(body, lambda: [*_table(shown), ending] if found else [NOTHING])
 
 
-def _waits(ws: Workspace) -> Waits:
-    from nanomem_tui.review.waiting import Waits
+def _waits(ws: Workspace) -> HeldBackQueue:
+    from nanomem_tui.review.waiting import HeldBackQueue
 
-    return Waits(ws)
+    return HeldBackQueue(ws)
 
 
-def _json(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
+def _json(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     head = {"id": one.id, "layer": one.layer, "text": one.text}
     return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, waits, one), **head}
 
 
-def _fields(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
+def _fields(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.store.values import Item
 
@@ -210,7 +210,7 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
     tell(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
 
 
-def _decided(waits: Waits, row_id: str) -> bool:
+def _decided(waits: HeldBackQueue, row_id: str) -> bool:
     """Whether that is here and does not wait: accepted before."""
     try:
         waits.get(row_id)
@@ -219,7 +219,7 @@ def _decided(waits: Waits, row_id: str) -> bool:
     return False
 
 
-def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
+def _waiting(waits: HeldBackQueue, ids: Sequence[str]) -> Sequence[Held]:
     """What waits under those ids, each once. Raises NotFound also for what is here and does not wait."""
     try:
         return waits.named(ids)
@@ -227,7 +227,7 @@ def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
         raise NotFound(error.what, error.where, "see `nanomem inbox list`") from None
 
 
-def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
+def _after(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     from nanomem_tui.memory.retention import forget_target
 
     if one.layer == "item" and not forget_target(getattr(one, "row", None)):

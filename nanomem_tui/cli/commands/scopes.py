@@ -18,7 +18,7 @@ from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.items import Plan, Verb
-    from nanomem_tui.memory.scopes import Audience, ScopeRow, Sees
+    from nanomem_tui.memory.scopes import Audience, ScopeRow, Visibility
     from nanomem_tui.review.scopes import Leak
     from nanomem_tui.workspace import Workspace
 
@@ -246,7 +246,7 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else ""
 
 
-def _askers(found: Sequence[Sees]) -> list[str]:
+def _askers(found: Sequence[Visibility]) -> list[str]:
     columns = [
         Column("Asks", limit=60, least=14),
         Column("Sees", right=True),
@@ -286,7 +286,7 @@ def _scope_json(row: ScopeRow) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sees_json(one: Sees) -> dict[str, Any]:
+def _sees_json(one: Visibility) -> dict[str, Any]:
     return {**one.audience._asdict(), "sees": one.number, "layers": dict(one.by_layer), "scopes": dict(one.by_scope)}
 
 

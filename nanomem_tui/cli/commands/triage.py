@@ -15,10 +15,10 @@ from nanomem_tui.cli.commands.memory import warn
 from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.review.findings import KINDS, Decision, Finding, How
+from nanomem_tui.review.findings import KINDS, Decision, DecisionDetails, Finding
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.queue import Done, Rule, Triage
+    from nanomem_tui.review.queue import Decided, Rule, Triage
 
 
 NOTHING = "Nothing to review."
@@ -176,7 +176,7 @@ def _command(decision: Decision, help_text: str) -> Callable[..., None]:
     @decided
     @pass_state
     def run(state: State, ids: Sequence[str], kinds: Sequence[str], everything: bool, yes: bool, dry_run: bool) -> None:
-        _decide(state, decision, ids, How(), kinds, everything=everything, yes=yes, dry_run=dry_run)
+        _decide(state, decision, ids, DecisionDetails(), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
     return cast("Callable[..., None]", run)
 
@@ -243,7 +243,7 @@ def merge(
     """
     if into is not None and len(ids) != 1:
         raise click.UsageError("--into goes with one ID", click.get_current_context())
-    _decide(state, "merge", ids, How(into=into), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "merge", ids, DecisionDetails(into=into), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()
@@ -273,7 +273,7 @@ def edit(
     """
     if text is not None and len(ids) != 1:
         raise click.UsageError("--text goes with one ID", click.get_current_context())
-    _decide(state, "edit", ids, How(text=text), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "edit", ids, DecisionDetails(text=text), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()
@@ -303,7 +303,7 @@ def split(
       nanomem triage split conflict:ltm_1+ltm_2 --scope telegram:42
       nanomem triage split --kind leak --all --yes
     """
-    _decide(state, "split", ids, How(scope=scope), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "split", ids, DecisionDetails(scope=scope), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()
@@ -327,14 +327,14 @@ def snooze(
     from nanomem_tui.core import clock
 
     until = clock.iso(clock.now() + timedelta(days=min(days, 36_500)))
-    _decide(state, "snooze", ids, How(until=until), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "snooze", ids, DecisionDetails(until=until), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 def _decide(
     state: State,
     decision: Decision,
     ids: Sequence[str],
-    how: How,
+    how: DecisionDetails,
     kinds: Sequence[str] = (),
     *,
     everything: bool = False,
@@ -370,7 +370,7 @@ def agree(state: State, decision: Decision, found: Sequence[Finding], *, yes: bo
     return agreed(state, preview, [f"Would {verb}:", *finding_table(found)], question, yes=yes, dry_run=False)
 
 
-def told(state: State, done: Done | None, *, dry_run: bool) -> None:
+def told(state: State, done: Decided | None, *, dry_run: bool) -> None:
     """Print what was decided, and what had to stay."""
     left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
     body = {"decided": [json_of(one) for one in (done.findings if done else ())], "left": left}

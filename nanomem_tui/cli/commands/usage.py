@@ -16,7 +16,7 @@ from nanomem_tui.cli.output import Column, table
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.facts.usage import Sum, Used
+    from nanomem_tui.memory.facts.usage import UsageRow, UsageSum
     from nanomem_tui.review.charts import Picture
 
 
@@ -71,14 +71,14 @@ def usage(
         output.notes([f"Note: {problem.text()}" for problem in problems])
 
 
-def _row(row: Used) -> dict[str, Any]:
+def _row(row: UsageRow) -> dict[str, Any]:
     """A row as scripts get it; the columns are those of the table `token_usage`."""
     body = values.plain(row)
     name = f"{row.day}/{row.model}/{row.source}/{row.origin}"
     return {"id": name, "date": body.pop("day"), **body, "cost": _rounded(row.cost)}
 
 
-def _sum(one: Sum, by: str) -> dict[str, Any]:
+def _sum(one: UsageSum, by: str) -> dict[str, Any]:
     body = values.plain(one)
     return {"id": one.name, {"day": "date"}.get(by, by): body.pop("name"), **body, "cost": _rounded(one.cost)}
 
@@ -97,18 +97,18 @@ _COUNTS = (
 )
 
 
-def _counts(row: Used | Sum) -> tuple[str, ...]:
+def _counts(row: UsageRow | UsageSum) -> tuple[str, ...]:
     numbers = (row.requests, row.prompt_tokens, row.completion_tokens, row.total_tokens)
     return (*(f"{number:,}" for number in numbers), f"{row.failed:,}" if row.failed else "")
 
 
-def _rows(rows: Sequence[Used]) -> list[str]:
+def _rows(rows: Sequence[UsageRow]) -> list[str]:
     columns = [Column("Day"), Column("Model", limit=40, least=12), Column("Source"), Column("Origin", drop=1), *_COUNTS]
     cells = [(row.day, row.model, row.source, row.origin, *_counts(row), _cost(row.cost)) for row in rows]
     return table(columns, cells, output.terminal_width())
 
 
-def _sums(sums: Sequence[Sum], by: str) -> list[str]:
+def _sums(sums: Sequence[UsageSum], by: str) -> list[str]:
     cells = [(one.name, *_counts(one), _cost(one.cost, whole=one.is_whole)) for one in sums]
     return table([Column(by.capitalize(), limit=40, least=10), *_COUNTS], cells, output.terminal_width())
 
@@ -130,7 +130,7 @@ def _priced(prices: Mapping[str, tuple[float, float]], unpriced: Sequence[str], 
     return f"nanomem config set model_prices {shlex.quote(told)}{' --here' if here else ''}"
 
 
-def _ending(whole: Sum, shown: int, found: int, fix: str) -> list[str]:
+def _ending(whole: UsageSum, shown: int, found: int, fix: str) -> list[str]:
     """What all of it comes to, and what is not known of its cost; `fix`: the command that sets what is not."""
     if not found:
         return ["No token use."]
@@ -149,7 +149,7 @@ def _ending(whole: Sum, shown: int, found: int, fix: str) -> list[str]:
     return lines
 
 
-def _plot(sums: Sequence[Sum], by: str, *, ascii_only: bool) -> list[str]:
+def _plot(sums: Sequence[UsageSum], by: str, *, ascii_only: bool) -> list[str]:
     """A bar for each; days in order, also those of nothing."""
     from nanomem_tui.widgets.look import ASCII, UNICODE
     from nanomem_tui.widgets.plots import bars

@@ -30,16 +30,16 @@ from nanomem_tui.language.tokens import fold, simplified, tokens
 from nanomem_tui.memory.facts import dialogue
 from nanomem_tui.memory.facts import dialogue as dialogues
 from nanomem_tui.memory.facts import proposals as facts_proposals
-from nanomem_tui.memory.facts.dialogue import Dialogue, Place
+from nanomem_tui.memory.facts.dialogue import Dialogue, ReadingPosition
 from nanomem_tui.memory.facts.facts import FactValue
 from nanomem_tui.memory.facts.proposals import (
     KIND,
     MAX_KEY,
     MAX_LABEL,
     MAX_VALUE,
+    EndedFact,
     Evidence,
-    Judged,
-    Over,
+    JudgedProposal,
     Proposal,
     reason_refused,
 )
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Actor, Operation
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.memory.facts.dialogue import Told
+    from nanomem_tui.memory.facts.dialogue import SpokenMessage
     from nanomem_tui.memory.facts.facts import Facts as facts_Facts
     from nanomem_tui.memory.sessions.sessions import Sessions
     from nanomem_tui.store.memory_store import MemoryStore
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nanomem_tui.memory.facts.dialogue import Told
+    from nanomem_tui.memory.facts.dialogue import SpokenMessage
     from nanomem_tui.model.client import ModelClient
 
     Watch = Callable[[str], None]
@@ -136,7 +136,7 @@ class ModelExtractor:
         """What all questions took."""
         return self._client.usage
 
-    def extract(self, told: Sequence[Told], watch: Watch) -> Extracted:
+    def extract(self, told: Sequence[SpokenMessage], watch: Watch) -> Extracted:
         """Return the facts of these messages, asked in as many questions as it takes, none about messages that the
         model has read. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
         numbered = dict(enumerate((one for one in told if dialogue.read_sayings(one.text, one.before)), 1))
@@ -157,7 +157,9 @@ class ModelExtractor:
         notes = (f"the messages were asked about in {counted(len(parts), 'question')}",) if len(parts) > 1 else ()
         return found._replace(usage=self._client.usage, notes=(*notes, *found.notes))
 
-    def _asked(self, part: Mapping[int, Told], step: str, watch: Watch, halvings: int = _HALVINGS) -> Extracted:
+    def _asked(
+        self, part: Mapping[int, SpokenMessage], step: str, watch: Watch, halvings: int = _HALVINGS
+    ) -> Extracted:
         """Return the facts of one question; of half as many messages where the model says that it is too long."""
         watch(step)
         text = "\n\n".join(_shown(number, one) for number, one in part.items())
@@ -187,9 +189,9 @@ class ModelExtractor:
         })  # fmt: skip
         return _believed(named, part)
 
-    def _parts(self, numbered: Mapping[int, Told], room: int) -> list[dict[int, Told]]:
+    def _parts(self, numbered: Mapping[int, SpokenMessage], room: int) -> list[dict[int, SpokenMessage]]:
         """Return the messages in parts that fit into a question each."""
-        parts: list[dict[int, Told]] = [{}]
+        parts: list[dict[int, SpokenMessage]] = [{}]
         used = 0
         for number, one in numbered.items():
             cost = estimate_tokens(_shown(number, one)) + 2
@@ -210,7 +212,7 @@ def with_seed_temperature(config: Any) -> Any:
     return config if config.temperature is None else replace(config, temperature=TEMPERATURE)
 
 
-def _shown(number: int, one: Told) -> str:
+def _shown(number: int, one: SpokenMessage) -> str:
     """A message as the model reads it, with what it answers; of secrets their kinds."""
     head = f"[message {number}, {one.at[:16].replace('T', ' ') or 'no time'}, user, conversation {one.session_key}]"
     before = ""
@@ -219,7 +221,7 @@ def _shown(number: int, one: Told) -> str:
     return f"{before}{head}\n{secrets.mask(whole(one.text))}"
 
 
-def _believed(facts: Sequence[Mapping[str, Any]], part: Mapping[int, Told]) -> Extracted:
+def _believed(facts: Sequence[Mapping[str, Any]], part: Mapping[int, SpokenMessage]) -> Extracted:
     found: list[Proposal] = []
     refused: list[tuple[Proposal, str]] = []
     nowhere = 0
@@ -313,7 +315,7 @@ def _joined(one: Extracted, other: Extracted) -> Extracted:
 # -- The rules extractor: facts out of what people said, offline, the same every time, in ten languages ---------------
 
 
-def propose_by_rules(told: Sequence[Told]) -> list[Proposal]:
+def propose_by_rules(told: Sequence[SpokenMessage]) -> list[Proposal]:
     """Return what the rules propose of these messages, oldest first."""
     found: list[Proposal] = []
     for one in told:
@@ -326,7 +328,7 @@ def propose_by_rules(told: Sequence[Told]) -> list[Proposal]:
     return found
 
 
-def find_ended_facts(told: Sequence[Told]) -> list[Proposal]:
+def find_ended_facts(told: Sequence[SpokenMessage]) -> list[Proposal]:
     """Return the facts that these messages say to be so no longer, oldest first."""
     return [
         _proposal(one, said, said.clause)
@@ -336,7 +338,7 @@ def find_ended_facts(told: Sequence[Told]) -> list[Proposal]:
     ]
 
 
-def _proposal(one: Told, said: attributes.Attribute, words: str) -> Proposal:
+def _proposal(one: SpokenMessage, said: attributes.Attribute, words: str) -> Proposal:
     evidence = Evidence(one.session_key, one.number, one.at, words, one.message_id)
     return Proposal(said.domain, said.category, "", said.key, said.value, evidence)
 
@@ -363,15 +365,15 @@ class Plan(NamedTuple):
 
     extractor: str
     dialogue: Dialogue
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedProposal, ...] = ()
     refused: tuple[tuple[Proposal, str], ...] = ()
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
-    over: tuple[Over, ...] = ()
+    over: tuple[EndedFact, ...] = ()
     """Facts that are known and, as people say, are so no longer: that they go waits in the inbox."""
 
     @property
-    def open(self) -> list[Judged]:
+    def open(self) -> list[JudgedProposal]:
         """Those to decide on."""
         return [one for one in self.judged if one.number]
 
@@ -384,7 +386,7 @@ class Plan(NamedTuple):
 class Decision(NamedTuple):
     """What is to become of a proposal; `value`: in other words of a person."""
 
-    judged: Judged
+    judged: JudgedProposal
     answer: Answer
     value: str | None = None
 
@@ -428,7 +430,7 @@ class Crystallizer:
         finally:
             os.close(handle)
 
-    def places(self) -> dict[str, Place] | None:
+    def places(self) -> dict[str, ReadingPosition] | None:
         """Return how far each session was read; None: no run was made here. Raises the store's errors."""
         kept = self._store.marker(MARKER)
         if kept is None:
@@ -485,9 +487,9 @@ class Crystallizer:
         """
         self._store.see_others()
         values: list[FactValue] = []
-        waits: list[tuple[Judged, str, bool]] = []
+        waits: list[tuple[JudgedProposal, str, bool]] = []
         done: dict[int, tuple[Answer, str]] = {}
-        changed: dict[int, Judged] = {}
+        changed: dict[int, JudgedProposal] = {}
         for decision in decisions:
             one, answer = decision.judged, decision.answer
             if decision.value is not None and answer == "keep":
@@ -562,7 +564,7 @@ class Crystallizer:
         kept = AnswersKept(file, config.model, INSTRUCTIONS)
         return ModelExtractor(ModelClient(config, self._spent), kept, again=again).extract(found.told, watch)
 
-    def _move(self, places: Mapping[str, Place]) -> None:
+    def _move(self, places: Mapping[str, ReadingPosition]) -> None:
         """Keep how far the sessions are read. A failure is no failure of the run: they are read again."""
         known = self.places()
         after = {**(known or {}), **places}
@@ -573,7 +575,7 @@ class Crystallizer:
             self._store.set_marker(MARKER, json.dumps(kept, ensure_ascii=False))
 
 
-def _earlier(one: Judged, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:
+def _earlier(one: JudgedProposal, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:
     """Return the values that a fact had among these messages before the one that is kept, oldest first."""
     before = [
         other.proposal
@@ -588,7 +590,7 @@ def _earlier(one: Judged, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...
     )  # fmt: skip
 
 
-def _id_of(one: Judged, facts: Sequence[Fact]) -> str:
+def _id_of(one: JudgedProposal, facts: Sequence[Fact]) -> str:
     return next((fact.id for fact in facts if facts_proposals.is_about(one, fact)), "")
 
 

@@ -313,7 +313,7 @@ _PARTS = frozenset({"cron", "trigger", "heartbeat", "subagent", "runtime", "syst
 _TOLD = 5
 
 
-class Told(NamedTuple):
+class SpokenMessage(NamedTuple):
     """A message of a person. `number` counts the messages of its session from 0; `at` is UTC ISO, "" where unknown;
     `before` is what the assistant said right before it, "" for nothing."""
 
@@ -326,7 +326,7 @@ class Told(NamedTuple):
     message_id: str = ""
 
 
-class Place(NamedTuple):
+class ReadingPosition(NamedTuple):
     """How far a session was read: the number of the last message, what it says (a digest), when it was said."""
 
     number: int
@@ -345,10 +345,10 @@ class Dialogue(NamedTuple):
     `left_out` says in words what was not read, `problems` which sessions could not be.
     """
 
-    told: tuple[Told, ...] = ()
+    told: tuple[SpokenMessage, ...] = ()
     messages: int = 0
     sessions: int = 0
-    places: Mapping[str, Place] = {}
+    places: Mapping[str, ReadingPosition] = {}
     left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -359,8 +359,8 @@ class _Row(NamedTuple):
 
     at: str
     key: str
-    place: Place
-    told: Told | None
+    place: ReadingPosition
+    told: SpokenMessage | None
     new: bool
 
 
@@ -371,7 +371,7 @@ def read_dialogue(
     limit: int | None = None,
     session: str | None = None,
     since: datetime | None = None,
-    places: Mapping[str, Place] | None = None,
+    places: Mapping[str, ReadingPosition] | None = None,
     new_only: bool = False,
 ) -> Dialogue:
     """Return the last `limit` messages (None: all), of all sessions of these channels or of one `session`, of any
@@ -381,7 +381,7 @@ def read_dialogue(
     `new_only`: the first messages after that. Raises NotFound for a session that is not there.
     """
     rows: list[_Row] = []
-    ends: dict[str, Place] = {}
+    ends: dict[str, ReadingPosition] = {}
     problems: list[str] = []
     left: dict[str, int] = {}
     other: set[str] = set()
@@ -434,7 +434,9 @@ def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:
     return rows[cut:], rows[:cut]
 
 
-def _reached(ends: Mapping[str, Place], kept: list[_Row], out: list[_Row], *, by_row: bool) -> dict[str, Place]:
+def _reached(
+    ends: Mapping[str, ReadingPosition], kept: list[_Row], out: list[_Row], *, by_row: bool
+) -> dict[str, ReadingPosition]:
     """Return how far each session is read by now: to its end, unless new messages of it were left out; `by_row`: of
     those to the last one that was read."""
     missed = {row.key for row in out if row.new}
@@ -459,14 +461,14 @@ def _rows(key: str, first: int, messages: Sequence[Message], start: int, left: d
         before = "" if user else text
 
 
-def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> Told | None:
+def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> SpokenMessage | None:
     sender = _text(message.raw.get("sender_id"))
     if sender.partition(":")[0].lower() in _PARTS:
         return None
     if why := reason_unread(message.content):
         left[why] = left.get(why, 0) + 1
         return None
-    return Told(key, number, at, message.content, before, sender or None, _text(message.raw.get("message_id")))
+    return SpokenMessage(key, number, at, message.content, before, sender or None, _text(message.raw.get("message_id")))
 
 
 def _text(value: object) -> str:
@@ -474,8 +476,8 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value)
 
 
-def _place(message: Message, first: int) -> Place:
-    return Place(first + message.index, digest_of(message), message.timestamp)
+def _place(message: Message, first: int) -> ReadingPosition:
+    return ReadingPosition(first + message.index, digest_of(message), message.timestamp)
 
 
 def digest_of(message: Message) -> str:
@@ -484,7 +486,7 @@ def digest_of(message: Message) -> str:
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _after(messages: Sequence[Message], first: int, place: Place | None) -> int:
+def _after(messages: Sequence[Message], first: int, place: ReadingPosition | None) -> int:
     """Return where in `messages` those begin that came after a place; a compaction may have moved or removed it."""
     if place is None:
         return 0
@@ -498,12 +500,12 @@ def _after(messages: Sequence[Message], first: int, place: Place | None) -> int:
     return next(later, len(messages))
 
 
-def places_of(value: object) -> dict[str, Place]:
+def places_of(value: object) -> dict[str, ReadingPosition]:
     """Return the places as they were kept; of what is no such thing, nothing: then a session is read from its
     beginning."""
     found = {}
     for key, place in value.items() if isinstance(value, dict) else ():
         fits = isinstance(place, list) and len(place) == 3
         if fits and type(place[0]) is int and isinstance(place[1], str) and isinstance(place[2], str):
-            found[str(key)] = Place(*place)
+            found[str(key)] = ReadingPosition(*place)
     return found

@@ -31,7 +31,7 @@ from nanomem_tui.store.values import LOCAL_CHANNELS, Fact, Identity, Item, fact_
 
 if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.memory.facts.dialogue import Told
+    from nanomem_tui.memory.facts.dialogue import SpokenMessage
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.store.memory_store import MemoryStore
 
@@ -169,7 +169,7 @@ class Scope(NamedTuple):
     sender_id: str | None = None
 
 
-class Judged(NamedTuple):
+class JudgedProposal(NamedTuple):
     """A proposal and what it is. `number`: by which it is decided on, 0 where it is settled.
 
     `old`: the value that it would take the place of; `known`: the id of the fact; `why`: why a person has to look at
@@ -192,7 +192,7 @@ class Judged(NamedTuple):
         return values.identity(own, proposal.domain or None, proposal.category, proposal.key)
 
 
-class Over(NamedTuple):
+class EndedFact(NamedTuple):
     """A fact that is known, and that somebody says to be so no longer, with the words that say so."""
 
     fact: Fact
@@ -219,19 +219,19 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
 
 def judge_proposals(
     proposals: Sequence[Proposal],
-    told: Sequence[Told],
+    told: Sequence[SpokenMessage],
     store: MemoryStore,
     facts: Facts,
     over: Sequence[Proposal] = (),
-) -> tuple[list[Judged], list[Over]]:
+) -> tuple[list[JudgedProposal], list[EndedFact]]:
     """Return every proposal with its verdict, in the order in which they were said, those to decide on numbered; and
     what is known and, as `over` says, is so no longer, where nothing else was said to be so instead."""
     store.see_others()
     senders = {(one.session_key, one.number): one.sender_id for one in told}
     rows = _Rows(store, facts)
-    found: list[Judged] = []
+    found: list[JudgedProposal] = []
     latest: dict[Identity, int] = {}
-    gone: dict[Identity, Over] = {}
+    gone: dict[Identity, EndedFact] = {}
     said = [*((one, True) for one in over), *((one, False) for one in proposals)]  # of one message the end comes first
     for proposal, ends in sorted(said, key=lambda one: _order(one[0])):
         sender = senders.get((proposal.evidence.session_key, proposal.evidence.number))
@@ -240,13 +240,13 @@ def judge_proposals(
         except BadInput:
             continue  # a session of nobody
         unnamed = capture.held_sender(audience, store.settings)
-        one = Judged(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed)
+        one = JudgedProposal(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed)
         before = latest.get(one.identity)
         if ends:
             if before is not None and _is_ended(found[before], proposal):
                 found[before] = found[before]._replace(verdict="over")
             if (known := rows.ended(one)) is not None:
-                gone[one.identity] = Over(known, proposal.evidence)
+                gone[one.identity] = EndedFact(known, proposal.evidence)
             continue
         one = rows.verdict(one)
         if one.verdict in (*DECIDED, "same"):
@@ -276,11 +276,11 @@ def _order(one: Proposal) -> tuple[str, str, int]:
     return one.evidence.at, one.evidence.session_key, one.evidence.number
 
 
-def _is_ended(one: Judged, end: Proposal) -> bool:
+def _is_ended(one: JudgedProposal, end: Proposal) -> bool:
     return one.verdict in DECIDED and _may_agree(one.proposal.key, one.proposal.value, end.value)
 
 
-def _says(one: Judged, other: Judged) -> bool:
+def _says(one: JudgedProposal, other: JudgedProposal) -> bool:
     same = _agree(one.proposal.key, one.proposal.value, other.proposal.value)
     return same and one.identity == other.identity and one.verdict in DECIDED
 
@@ -314,7 +314,7 @@ class _Rows:
             self._others.setdefault(identity_of(fact), []).append(fact)
         self._undone: frozenset[str] | None = None
 
-    def verdict(self, one: Judged) -> Judged:
+    def verdict(self, one: JudgedProposal) -> JudgedProposal:
         """Return what a proposal is."""
         key, value = one.proposal.key, one.proposal.value
         fact = self._known.get(one.identity)
@@ -334,7 +334,7 @@ class _Rows:
         found = self._contradiction(one, fact)
         return found._replace(verdict="waiting") if settled == ["waiting"] and found.old else found
 
-    def ended(self, one: Judged) -> Fact | None:
+    def ended(self, one: JudgedProposal) -> Fact | None:
         """Return the fact that a proposal says to be so no longer; None where none says it, it was said again since, or
         the person was asked already."""
         fact, evidence = self._known.get(one.identity), one.proposal.evidence
@@ -352,7 +352,7 @@ class _Rows:
             return fact
         return None if evidence.at <= last[0].operation.at else fact
 
-    def _settled(self, one: Judged, other: Fact) -> Verdict | None:
+    def _settled(self, one: JudgedProposal, other: Fact) -> Verdict | None:
         """Return what a person made of the same words before; None where that was taken back, or they were said
         again."""
         if other.item.waits and not other.item.is_deleted:
@@ -366,7 +366,7 @@ class _Rows:
             return None
         return "rejected" if other.item.waits else "deleted"
 
-    def _contradiction(self, one: Judged, fact: Fact) -> Judged:
+    def _contradiction(self, one: JudgedProposal, fact: Fact) -> JudgedProposal:
         evidence, row = one.proposal.evidence, fact.item
         set_at = row.updated_at if row.source == "manual" else ""
         entries = self._store.journal.log(_CHANGES, key=fact.id) if not set_at else ()
@@ -383,25 +383,25 @@ class _Rows:
         return one._replace(verdict="contradicts", old=fact.value, known=fact.id, why=why)
 
 
-def is_current(one: Judged, facts: Facts) -> bool:
+def is_current(one: JudgedProposal, facts: Facts) -> bool:
     """Return whether what is known is still what the proposal was compared with."""
     fact = facts.known().get(one.identity)
     return fact.value == one.old if fact is not None else not one.known
 
 
-def is_about(one: Judged, fact: Fact) -> bool:
+def is_about(one: JudgedProposal, fact: Fact) -> bool:
     """Return whether a fact is the one that a proposal is about."""
     return identity_of(fact) == one.identity
 
 
-def waiting_id(one: Judged) -> str:
+def waiting_id(one: JudgedProposal) -> str:
     """Return the id of the row in which a proposal waits: the same for the same words, whoever finds them."""
     words = json.dumps([*one.identity, normalised(one.proposal.value)], ensure_ascii=False)
     return f"fact_w{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
 def review_changes(
-    waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], store: MemoryStore
+    waits: Iterable[tuple[JudgedProposal, str, bool]], kept: Iterable[JudgedProposal], store: MemoryStore
 ) -> list[Change]:
     """Return the rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
     found: dict[str, Change] = {}
@@ -425,7 +425,7 @@ def forget_id(fact: Fact) -> str:
     return f"fact_x{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
-def forget_rows(over: Iterable[Over], store: MemoryStore) -> list[Change]:
+def forget_rows(over: Iterable[EndedFact], store: MemoryStore) -> list[Change]:
     """Return the rows in which it waits that facts go, of those that still say what was said to be over."""
     found = []
     for fact, evidence in over:
@@ -446,7 +446,7 @@ def forget_rows(over: Iterable[Over], store: MemoryStore) -> list[Change]:
     return found
 
 
-def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
+def _waiting_row(one: JudgedProposal, why: str, store: MemoryStore) -> Item:
     proposal, scope = one.proposal, one.scope
     moment = clock.now()
     at = clock.iso(moment)

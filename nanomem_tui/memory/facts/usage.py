@@ -36,7 +36,7 @@ LONGEST = 36_500
 """Days: beyond that there is nothing."""
 
 
-class Used(NamedTuple):
+class UsageRow(NamedTuple):
     """What one day (local, `YYYY-MM-DD`), model and source used, and whose row it is: `nanomem`, `agent` (its own log)
     or `import` (the log of another system).
 
@@ -57,7 +57,7 @@ class Used(NamedTuple):
     cost: float | None = None
 
 
-class Sum(NamedTuple):
+class UsageSum(NamedTuple):
     """Rows added up under one name. `cost`: of what a price is known for, None where none is; `unpriced`: the models
     that have none."""
 
@@ -89,7 +89,7 @@ class Usage:
 
     # -- looking --------------------------------------------------------------------------------------------------
 
-    def rows(self, days: int | None = None) -> list[Used]:
+    def rows(self, days: int | None = None) -> list[UsageRow]:
         """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today.
         Raises BadInput."""
         since = _since(days)
@@ -100,7 +100,7 @@ class Usage:
         found = sorted([*_merged(ours), *theirs], key=lambda row: (row.origin, row.model, row.source))
         return sorted(found, key=lambda row: row.day, reverse=True)
 
-    def by(self, name: By, days: int | None = None) -> list[Sum]:
+    def by(self, name: By, days: int | None = None) -> list[UsageSum]:
         """Return the rows added up by day (newest first), or by model, source or origin (most tokens first)."""
         return add_up(self.rows(days), name)
 
@@ -124,7 +124,7 @@ class Usage:
             self._theirs = (stamps, databases.read_llm_usage(path, self._store.paths.relative(path), since))
         return self._theirs[1]
 
-    def _own(self, row: Record) -> Used:
+    def _own(self, row: Record) -> UsageRow:
         meta, settings = row.meta, self._settings
         origin: Origin = "nanomem" if row.source == OURS else "import"
         asked, answered, both, requests = (_count(meta.get(name)) for name in COUNTS)
@@ -136,7 +136,7 @@ class Usage:
             price = price_of(model, settings.model_prices)
             price = own_price(settings, model) if price is None and origin == "nanomem" else price
             cost = _cost(asked, answered, both, price)
-        return Used(
+        return UsageRow(
             row.about, model, str(meta.get("source") or ""), origin, asked, answered, both, requests,
             estimated=_count(meta.get("estimated")), cost=cost,
         )  # fmt: skip
@@ -197,11 +197,11 @@ class Usage:
             )  # fmt: skip
 
 
-def sum_rows(rows: Sequence[Used], name: str = "") -> Sum:
+def sum_rows(rows: Sequence[UsageRow], name: str = "") -> UsageSum:
     """Rows added up."""
     known = [row.cost for row in rows if row.cost is not None]
     unpriced = sorted({row.model for row in rows if row.cost is None})
-    return Sum(
+    return UsageSum(
         name,
         sum(row.prompt_tokens for row in rows),
         sum(row.completion_tokens for row in rows),
@@ -214,28 +214,28 @@ def sum_rows(rows: Sequence[Used], name: str = "") -> Sum:
     )
 
 
-def add_up(rows: Iterable[Used], by: By) -> list[Sum]:
+def add_up(rows: Iterable[UsageRow], by: By) -> list[UsageSum]:
     """Rows added up by day (in the order in which they come), or by model, source or origin (most tokens first)."""
-    groups: dict[str, list[Used]] = {}
+    groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(str(getattr(row, by)), []).append(row)
     sums = [sum_rows(group, name) for name, group in groups.items()]
     return sums if by == "day" else sorted(sums, key=lambda one: (-one.total_tokens, one.name))
 
 
-def _agents(calls: databases.Calls, price: Price | None) -> Used:
+def _agents(calls: databases.Calls, price: Price | None) -> UsageRow:
     cost = _cost(calls.prompt_tokens, calls.completion_tokens, calls.total_tokens, price)
-    return Used(*calls[:3], "agent", *calls[3:], cost=cost)
+    return UsageRow(*calls[:3], "agent", *calls[3:], cost=cost)
 
 
-def _merged(rows: Iterable[Used]) -> list[Used]:
+def _merged(rows: Iterable[UsageRow]) -> list[UsageRow]:
     """One row for each day, model, source and origin: two processes that both began may have made two."""
-    found: dict[tuple[str, ...], Used] = {}
+    found: dict[tuple[str, ...], UsageRow] = {}
     for row in rows:
         known = found.setdefault(row[:4], row)
         if known is not row:
             both = sum_rows([known, row])
-            found[row[:4]] = Used(*row[:4], *both[1:7], cost=both.cost if both.is_whole else None)
+            found[row[:4]] = UsageRow(*row[:4], *both[1:7], cost=both.cost if both.is_whole else None)
     return list(found.values())
 
 

@@ -23,7 +23,7 @@ from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.language.tokens import readable
 from nanomem_tui.memory.filters import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
-from nanomem_tui.memory.recall.passages import Nearest, OrderedRecall, Passage, PassageHit, Room, Shelf, Timed
+from nanomem_tui.memory.recall.passages import AskedTime, Budget, Nearest, OrderedRecall, Passage, PassageHit, Shelf
 from nanomem_tui.memory.sessions.archive import History
 from nanomem_tui.memory.sessions.files import SessionFile
 from nanomem_tui.memory.sessions.sessions import Sessions
@@ -60,7 +60,7 @@ _STEP = 16  # files between two looks whether anybody still waits
 _LINES = 3  # lines of one archive entry that may stand before another entry
 
 
-class Told(NamedTuple):
+class ConversationHit(NamedTuple):
     """A passage that was found. `id` is that of the exact search of its source; `key` is that of the session (of an
     archive entry: where it came from, or "") or the name of the note; `number` is the message, the cursor or the line.
 
@@ -84,10 +84,10 @@ class Told(NamedTuple):
     sender: str = ""
 
 
-class Recalled(NamedTuple):
+class ConversationRecall(NamedTuple):
     """What was found, best first, in words what was not looked at, and the time that the question names."""
 
-    hits: tuple[Told, ...]
+    hits: tuple[ConversationHit, ...]
     left_out: tuple[str, ...] = ()
     time: TimeAsked | None = None
 
@@ -132,7 +132,7 @@ class Conversations:
         without: Collection[str] = (),
         within: Span | None = None,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Recalled:
+    ) -> ConversationRecall:
         """Return the nearest passages of these sources, best first, but those of the ids `without`. Those of the time
         that the question names stand higher; `within`: only what was said in these days, where nothing is asked all of
         it.
@@ -140,10 +140,10 @@ class Conversations:
         `stop` is asked now and then: once it says so, nothing is found. What could not be read has nothing to find.
         """
         if limit < 1:
-            return Recalled(())
+            return ConversationRecall(())
         while not self._lock.acquire(timeout=0.05):
             if stop():
-                return Recalled(())
+                return ConversationRecall(())
         try:
             return self._recall(query, sources, limit, without, within, stop)
         finally:
@@ -170,7 +170,7 @@ class Conversations:
 
         return is_in
 
-    def timed(self, asked: TimeAsked | None) -> Timed | None:
+    def timed(self, asked: TimeAsked | None) -> AskedTime | None:
         """Return the time of a question as an index takes it."""
         if asked is None:
             return None
@@ -190,7 +190,7 @@ class Conversations:
                 days[mark] = spans
             return any(own.holds(one) for one in spans for own in asked.spans)
 
-        return Timed(fits, asked.subject, asked.only)
+        return AskedTime(fits, asked.subject, asked.only)
 
     def _recall(
         self,
@@ -200,13 +200,13 @@ class Conversations:
         without: Collection[str],
         within: Span | None,
         stop: Callable[[], bool],
-    ) -> Recalled:
+    ) -> ConversationRecall:
         asked = self.time_of(query)
         timed = self.timed(asked)
         is_in = self.said_in([within]) if within is not None else None
         keep = (lambda passage: is_in(passage.at)) if is_in is not None else None
         renew = {"sessions": self._renew_sessions, "history": self._renew_history, "notes": self._renew_notes}
-        hits: list[Told] = []
+        hits: list[ConversationHit] = []
         left_out: list[str] = []
         waiting = 0
         speaker = asked_speaker(query)
@@ -216,20 +216,20 @@ class Conversations:
             if shelf.state != state:
                 shelf.state, said = None, renew[source](shelf, stop)
                 if stop():
-                    return Recalled(())
+                    return ConversationRecall(())
                 shelf.state, shelf.left_out = state, said
             left_out += shelf.left_out
             nearest, unknown = self._nearest(shelf.index, stop)
             waiting += unknown
             best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest, timed, keep)
             found = distinct_hits(source, best, without, limit)
-            hits += [to_told(source, hit) for hit in shelf.index.explained(query, found)]
+            hits += [to_hit(source, hit) for hit in shelf.index.explained(query, found)]
         if keep is not None and not query.strip():
             hits.sort(key=lambda told: told.at, reverse=True)
         else:
             hits.sort(key=lambda told: -told.score)
         left_out += [f"{counted(waiting, 'passage')} by meaning, not embedded yet"] if waiting else []
-        return Recalled(tuple(hits[:limit]), tuple(left_out), asked)
+        return ConversationRecall(tuple(hits[:limit]), tuple(left_out), asked)
 
     def by_meaning(self, index: OrderedRecall) -> Nearest | None:
         """Return what finds the passages of an index by their meaning; None: words find them."""
@@ -266,7 +266,7 @@ class Conversations:
     # -- reading the sources --------------------------------------------------------------------------------------
 
     def _renew_sessions(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
-        room = Room()
+        room = Budget()
         unread = shortened = 0
         files, chats = self._sessions.files(), self._sessions.chats()
         shelf.keep_only({str(file.path) for file in files} | {_CHAT + info.key for info, _ in chats})
@@ -309,7 +309,7 @@ class Conversations:
 
     def _renew_history(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
         entries = self._history.in_order()
-        room = Room()
+        room = Budget()
         by_key: dict[str, list[HistoryEntry]] = {}
         for entry in entries:
             by_key.setdefault(entry.session_key or "", []).append(entry)
@@ -326,7 +326,7 @@ class Conversations:
         return [counted(left, "older line of the archive", "older lines of the archive")] if left else []
 
     def _renew_notes(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
-        room = Room()
+        room = Budget()
         unread = 0
         notes = self._notes.list()
         shelf.keep_only({note.name for note in notes})
@@ -427,10 +427,10 @@ def _sittings(times: Iterable[str]) -> list[int]:
     return numbers
 
 
-def to_told(source: str, hit: PassageHit) -> Told:
+def to_hit(source: str, hit: PassageHit) -> ConversationHit:
     """A passage of a source that was found, with its words and neighbours."""
     key, number = _named(source, hit.passage)
-    return Told(
+    return ConversationHit(
         source=source,
         id=_id(source, hit.passage),
         key=key,

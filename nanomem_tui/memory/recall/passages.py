@@ -35,7 +35,7 @@ INTRODUCED = 3
 """What it counts when somebody says their own name."""
 
 
-class Addressed:
+class SpeakerNames:
     """The names of speakers, taken from how others address them.
 
     >>> names = Addressed()
@@ -146,7 +146,7 @@ Nearest = Callable[[str, int], Iterable[tuple[int, float]]]
 """Tells the places of the passages nearest to a text in meaning, so many of them, and their cosine distance."""
 
 
-class Timed(NamedTuple):
+class AskedTime(NamedTuple):
     """The time that a question names: whether a passage was said then or is about it, the question without the words
     that say so, and whether it asks for nothing else."""
 
@@ -248,7 +248,7 @@ class OrderedRecall:
         self._long_rounds: set[int] = set()
         self._chat_of: list[int] = []
         self._chats: dict[str, int] = {}
-        self._addressed = Addressed()
+        self._addressed = SpeakerNames()
         self._speaker_of: list[int] = []
         self._places: list[list[int]] = []
         self._days: list[date | None] = []
@@ -346,7 +346,7 @@ class OrderedRecall:
         limit: int = 20,
         speaker: str = "",
         nearest: Nearest | None = None,
-        time: Timed | None = None,
+        time: AskedTime | None = None,
         keep: Callable[[Passage], bool] | None = None,
     ) -> list[PassageHit]:
         """Return the best passages for a question, best first; equal ones in their order. `speaker`: whose words are
@@ -419,7 +419,7 @@ class OrderedRecall:
 
     # -- reading a question -------------------------------------------------------------------------------------
 
-    def _asked(self, query: str, time: Timed | None = None) -> _Asked:
+    def _asked(self, query: str, time: AskedTime | None = None) -> _Asked:
         written = query_words(query)
         telling = written if time is None else query_words(time.rest)
         weighted = {
@@ -487,7 +487,7 @@ class OrderedRecall:
 
     # -- ranking ------------------------------------------------------------------------------------------------
 
-    def _score(self, asked: _Asked, near: Mapping[int, float], time: Timed | None = None) -> _Scores:
+    def _score(self, asked: _Asked, near: Mapping[int, float], time: AskedTime | None = None) -> _Scores:
         """Return the scores of all passages that share a word with the question, are near it, or beside one that is."""
         own: dict[int, float] = {}
         bonus = [0.0] * len(self._places)
@@ -631,7 +631,7 @@ _STEP = 64  # passages between two looks whether anybody still waits
 _STRIDE = 1_000  # a beginning that moved with every passage would make the index anew each time
 
 
-class Room:
+class Budget:
     """How much may still be kept."""
 
     def __init__(self) -> None:

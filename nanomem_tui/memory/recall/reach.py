@@ -35,15 +35,15 @@ from nanomem_tui.memory.recall.conversations import (
     LONGEST,
     ROLES,
     SOURCES,
+    ConversationHit,
     Conversations,
-    Told,
     distinct_hits,
     entry_passages,
     sender_of,
-    to_told,
+    to_hit,
     transcript_passages,
 )
-from nanomem_tui.memory.recall.passages import Passage, Shelf, Timed
+from nanomem_tui.memory.recall.passages import AskedTime, Passage, Shelf
 from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.scopes import Audience, is_group, is_one_person, sessions_of
 from nanomem_tui.memory.sessions.files import SessionFile, key_of
@@ -109,25 +109,25 @@ class ChatTalk:
         self,
         query: str,
         limit: int,
-        time: Timed | None = None,
+        time: AskedTime | None = None,
         by_meaning: Callable[[OrderedRecall], Nearest | None] = lambda index: None,
-    ) -> list[Told]:
+    ) -> list[ConversationHit]:
         """Return the nearest messages and lines of the archive, best first. `time`: the time that the query names;
         `by_meaning`: gives what finds the passages of an index by their meaning, None where words alone do."""
         found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
         lines = index.search(query, _LINES * limit, nearest=by_meaning(index), time=time)
         hits = distinct_hits("history", lines, (), limit)
-        found += [to_told("history", hit) for hit in index.explained(query, hits)]
+        found += [to_hit("history", hit) for hit in index.explained(query, hits)]
         return sorted(found, key=lambda told: -told.score)[:limit]
 
     def recall_said(
-        self, query: str, limit: int, time: Timed | None = None, nearest: Nearest | None = None
-    ) -> list[Told]:
+        self, query: str, limit: int, time: AskedTime | None = None, nearest: Nearest | None = None
+    ) -> list[ConversationHit]:
         """Return the nearest messages, best first."""
         index = self.said.index
         hits = index.search(query, limit, asked_speaker(query), nearest, time)
-        return [to_told("sessions", hit) for hit in index.explained(query, hits)]
+        return [to_hit("sessions", hit) for hit in index.explained(query, hits)]
 
     def replayed_from(self) -> dict[str, int]:
         """By session key, the index of the first message that the agent itself puts before its model again."""
@@ -406,7 +406,7 @@ class Reach:
         if not self._settings.memory_enabled or not query.strip() or limit < 1:
             return []
         keys = sessions_of(audience, session_key)
-        hits: Sequence[Told] = ()
+        hits: Sequence[ConversationHit] = ()
         if keys is None:
             hits = self._conversations().recall(query, SOURCES, 2 * limit + 1).hits
         elif keys:
@@ -440,7 +440,7 @@ class Reach:
         found = self._excerpts(bears, audience, MOST_TURNS + len(shown))
         return [one for one in found if same_words(one.turn.user) not in shown][:MOST_TURNS]
 
-    def _excerpts(self, hits: Iterable[Told], audience: Audience, limit: int) -> list[Excerpt]:
+    def _excerpts(self, hits: Iterable[ConversationHit], audience: Audience, limit: int) -> list[Excerpt]:
         """Return the first of these as they may be told, each round once."""
         kept = self._forgotten()
         found: dict[tuple[str, str], Excerpt] = {}
@@ -452,7 +452,7 @@ class Reach:
                 found.setdefault((excerpt.source, excerpt.id), excerpt)
         return list(found.values())
 
-    def _excerpt(self, hit: Told, audience: Audience, kept: Forgotten) -> Excerpt | None:
+    def _excerpt(self, hit: ConversationHit, audience: Audience, kept: Forgotten) -> Excerpt | None:
         if kept and (kept.named("session", hit.key) or kept.named("sender", hit.sender)):
             return None
         if hit.source != "sessions":
@@ -480,7 +480,7 @@ class Reach:
         return Excerpt(hit.source, part.id, told._replace(user=said, assistant=reply), hit.score)
 
 
-def _is_being_answered(hit: Told) -> bool:
+def _is_being_answered(hit: ConversationHit) -> bool:
     """Return whether a hit is the message that the model just got: an agent writes it down before it asks."""
     moment = clock.parse(hit.at) if hit.role == "user" and not hit.after else None
     return moment is not None and abs(clock.now() - moment) < JUST_NOW
@@ -501,7 +501,7 @@ class _Round(NamedTuple):
     id: str
 
 
-def _round(hit: Told) -> _Round:
+def _round(hit: ConversationHit) -> _Round:
     """Return the round of a hit, which is one of its two messages. The other is shown where the first asks: a question
     says little without its answer, and a short answer little without its question."""
     if hit.role == "assistant":
@@ -525,13 +525,13 @@ def _clean(text: str, kept: Forgotten) -> str:
     return kept.taken_out(text) if kept else text
 
 
-def _shown(text: str, hit: Told, width: int) -> str:
+def _shown(text: str, hit: ConversationHit, width: int) -> str:
     """Return the part of a text around the words that were found, with the date behind each relative one."""
     part, _ = Matcher(tuple(hit.parts["terms"])).excerpt(text, width)
     return dates.annotated(part, hit.at[:10]) if hit.at[:10] else part
 
 
-def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[Told]:
+def _bearing(message: str, hits: Sequence[ConversationHit], index: OrderedRecall) -> list[ConversationHit]:
     """Return those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
     words = questions.weighted_words(questions.Question(message))
     known = index.statistics([*words, *(other for word in words for other in alike(word))])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # What of a ranked answer is given, and why the rest is cut: so many, so many of the user layer, so many characters.
 
 
-class Cut(NamedTuple):
+class CutItem(NamedTuple):
     """An item that fits the question and is not given, and why; `is_unrelated`: it has no bearing on the message."""
 
     hit: Hit
@@ -55,10 +55,10 @@ class Bounds(NamedTuple):
     of_user: int
     whole: bool = False
 
-    def cut(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Cut]]:
+    def cut(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[CutItem]]:
         """Return what is given, in its order, and what is cut."""
         kept: list[Hit] = []
-        cut: list[Cut] = []
+        cut: list[CutItem] = []
         used = users = 0
         for hit in hits:
             why = ""
@@ -69,7 +69,7 @@ class Bounds(NamedTuple):
             elif not self.whole and used + len(hit.item.text) > self.budget:
                 why = f"over the budget of {self.budget} characters"
             if why:
-                cut.append(Cut(hit, why))
+                cut.append(CutItem(hit, why))
                 continue
             kept.append(hit)
             used += len(hit.item.text)
@@ -77,7 +77,7 @@ class Bounds(NamedTuple):
         return kept, cut
 
 
-__all__ = ["Cut", "Question", "Recall", "Recalled"]
+__all__ = ["CutItem", "Question", "Recall", "Recalled"]
 
 SPARE = 5
 """Rows that are ranked beyond those asked for, to be shown as cut."""
@@ -106,7 +106,7 @@ class Recalled(NamedTuple):
     or was not), and the time that the question names."""
 
     hits: tuple[Hit, ...]
-    cut: tuple[Cut, ...]
+    cut: tuple[CutItem, ...]
     corrected: Mapping[str, str]
     words: tuple[str, ...]
     backend: str
@@ -186,7 +186,7 @@ class Recall:
         else:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
-        unrelated: list[Cut] = []
+        unrelated: list[CutItem] = []
         if profile == "default" and not question.whole:
             hits, unrelated = self._related_to(question, pool, hits, near.distances, asked_time)
         kept, cut = self._bounds(question, profile).cut(hits)
@@ -203,7 +203,7 @@ class Recall:
         hits: Sequence[Hit],
         distances: Mapping[str, float],
         asked_time: TimeAsked | None,
-    ) -> tuple[list[Hit], list[Cut]]:
+    ) -> tuple[list[Hit], list[CutItem]]:
         """Return the hits that have a bearing on the message, and those that have none."""
         is_meant, may_share = _timely(question, asked_time)
         if asked_time is not None:
@@ -229,7 +229,7 @@ class Recall:
             for hit, chance in zip(hits, chances, strict=True)
         ]
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
-        cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
+        cut = [CutItem(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
         # What is of the time that is asked for counts as the newest: that tells which of two values is meant.
         said = [(words, f"{'~' * _is_timed(hit)}{hit.item.updated_at}") for hit, words in kept]

@@ -9,7 +9,7 @@ from typing import Any
 from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.crystallized import COUNTS, with_earlier_of
 from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
-from nanomem_tui.memory.transfer.work import Here, WorkPlanner
+from nanomem_tui.memory.transfer.work import PresentRecords, WorkPlanner
 from nanomem_tui.store.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import (
@@ -126,7 +126,7 @@ Flag = Callable[[Row], str]
 class Planner:
     """Decides row by row over one or more readings; what an earlier row brings counts as there for a later one."""
 
-    def __init__(self, snapshot: Snapshot, choices: Choices, work: Here) -> None:
+    def __init__(self, snapshot: Snapshot, choices: Choices, work: PresentRecords) -> None:
         """`work`: what is here of the records of an agent's work that come."""
         self._snapshot = snapshot
         self._tables = [(kind, snapshot.table(layer)) for layer, kind in ROW_TYPES.items()]

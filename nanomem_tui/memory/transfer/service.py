@@ -328,13 +328,13 @@ class Transfer:
             return (f"1 is past its expiry: it comes in as expired and is not recalled; {fate}.",)
         return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
 
-    def _recorded(self, rows: Iterable[ImportRow]) -> work.Here:
+    def _recorded(self, rows: Iterable[ImportRow]) -> work.PresentRecords:
         """Return what is here of the records of an agent's work that come."""
         coming = [row for row in rows if isinstance(row, TierRecord)]
         if not coming:
-            return work.Here()
+            return work.PresentRecords()
         deleted = self._store.journal.taken_away(work_layer.NAME)
-        return work.Here(work.here(self._tiers, coming), deleted)
+        return work.PresentRecords(work.here(self._tiers, coming), deleted)
 
     def records(self) -> list[Record]:
         """Return the records that are not deleted, in no order."""

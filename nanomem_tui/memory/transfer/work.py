@@ -60,7 +60,7 @@ def _needs_words(kind: Kind, name: str) -> bool:
     return field is not None and field.type == "text" and field.required and field.default is None
 
 
-class Here(NamedTuple):
+class PresentRecords(NamedTuple):
     """What is here of the records of an import: those that there are, and the keys of those that were deleted."""
 
     records: Mapping[str, TierRecord] = {}
@@ -85,7 +85,7 @@ def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecor
 class WorkPlanner:
     """Decides over records one by one; what an earlier one brings counts as there for a later one."""
 
-    def __init__(self, ours: Here, choices: Choices) -> None:
+    def __init__(self, ours: PresentRecords, choices: Choices) -> None:
         self._ours = ours
         self._choices = choices
         self._coming: dict[str, TierRecord] = {}

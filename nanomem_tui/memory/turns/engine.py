@@ -35,12 +35,12 @@ from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import recall as recall_recall
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.recall.recall import Cut, Question, Recall
+from nanomem_tui.memory.recall.recall import CutItem, Question, Recall
 from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turn_log import WalWriter, state_folder
 from nanomem_tui.memory.turns import prompt
-from nanomem_tui.memory.turns.keeping import Before, Keeper, redact_begin, redact_end
+from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
 from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
 from nanomem_tui.memory.turns.traces import Injected, Traces
 from nanomem_tui.memory.turns.values import (
@@ -314,8 +314,8 @@ class Engine:
         left = {item.id for item in made.left_out}
         kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in overruled]
         why = f"over the budget of {budget} characters"
-        cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
-        cut += [Cut(hit, overruled[hit.item.id]) for hit in found.hits if hit.item.id in overruled]
+        cut = [CutItem(hit, why) for hit in found.hits if hit.item.id in left]
+        cut += [CutItem(hit, overruled[hit.item.id]) for hit in found.hits if hit.item.id in overruled]
         cuts = (*cut, *found.cut)
         begun = Begun(turn, made.text, tuple(kept), made.lessons, turns, pending, cuts, found)
         near = tuple(hit for hit in related if hit.item in made.related)
@@ -486,7 +486,7 @@ class Engine:
             done_actions=(*end.done_actions, *([done] if done and done not in end.done_actions else [])),
         )
 
-    def _before(self, given: TurnInput, shown: Begun) -> Before:
+    def _before(self, given: TurnInput, shown: Begun) -> PreviousTurn:
         """Return the turn that ended before this one in its session. One that gave no answer says nothing of its
         lessons."""
         turns = [turn for turn in reversed(self.working.turns(given.state_key)) if turn.turn != shown.turn]
@@ -495,8 +495,8 @@ class Engine:
         lessons = self.traces.injections.lessons_before(given.state_key, shown.turn) if said else ()
         last = next((turn for turn in ended if turn.assistant), None)
         if last is None:
-            return Before("", lessons)
-        return Before(last.assistant or "", lessons, self._echoes(last))
+            return PreviousTurn("", lessons)
+        return PreviousTurn(last.assistant or "", lessons, self._echoes(last))
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
         """Return what follows the operation: it is acknowledged whatever becomes of these. Returns what had no

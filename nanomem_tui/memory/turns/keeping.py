@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import WalState
 
 
-class Kept(NamedTuple):
+class TurnResult(NamedTuple):
     """The operation (None: nothing is kept), whether it must survive a power cut at once, and what is told of it."""
 
     operation: Operation | None
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
     ended: Ended
 
 
-class Before(NamedTuple):
+class PreviousTurn(NamedTuple):
     """The turn before in the same session: its answer, the ids of the lessons that its block held, and whether the
     answer repeats what a tool gave."""
 
@@ -63,7 +63,7 @@ class Before(NamedTuple):
     echoes: bool = False
 
 
-class Learned(NamedTuple):
+class LearnedLessons(NamedTuple):
     """What a turn taught, what of it waits for a person, and what it could not teach, with the reason."""
 
     taught: tuple[Taught, ...] = ()
@@ -128,7 +128,7 @@ class Keeper:
         self._pending = pending
         self._twins = SameTextIndex(store)
 
-    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Kept:
+    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn) -> TurnResult:
         """Return what to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         kept = forgotten.load(self._store.paths)
         gone = frozenset(role for role, text in (("user", given.text), ("assistant", end.assistant)) if kept.text(text))
@@ -139,7 +139,9 @@ class Keeper:
         used = _use(draft, shown)
         self._barred: list[Dropped] = []
         captured = list(self._captured(draft, end, given, shown, before, gone))
-        learned = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else Learned()
+        learned = (
+            self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else LearnedLessons()
+        )
         rest = self._unkept(given, captured, learned, before)
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
@@ -167,13 +169,13 @@ class Keeper:
             *self._pending.finished(given.state_key, end.done_actions, shown.turn),
         ]
         if not changes:
-            return Kept(None, durable=False, ended=ended)
+            return TurnResult(None, durable=False, ended=ended)
         meta = {"turn": shown.turn, "session_key": given.session_key}
         operation = new_operation("turn", _label(ended, used, len(shown.lessons)), changes, actor="agent", meta=meta)
-        return Kept(operation, any(part.durable for part in captured), ended)
+        return TurnResult(operation, any(part.durable for part in captured), ended)
 
     def _captured(
-        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before, gone: frozenset[str]
+        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn, gone: frozenset[str]
     ) -> Iterator[capture.Captured]:
         """Yield what each message of the turn adds, in order; a later one meets what an earlier one added. A correction
         becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered. `gone`: whose
@@ -220,7 +222,7 @@ class Keeper:
                 yield self._beginning(text, draft, origin, clock.past(given.at))
 
     def _unkept(
-        self, given: TurnInput, captured: Sequence[capture.Captured], learned: Learned, before: Before
+        self, given: TurnInput, captured: Sequence[capture.Captured], learned: LearnedLessons, before: PreviousTurn
     ) -> list[Dropped]:
         """Return why the rest of the user's message became nothing; of one that corrects an answer only where it taught
         nothing either."""
@@ -266,13 +268,15 @@ class Keeper:
             draft.put("item", row.item)
         return capture.Captured(tuple(rows), durable=bool(rows))
 
-    def _correction(self, given: TurnInput, before: Before) -> corrections.Correction | None:
+    def _correction(self, given: TurnInput, before: PreviousTurn) -> corrections.Correction | None:
         """Return what the message corrects of the answer before it; one that asks to forget corrects nothing."""
         message = language.read(given.text)
         found = corrections.detect(message.own, self._settings, before.answer)
         return None if found is None or message.is_unwanted or message.forgetting else found
 
-    def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
+    def _learned(
+        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn
+    ) -> LearnedLessons:
         """Return what the turn teaches, in the order of its events: the message about the answer before it, then the
         tools."""
         now = clock.now()
@@ -318,7 +322,7 @@ class Keeper:
                     in_vain |= {one.lesson.id} if one.what == "recurred" else set()
         empty = said is not None and said.is_empty
         dropped = (Dropped(given.text, corrections.NOTHING_BETTER),) if empty else ()
-        return Learned(tuple(taught), tuple(waiting_now), dropped)
+        return LearnedLessons(tuple(taught), tuple(waiting_now), dropped)
 
     def _corrected_here(self, draft: Draft, given: TurnInput) -> frozenset[str]:
         """Return what this chat corrected before, by its lessons."""
@@ -351,9 +355,9 @@ def _use(draft: Draft, shown: Begun) -> int:
 def _reflected(
     draft: Draft,
     event: memory_lessons.ToolResult | memory_lessons.Feedback,
-    taught: memory_lessons.Taught,
+    taught: memory_lessons.TaughtLesson,
     now: datetime,
-) -> memory_lessons.Taught:
+) -> memory_lessons.TaughtLesson:
     """Return what an event taught, once the reflection that it leaves is kept."""
     if isinstance(event, memory_lessons.Feedback):
         return taught
@@ -364,7 +368,7 @@ def _reflected(
     return made[1]
 
 
-def _judged(draft: Draft, judged: Sequence[memory_lessons.Judged]) -> list[Taught]:
+def _judged(draft: Draft, judged: Sequence[memory_lessons.JudgedLesson]) -> list[Taught]:
     for one in judged:
         draft.put("lesson", one.lesson)
     return [Taught(one.lesson, one.outcome) for one in judged if one.outcome]

@@ -17,7 +17,7 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import is_utf8
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.recall.recall import Cut, Recalled
+from nanomem_tui.memory.recall.recall import CutItem, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.turn_log import checked_key
 from nanomem_tui.memory.turns import prompt as turns_working
@@ -233,7 +233,7 @@ class Begun(NamedTuple):
     lessons: tuple[Lesson, ...] = ()
     working: tuple[Exchange, ...] = ()
     pending: tuple[str, ...] = ()
-    cut: tuple[Cut, ...] = ()
+    cut: tuple[CutItem, ...] = ()
     found: Recalled | None = None
     problem: str = ""
     clipped: tuple[str, ...] = ()
@@ -380,7 +380,7 @@ def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
     return {**row_json(hit.item), **shown, "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
 
 
-def cut_json(cut: Cut) -> dict[str, Any]:
+def cut_json(cut: CutItem) -> dict[str, Any]:
     """Return what was cut, and why."""
     item, score = cut.hit.item, round(cut.hit.score, 6)
     return {"id": item.id, "text": secrets.mask(item.text), "score": score, "why": cut.why}

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
     from nanomem_tui.review.scopes import Scopes
-    from nanomem_tui.review.waiting import Waits
+    from nanomem_tui.review.waiting import HeldBackQueue
 
 
 class FoundMemory(ReviewedMemory, Protocol):
     """One agent's memory with the parts that findings come from."""
 
     @property
-    def waits(self) -> Waits:
+    def waits(self) -> HeldBackQueue:
         """What was held back."""
 
     @property

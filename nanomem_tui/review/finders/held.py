@@ -21,7 +21,7 @@ from nanomem_tui.review.conflicts import finding_of as conflicts_finding_of
 from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of
 from nanomem_tui.review.finders.rows import Rows
-from nanomem_tui.review.findings import Decision, Evidence, Finding, How
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
 from nanomem_tui.review.queue import plan_changes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.inbox import Waiting
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
-    from nanomem_tui.review.waiting import WaitingEdit, Waits
+    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.store.values import Row
 
 
@@ -43,7 +43,7 @@ class HeldBack:
 
     kinds = ("waiting", "edit")
 
-    def __init__(self, waits: Waits) -> None:
+    def __init__(self, waits: HeldBackQueue) -> None:
         self._waits = waits
 
     def find(self) -> Iterable[Finding]:
@@ -125,7 +125,7 @@ class ContradictsAnother:
             return ()
         return [_evidence("the newer", pair.newer), _evidence("the older, as shown", pair.older)]
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
         """`merge`: the newer stands; `reject`: the older stands; `disable`: the older was never so; `split`: the older
         moves, and both stay."""
         if decision not in ("merge", "reject", "disable", "split"):
@@ -220,7 +220,7 @@ class WrittenByTwo:
             for name, theirs in noted.items()
         ]
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
         """`keep`: what stands stays; `reject`: what the other one made of it; nothing is to be settled then."""
         row = self._rows.any_row(finding)
         if decision not in ("keep", "reject") or row is None:

@@ -25,7 +25,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.topics import is_needed_once
 from nanomem_tui.memory.scopes import scope_of_item
-from nanomem_tui.review.findings import Decision, Evidence, Finding, How, fingerprint
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
 from nanomem_tui.review.scopes import leak_basis
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.forgotten import Forgotten
@@ -427,7 +427,7 @@ class LeaksElsewhere:
             told.append(Evidence("where it would belong", self._scopes.named(leak.belongs).words))
         return [*told, *origin_evidence(self._rows, row)]
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
         """A move, by default to where it belongs; where the same words are there already, one item is made of them."""
         if decision != "split":
             return None

@@ -20,7 +20,7 @@ from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders import rows as finders_rows
 from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, Verdicts, origin_evidence, row_words
 from nanomem_tui.review.finders.rows import origin_evidence as who_said
-from nanomem_tui.review.findings import Decision, Evidence, Finding, How
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Record, Row
 
@@ -106,7 +106,7 @@ class DateHasPassed:
         with_dates = [Evidence("with its dates", words)] if words != row.text else []
         return [*meant, *with_dates, *who_said(self._rows, row)]
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
         """To edit without words writes the dates in place of the relative ones; all else is as usual."""
         row = self._rows.row(finding)
         if decision != "edit" or how.text or not isinstance(row, Item):
@@ -236,7 +236,7 @@ class Statement(NamedTuple):
     heading: str
 
 
-class Book:
+class BootStatements:
     """The statements of all boot files, found by their words."""
 
     def __init__(self, files: Iterable[tuple[str, str]]) -> None:
@@ -289,9 +289,9 @@ def _blank_lines(found: re.Match[str]) -> str:
 
 
 @lru_cache(8)
-def read_statements(files: tuple[tuple[str, str], ...]) -> Book:
+def read_statements(files: tuple[tuple[str, str], ...]) -> BootStatements:
     """Return the statements of these files, each its name and its text."""
-    return Book(files)
+    return BootStatements(files)
 
 
 RESTATED_OFFERS: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")
@@ -305,7 +305,7 @@ class Restated:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._book: Book | None = None
+        self._book: BootStatements | None = None
         self._ids: tuple[int, frozenset[str]] = (-1, frozenset())
         self._where: Verdicts[Statement | None] = Verdicts(lambda _: None)
 
@@ -576,7 +576,7 @@ class HoldsSecret:
         note = Evidence("the secret", f"{kinds}; an edit without words of your own masks it")
         return [note, *origin_evidence(self._rows, row)]
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
         """To edit without words masks the secret; all else is as usual."""
         row = self._rows.any_row(finding)
         if decision != "edit" or row is None or (how.text and not isinstance(row, Record)):
