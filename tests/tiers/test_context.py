@@ -220,7 +220,8 @@ def test_two_processes_give_the_same_answer_byte_for_byte(place: Path) -> None:
     with open_workspace(place) as ws:
         fill(ws)
     program = (
-        "import sys, json; from nanomem_tui import open_workspace, clock; from datetime import datetime, UTC\n"
+        "import sys, json; from datetime import datetime, UTC\n"
+        "from nanomem_tui import open_workspace; from nanomem_tui.core import clock\n"
         "with open_workspace(sys.argv[1]) as ws, clock.at(datetime.now(UTC).replace(hour=12)):\n"
         "    print(json.dumps(ws.context.assemble(sys.argv[2], 120).to_json()))\n"
     )
