@@ -647,7 +647,7 @@ class Relation(NamedTuple):
 
 
 def relations(fact: Fact, near: Sequence[tuple[KnownLine, float]], place: SectionPlace, owner: str) -> list[Relation]:
-    """Return how a fact stands to the lines that are near it (`known.Lines.near`); `place`: where it would go."""
+    """Return how a fact stands to the lines that are near it (`Lines.near`); `place`: where it would go."""
     learned = pack("relations")
     found = ((one.line, learned.shares(one.features)) for one in candidates(fact, near, place, owner))
     return [Relation(line, shares["same"], shares["changes"]) for line, shares in found]

@@ -57,7 +57,7 @@ def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
     facts.
 
     Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
-    keeps for this one. Raises like `foreign_databases.open_read_only`.
+    keeps for this one. Raises like `agents.databases`.
     """
     if agents_databases.identify(path) == "facts":
         return _facts(path, workspace_id)

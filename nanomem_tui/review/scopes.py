@@ -442,20 +442,20 @@ class Scopes:
     # -- moving -------------------------------------------------------------------------------------------------
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
-        """Return what would become of items that are moved or copied; see `memory.moving`."""
+        """Return what would become of items that are moved or copied; see `items.Moving`."""
         return self._moving.plan(ids, scope, verb)
 
     def move(self, ids: Sequence[str], scope: Scope, *, merge: bool = False) -> tuple[Operation, Plan]:
-        """Move items to a scope, as one operation; see `memory.moving`."""
+        """Move items to a scope, as one operation; see `items.Moving`."""
         return self._moving.do(ids, scope, "move", merge=merge)
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
         """Return what moves items to a scope, merged where the same words are there, for who performs it; see
-        `memory.moving`."""
+        `items.Moving`."""
         return self._moving.changes(ids, scope)
 
     def copy(self, ids: Sequence[str], scope: Scope) -> tuple[Operation, Plan]:
-        """Copy items to a scope, as one operation; see `memory.moving`."""
+        """Copy items to a scope, as one operation; see `items.Moving`."""
         return self._moving.do(ids, scope, "copy")
 
     # -- helpers ------------------------------------------------------------------------------------------------
