@@ -21,6 +21,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.store.word_index import drop_common_characters
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui.core import clock
@@ -31,7 +33,7 @@ from nanomem_tui.memory.recall.conversations import ROLES
 from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
 from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.word_index import Vocabulary, WordIndex, add_similar_words, drop_common_characters
+from nanomem_tui.store.word_index import Vocabulary, WordIndex, add_similar_words
 
 DocumentItem = tuple[str, str, dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,9 +101,9 @@ class NanomemFacts:
 
     def search(self, query: str, k: int) -> list[str]:
         asked = drop_common_characters(
-            questions.weighted(questions.Question(query)), len(self.words), self.words.rows_with
+            questions.weighted_words(questions.Question(query)), len(self.words), self.words.rows_with
         )
-        words, _ = questions.corrected(
+        words, _ = questions.correct_spelling(
             asked,
             query_words(query),
             self.words.has,
@@ -111,7 +113,7 @@ class NanomemFacts:
         words = add_similar_words(words, len(self.words), self.words.mean, self.words.rows_with)
         found = self.words.search(words, k, slack=0.05)
         rated = [Candidate(self.items[key], score) for score, key in found]
-        return [one.item.id for one in scoring.default(rated, k, self.weights, self.today, words)]
+        return [one.item.id for one in scoring.rank_default(rated, k, self.weights, self.today, words)]
 
 
 class FullTextPorter:

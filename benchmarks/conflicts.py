@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.duplicates import CITIES, NAMES, SEED, THINGS, filled, timed
-from nanomem_tui.review.pairs import Pairs, said_again
+from nanomem_tui.review.pairs import Pairs, compare_texts
 
 PAIRS = Path(__file__).resolve().parents[1] / "tests" / "curation" / "contradictions"
 
@@ -49,7 +49,7 @@ def measured(n: int) -> dict[str, Any]:
 def quality(half: str) -> dict[str, Any]:
     """Of the labelled pairs of one half: how many shown ones contradict, and how many contradictions are shown."""
     rows = [line.split("\t") for line in (PAIRS / f"{half}.tsv").read_text("utf-8").splitlines() if line[:1] != "#"]
-    shown = [label for label, _, one, other in rows if said_again(one, other).relation in ("newer", "denial")]
+    shown = [label for label, _, one, other in rows if compare_texts(one, other).relation in ("newer", "denial")]
     right, wanted = shown.count("conflict"), sum(label == "conflict" for label, *_ in rows)
     return {"pairs": len(rows), "precision": round(right / len(shown), 3), "recall": round(right / wanted, 3)}
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.review.duplicates import Duplicates, says_same
+from nanomem_tui.review.duplicates import Duplicates, is_same
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 
@@ -150,7 +150,7 @@ def floor(n: int) -> dict[str, Any]:
 def quality(half: str) -> dict[str, Any]:
     """Of the labelled pairs of one half: how much of what is offered is right, and how much is found."""
     rows = [line.split("\t") for line in (PAIRS / f"{half}.tsv").read_text("utf-8").splitlines() if line[:1] != "#"]
-    offered = [label for label, _, one, other in rows if says_same(one, other)]
+    offered = [label for label, _, one, other in rows if is_same(one, other)]
     wanted = sum(label == "same" for label, *_ in rows)
     right = offered.count("same")
     return {

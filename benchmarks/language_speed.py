@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nanomem_tui import language
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import corrections, todos
-from nanomem_tui.memory.turns import capture, wishes
+from nanomem_tui.memory.turns import capture
 from nanomem_tui.store.values import Item
 
 GOALS = {500: 3.0, 50_000: 30.0}
@@ -62,19 +62,19 @@ def read(text: str, known: list[Item], settings: Settings) -> None:
     origin = capture.Origin()
 
     def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
-        wishes.mends(said, origin, lambda _: known)
+        capture.find_corrections(said, origin, lambda _: known)
         for one in found:
-            capture.given_up(one.text, known)
+            capture.find_given_up(one.text, known)
         return found
 
     said = language.read(text)
     corrections.detect(said.own, settings, "")
     found = capture.capture(text, origin, settings, lambda *_: None, "ws", seen=seen)
-    wishes.proposals(said, origin, settings, lambda _: known, lambda *_: None)
+    capture.forget_proposals(said, origin, settings, lambda _: known, lambda *_: None)
     if len(text) > capture.MAX_MESSAGE:
-        capture.capture(capture.beginning(text), origin, settings, lambda *_: None, "ws")
+        capture.capture(capture.whole_sentences(text), origin, settings, lambda *_: None, "ws")
     else:
-        capture.reasons(said, [row.item.text for row in found.rows], settings)
+        capture.explain_uncaptured(said, [row.item.text for row in found.rows], settings)
     todos.asked(text)
 
 

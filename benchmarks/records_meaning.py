@@ -34,7 +34,7 @@ from tiers import SEED, Times, filled, timed, words
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import extra_command
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers import semantic
+from nanomem_tui.tiers import records as tier_records
 from nanomem_tui.vectors import records
 from nanomem_tui.vectors import semantic_search as search
 from nanomem_tui.vectors.embedders import CheckedEmbedder
@@ -119,7 +119,7 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
         return " ".join(itertools.islice(said, 8))
 
     def ask(*collections: str) -> None:
-        answer = semantic.answer(ws.records.search, lambda: meaning, question(), collections, WANTED)
+        answer = tier_records.find_semantic(ws.records.search, lambda: meaning, question(), collections, WANTED)
         assert not answer.note, answer.note
         assert answer.hits
 
@@ -131,7 +131,7 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
     def nearest() -> None:
         vector = next(ready)
         for name in (kind.table for kind in KINDS.values() if kind.embedded):
-            index[name].nearest(vector, semantic.BESIDE * WANTED)
+            index[name].nearest(vector, tier_records.BESIDE * WANTED)
 
     asked: dict[str, Any] = {
         ALL: ask,

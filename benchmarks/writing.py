@@ -47,15 +47,15 @@ from nanomem_tui.agents.markdown import sections
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.dreams.edits import LineEdit, Op
-from nanomem_tui.dreams.guards import unsupported
+from nanomem_tui.dreams.guards import reason_unsupported
 from nanomem_tui.language import compare, dates, read
 from nanomem_tui.language.tokens import tokens
-from nanomem_tui.memory.facts import extract
-from nanomem_tui.memory.facts.dialogue import Told
+from nanomem_tui.memory.facts import crystallize
+from nanomem_tui.memory.facts.dialogue import SpokenMessage
+from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.values import turn_end, turn_input
-from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 
@@ -187,7 +187,7 @@ def unrelated(half: str, language: str, show: bool) -> Counter[str]:
     counts = Counter[str]()
     for who, text in said:
         rows = [Item(f"ltm_{number}", other) for number, (whose, other) in enumerate(said) if whose != who]
-        ended = capture.given_up(text, rows)
+        ended = capture.find_given_up(text, rows)
         counts.update({"statements": 1, "ends no other": not ended})
         if show and ended:
             print(f"   {text!r} ends {[row.text for row in ended]}")
@@ -255,7 +255,7 @@ def one_message(label: Label, folder: Path, counts: Counter[str]) -> list[str]:
 def lost(ws: Workspace, before: Iterable[Item], active: Iterable[Item]) -> set[str]:
     """The messages whose memories do not hold any more: gone, switched off, replaced, or proposed to go."""
     here = {row.id: row for row in active}
-    proposed = {target_of(one.row) for one in ws.inbox.list()}
+    proposed = {forget_target(one.row) for one in ws.inbox.list()}
     found = set()
     for row in before:
         now = here.get(row.id)
@@ -502,8 +502,8 @@ def facts(half: str, show: bool) -> dict[str, Counter[str]]:
     """What is proposed as facts of single messages, by language."""
 
     def read(label: Label, counts: Counter[str]) -> str:
-        told = Told("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
-        proposed = [f"{one.category} {one.text}" for one in extract.proposals([told])]
+        told = SpokenMessage("telegram:7", 0, "2026-03-01T09:00:00+00:00", label["text"], label["before"], "7")
+        proposed = [f"{one.category} {one.text}" for one in crystallize.propose_by_rules([told])]
         fits = [[text for text in proposed if has(text, (one["key"], one["value"]))] for one in label["facts"]]
         true = [(one["key"], one["value"]) for one in (*label["facts"], *label.get("may", ()))]
         invented = [text for text in proposed if not any(has(text, one) for one in true)]
@@ -530,7 +530,9 @@ def edits(half: str, show: bool) -> dict[str, Counter[str]]:
         kind = "honest" if verdict == "write" else "reversed"
         op: Op = "replace" if old and new else "remove" if old else "add"
         said = f"{SAID_AT}\n{entry}\n{dates.absolute(entry, SAID_AT)}"
-        why = unsupported(LineEdit(op, "USER.md", old=old, new=new, evidence=(1,)), said, SAID_AT[:10], "", owner)
+        why = reason_unsupported(
+            LineEdit(op, "USER.md", old=old, new=new, evidence=(1,)), said, SAID_AT[:10], "", owner
+        )
         counts[f"{kind} edits"] += 1
         counts[f"{kind} ones written"] += not why
         if show and bool(why) == (kind == "honest"):

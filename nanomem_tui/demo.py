@@ -30,7 +30,7 @@ from nanomem_tui.memory.turns.values import TurnEnd, TurnInput
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.tiers.knowledge_sources import Found, text_document
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace, open_workspace
 
 # The words of the demonstration workspace: an invented person, their agent, and what went wrong in its memory.
@@ -428,7 +428,7 @@ def work(ws: Workspace, now: datetime) -> None:
     """Keep all of that in a workspace."""
     for hours, kind, key, fields in RECORDS:
         with clock.at(now - timedelta(hours=hours)):
-            ws.records.store_many([Stored(kind, _timed(kind, fields), key)])
+            ws.records.store_many([NewRecord(kind, _timed(kind, fields), key)])
     told: list[tuple[float, str, Mapping[str, Any], str]] = [
         *((minutes, "event", {"message": said}, source) for minutes, said, source in EVENTS),
         *(
@@ -625,7 +625,7 @@ def _told(ws: Workspace, number: int, text: str, said: Audience, *, leaks: bool)
         chat_id=said.chat_id, sender_id=said.sender_id, session_key=f"{said.channel}:{said.chat_id}",
         source="explicit_user", created_at=at, updated_at=at,
     )  # fmt: skip
-    label = f"remember {edits.told(text)}"
+    label = f"remember {edits.quote_start(text)}"
     ws.perform(new_operation("capture", label, [change_of("item", None, item)], actor="agent"))
 
 

@@ -1,32 +1,49 @@
-"""The object of `memory status`: what is here, in counts, and what is wrong. Reads only."""
+"""The object of `memory status`: counts of every part, and problems. Reads only."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import layout
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.recall.meaning import HYBRID
+from nanomem_tui.memory.recall.questions import HYBRID
 from nanomem_tui.memory.transfer import markdown
-from nanomem_tui.review.waiting import Waits, edits_waiting
+from nanomem_tui.review.parts import ReviewedMemory
+from nanomem_tui.review.waiting import HeldBackQueue, edits_waiting
 from nanomem_tui.store import lookup
 from nanomem_tui.store.erasure import purge_marker
 from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.facts.search import Meaning
+    from nanomem_tui.memory.turn_log import WalStates
 
 
 OF_FACTS = ("journal", "conversations", "reflections", "token_usage")
 """What a database of facts holds beside them."""
 
 
-def status(ws: Workspace) -> dict[str, Any]:
+class CountedMemory(ReviewedMemory, Protocol):
+    """One agent's memory with all that is counted in it."""
+
+    @property
+    def wal(self) -> WalStates:
+        """The turn logs of the scoped system."""
+
+    @property
+    def meaning(self) -> Meaning:
+        """Semantic search."""
+
+    def problems(self) -> list[Problem]:
+        """Return what could not be read so far."""
+
+
+def status(ws: CountedMemory) -> dict[str, Any]:
     """Counts of every part. A part that cannot be read is None and named in `problems`; the rest stays usable."""
     problems: list[Problem] = []
     part = _Reader(problems)
@@ -48,7 +65,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     notes = part.read(lambda: len(ws.notes.list()), None)
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
-    problems += part.read(Waits(ws).problems, ())
+    problems += part.read(HeldBackQueue(ws).problems, ())
     problems += filter(None, [purge_marker.problem(ws.paths)])
     if ws.settings.recall_backend in HYBRID and (why := ws.meaning.why_not):
         problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))
@@ -99,12 +116,12 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
     return list(dict.fromkeys(problems))
 
 
-def _foreign(ws: Workspace) -> list[dict[str, Any]]:
+def _foreign(ws: CountedMemory) -> list[dict[str, Any]]:
     found = []
-    for path in foreign.sources(ws.paths, ws.settings):
+    for path in foreign.find_databases(ws.paths, ws.settings):
         kind = agents_databases.identify_database(path)
         if kind in foreign.SHOWN:
-            rows = foreign.rows(ws.paths, path, ws.id)
+            rows = foreign.read_rows(ws.paths, path, ws.id)
             deleted = sum(1 for row in rows if row.get("is_deleted"))
             counts = {"total": len(rows), "active": len(rows) - deleted, "deleted": deleted}
             others = {"others": agents_databases.row_counts(path, OF_FACTS)} if kind == "facts" else {}
@@ -112,9 +129,9 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
     return found
 
 
-def _chroma(ws: Workspace) -> list[dict[str, Any]]:
-    """The Chroma folder in the agent's home that is not ours, with its entries by collection; without counts, and why,
-    where it cannot be read."""
+def _chroma(ws: CountedMemory) -> list[dict[str, Any]]:
+    """Return the Chroma folder in the agent's home that is not ours, with its entries by collection; without counts,
+    and why, where it cannot be read."""
     path = agents_databases.chroma_database(ws.paths.home / "chroma") if ws.paths.home is not None else None
     if path is None or (path.parent / agents_databases.OURS).exists():
         return []
@@ -128,9 +145,9 @@ def _chroma(ws: Workspace) -> list[dict[str, Any]]:
     return [{**named, "total": number, "active": number, "deleted": 0, "collections": dict(counts)}]
 
 
-def _backfill(ws: Workspace) -> dict[str, Any]:
-    """Whether Markdown from before the store was taken in and when (UTC ISO), how many items the last time brought and
-    whether they were taken back; else of how many files it would be."""
+def _backfill(ws: CountedMemory) -> dict[str, Any]:
+    """Return whether Markdown from before the store was taken in and when (UTC ISO), how many items the last time
+    brought and whether they were taken back; else of how many files it would be."""
     at = markdown.done_at(ws.store)
     if at is None:
         return {"done": False, "at": None, "files": len(markdown.files(ws.paths)), "items": 0, "undone": False}
@@ -139,9 +156,9 @@ def _backfill(ws: Workspace) -> dict[str, Any]:
     return {"done": True, "at": at or None, "files": 0, "items": brought, "undone": made is not None and made.undone}
 
 
-def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
-    """How many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the tokens
-    `by_origin` (nanomem, the agent's own log, an import)."""
+def _records(ws: CountedMemory, problems: list[Problem]) -> dict[str, Any]:
+    """Return how many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the
+    tokens `by_origin` (nanomem, the agent's own log, an import)."""
     groups = lookup.record_groups(ws.store)
     origins: dict[str, int] = {}
     requests = 0
@@ -162,17 +179,17 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
     }
 
 
-def _vectors(ws: Workspace) -> dict[str, Any]:
-    """Whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
+def _vectors(ws: CountedMemory) -> dict[str, Any]:
+    """Return whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
     from nanomem_tui.vectors.collection import ITEMS, VectorFile
 
     held = {count.model: count.rows for count in VectorFile(ws.paths.vectors).counts([ITEMS])}
     return {"enabled": ws.settings.embedding_enabled, "index": ws.settings.vector_index, "by_model": held}
 
 
-def _tiers(ws: Workspace) -> dict[str, Any]:
-    """How many records the agent's work has in each tier (`exact` always, by now), and the bytes of their file; none of
-    those that lie on a server."""
+def _tiers(ws: CountedMemory) -> dict[str, Any]:
+    """Return how many records the agent's work has in each tier (`exact` always, by now), and the bytes of their file;
+    none of those that lie on a server."""
     if ws.settings.database_url:
         found: dict[str, int] = dict.fromkeys(TIERS, 0)
         for counts in ws.records.counts().values():
@@ -188,18 +205,18 @@ def _tiers(ws: Workspace) -> dict[str, Any]:
     return {**count_work(ws.paths, ws.id), "exact": True, "bytes": file.stat().st_size}
 
 
-def _sessions(ws: Workspace) -> int:
-    """How many transcripts lie in files; where there is none, what reads them is not imported."""
+def _sessions(ws: CountedMemory) -> int:
+    """Return how many transcripts lie in files; where there is none, what reads them is not imported."""
     return len(ws.sessions.of_files()) if layout.has_session_files(ws.paths, ws.layout) else 0
 
 
-def _checkpoint(ws: Workspace) -> dict[str, Any]:
-    """What waits for a checkpoint, and the last one."""
+def _checkpoint(ws: CountedMemory) -> dict[str, Any]:
+    """Return what waits for a checkpoint, and the last one."""
     last_at, last_ms = ws.store.last_checkpoint()
     return {"dirty": ws.store.unwritten(), "last_at": last_at or None, "last_ms": last_ms}
 
 
-def _store(ws: Workspace) -> dict[str, Any]:
+def _store(ws: CountedMemory) -> dict[str, Any]:
     described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
     described["server"] = None  # which PostgreSQL, where the rows lie on one
     described["index"] = None  # "current", or "old": made by another version's tokenizer

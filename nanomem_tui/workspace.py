@@ -1,6 +1,6 @@
-"""Workspace: one agent's memory, composed of its parts. What the screens, the command line and servers call.
+"""Workspace: one agent's memory, composed of its parts. What screens, commands and servers call.
 
-Opening reads nothing but paths and settings; each part is made when it is first used.
+Opening reads only paths and settings; each part is made when it is first used.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.agents.layout import unsupported_agent
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import (
     CorruptDatabase,
@@ -27,12 +27,11 @@ from nanomem_tui.core.errors import (
 )
 from nanomem_tui.core.operations import Actor, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
-from nanomem_tui.memory.turns.injections import Traces, own_sessions_folder
+from nanomem_tui.memory.turns.traces import Traces, own_sessions_folder
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.database.operation_log import LogEntry, OwnChanges
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.erasure.forgotten import Forgotten
-from nanomem_tui.store.files import user
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
 from nanomem_tui.store.values import ROW_LAYERS
 
@@ -63,25 +62,24 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.turn_log import WalStates
     from nanomem_tui.memory.turns.engine import Engine
     from nanomem_tui.model.client import Usage as Spent
-    from nanomem_tui.model.client import Usage as client_Usage
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
+    from nanomem_tui.review.findings import Finder
     from nanomem_tui.review.moments import Moments
     from nanomem_tui.review.pairs import Pairs
     from nanomem_tui.review.queue import Triage
     from nanomem_tui.review.scopes import Scopes
-    from nanomem_tui.review.waiting import Waits
+    from nanomem_tui.review.waiting import HeldBackQueue
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence, Watch
     from nanomem_tui.store.files.user import Habits
     from nanomem_tui.store.memory_store import Checkpointer
     from nanomem_tui.store.values import Item
     from nanomem_tui.store.work.work_store import WorkStore
-    from nanomem_tui.tiers.collector import Collector
     from nanomem_tui.tiers.context import ContextAssembly
     from nanomem_tui.tiers.knowledge import KnowledgeBase
     from nanomem_tui.tiers.lifecycle import Lifecycle
-    from nanomem_tui.tiers.operational import Operational
+    from nanomem_tui.tiers.operational import Collector, Operational
     from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.tiers.semantic import KnowledgeBase as AsyncKnowledgeBase
     from nanomem_tui.tiers.semantic import Memory
@@ -89,213 +87,47 @@ if TYPE_CHECKING:
     from nanomem_tui.vectors.records import RecordMeaning
     from nanomem_tui.vectors.semantic_search import SemanticSearch
 
-
-# The parts of a workspace that ask a person, each made when it is first used; mixed into the other parts.
-
-
-class CurationParts:
-    """What a person's decisions on one agent's memory are made with."""
-
-    @cached_property
-    def waits(self) -> Waits:
-        """What was held back: items, lessons and edits of Dreams."""
-        from nanomem_tui.review.waiting import Waits
-
-        return Waits(self._whole)
-
-    @cached_property
-    def triage(self) -> Triage:
-        """The queue of all that wants a person."""
-        from nanomem_tui.review.queue import Triage
-
-        return Triage(self._whole)
-
-    @cached_property
-    def habits(self) -> Habits:
-        """Bookmarks and named filters of a person."""
-        from nanomem_tui.store.files.user import Habits
-
-        return Habits(self._whole.paths)
-
-    @cached_property
-    def pairs(self) -> Pairs:
-        """How memories stand to each other, for duplicates and conflicts."""
-        from nanomem_tui.review.pairs import Pairs
-
-        return Pairs(self._whole.store)
-
-    @cached_property
-    def duplicates(self) -> Duplicates:
-        """Items that say what another one says."""
-        from nanomem_tui.memory.recall.meaning import HYBRID
-        from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
-        from nanomem_tui.review.findings import Marks
-
-        ws = self._whole
-        meaning = NearInMeaning(lambda: ws.meaning) if ws.settings.recall_backend in HYBRID else None
-        return Duplicates(ws.store, Marks(ws.store).all, ws.perform, meaning, self.pairs)
-
-    @cached_property
-    def scopes(self) -> Scopes:
-        """Who sees what, what leaks, and items that move from one scope to another."""
-        from nanomem_tui.review.scopes import Scopes
-
-        return Scopes(self._whole)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The past: rows as they were at any moment, and the way back."""
-        from nanomem_tui.review.moments import Moments
-
-        return Moments(self._whole)
-
-    @cached_property
-    def conflicts(self) -> Conflicts:
-        """Memories that contradict each other."""
-        from nanomem_tui.review.conflicts import Conflicts
-        from nanomem_tui.review.findings import Marks
-
-        ws = self._whole
-        return Conflicts(ws.store, Marks(ws.store), ws.perform, ws.id, self.pairs)
-
-    @property
-    def _whole(self) -> Workspace:
-        """The workspace that these are parts of."""
-        return cast("Workspace", self)
-
-
-# The kinds of things in a workspace: what applies changes of each, and what notices that others changed its files.
-
 HISTORY = 200
 """The newest operations of a thing among which that is looked for which an undo goes back to."""
 
 
-def layer_of(ws: Workspace, name: str) -> Layer:
-    """What applies changes of that kind in `ws`. Raises NotFound for a kind that this release does not know."""
-    if name == "file":
-        return ws.documents
-    if name == "session":
-        from nanomem_tui.agents.layout import named_folders
-        from nanomem_tui.memory.sessions.layer import SessionLayer
-
-        ours = own_sessions_folder(ws.paths, ws.id)
-        return SessionLayer(lambda: named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent, ours)
-    if name == "history":
-        from nanomem_tui.store.files.history import HistoryLayer
-
-        return HistoryLayer(ws.paths, ws.agent)
-    if name == "tier":
-        from nanomem_tui.store.work.layer import TierLayer
-
-        return TierLayer(ws.tier_database)
-    if name == "lifecycle":
-        return ws.lifecycle.layer
-    if name == "pending":
-        return ws.traces.pending
-    if name == "mirror":
-        from nanomem_tui.memory.notes import MirrorLayer
-
-        return MirrorLayer(ws.paths)
-    if name == "hunk":
-        from nanomem_tui.dreams.review import HunkLayer
-
-        return HunkLayer(ws.paths)
-    if name == "knowledge":
-        return ws.knowledge.layer
-    raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
+def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
+    """Return the workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
+    first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
+    WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
+    found = paths.locate(path, starting=path is not None, config=config_file)
+    return Workspace(found, config.load(found))
 
 
-def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Blames]) -> Dreams:
-    """The Dreams of `ws`; before one begins, what a killed process left is finished."""
-    from nanomem_tui.dreams.service import Dreams
+class Workspace(AbstractContextManager["Workspace"]):
+    """One agent's memory. Use as a context manager: leaving it flushes what waits, or warns that it could not."""
 
-    settle = ws.store.settle
-
-    def spent(used: client_Usage) -> None:
-        ws.usage.spent("dream", used)
-
-    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle, spent, ws.read_to)
-
-
-def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
-    """The changes that take back an operation of `ws`, with the headings that come or go with the lines under them."""
-    from nanomem_tui.memory import edits, retention
-
-    changes: Sequence[Change] = retention.taken_back(operation, ws.store)
-    if any(change.layer in ROW_LAYERS for change in changes):
-        changes = edits.as_merged(operation, changes, ws.store.load(), lambda key: _history(ws, key))
-    if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
-        return changes
-    from nanomem_tui.dreams import edits as dreams_edits
-
-    return [
-        dreams_edits.taken_back(change, ws.documents.read(change.key), ws.dream.own_headings)
-        if change.layer == "file" and change.key in TRACKED_FILES
-        else change
-        for change in changes
-    ]
-
-
-def _history(ws: Workspace, key: str) -> Sequence[LogEntry]:
-    """The newest operations that touched a thing; none where the server that has them is away."""
-    try:
-        return ws.log(HISTORY, key=key)
-    except StoreError:
-        return ()
-
-
-def unfinished_changes(ws: Workspace) -> Iterable[Problem]:
-    """What killed processes left half done in `ws`. Reads only."""
-    from nanomem_tui.dreams.run import problems
-
-    return problems(ws)
-
-
-def watch_of(ws: Parts, since: int) -> Watch:
-    """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
-    from nanomem_tui.memory import foreign, turn_log
-    from nanomem_tui.store.files.presence import Watch
-
-    state = turn_log.usual_or_named(ws.paths, ws.settings.wal_state_dir)
-    databases = foreign.sources(ws.paths, ws.settings)
-    return Watch(ws.paths, lambda: ws.layout.sessions_dir, since=since, state_folder=state, databases=databases)
-
-
-# -- The parts of a workspace, each made when it is first used --------------------------------------------------------
-
-
-class Parts(CurationParts):
-    """What one agent's memory is composed of."""
-
-    def __init__(self, found: paths.Paths, loaded: config.Loaded, opened: int) -> None:
-        """`opened`: when the workspace was opened, in nanoseconds."""
+    def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
         self.paths = found
         self.settings = loaded.settings
         self.configuration = loaded
         self.id = paths.workspace_id(found)
         self.store = MemoryStore(found, self.id, loaded.settings)
-        self._opened = opened
+        self.store.register = self._register
+        self.own_changes = OwnChanges()
+        self.store.after_checkpoint = self.traces.checkpointed
+        self._opened = time.time_ns()  # when, in nanoseconds
         self._layout: tuple[object, Layout] | None = None
+        self._checkpointer: Checkpointer | None = None
 
-    @abstractmethod
-    def perform(self, operation: Operation) -> Operation:
-        """Check, record and apply one operation; every change of every part goes through here."""
-
-    @abstractmethod
-    def keep(self, operation: Operation, durable: bool) -> Operation:
-        """Perform; not `durable`: a power cut may cost it until the next checkpoint, nothing else does."""
+    # -- the parts, each made when it is first used ---------------------------------------------------------------
 
     @property
     def layout(self) -> Layout:
         """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
         this is open brings other folders."""
         from nanomem_tui.agents import layout as agents_layout
-        from nanomem_tui.memory.turn_log import usual_or_named
+        from nanomem_tui.memory.turn_log import wal_folder
 
         ours = own_sessions_folder(self.paths, self.id)
         stamp = agents_layout.sessions_stamp(self.paths, ours)
         if self._layout is None or self._layout[0] != stamp:
-            found = agents_layout.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
+            found = agents_layout.detect(self.paths, wal_folder(self.paths, self.settings.wal_state_dir))
             if found.sessions_dir is None and ours.is_dir():
                 found = found._replace(sessions_dir=ours)
             self._layout = (stamp, found)
@@ -307,7 +139,7 @@ class Parts(CurationParts):
         from nanomem_tui.memory import foreign
         from nanomem_tui.memory.items import Items
 
-        items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform, lambda: self.recall)
+        items = Items(self.store, foreign.find_databases(self.paths, self.settings), self.perform, lambda: self.recall)
         self.store.before_checkpoint = items.compact_if_over_cap
         return items
 
@@ -422,16 +254,16 @@ class Parts(CurationParts):
     @cached_property
     def collector(self) -> Collector:
         """What this machine does, where the settings ask for it."""
-        from nanomem_tui.tiers.collector import Collector
+        from nanomem_tui.tiers.operational import Collector
 
         return Collector(self.operational, self.settings)
 
     @cached_property
     def context(self) -> ContextAssembly:
         """What is to be known for a task, out of every tier."""
-        from nanomem_tui.memory.recall.meaning import HYBRID
+        from nanomem_tui.memory.recall.questions import HYBRID
         from nanomem_tui.tiers.context import ContextAssembly
-        from nanomem_tui.tiers.context import Parts as Sources
+        from nanomem_tui.tiers.context import ContextSources as Sources
 
         meaning = (lambda: self.record_meaning) if self.settings.recall_backend in HYBRID else None
         sources = Sources(
@@ -464,8 +296,7 @@ class Parts(CurationParts):
     @cached_property
     def sessions(self) -> Sessions:
         """The agent's conversations."""
-        from nanomem_tui.memory.sessions.imported import ImportedChats
-        from nanomem_tui.memory.sessions.sessions import Sessions
+        from nanomem_tui.memory.sessions.sessions import ImportedChats, Sessions
 
         own = own_sessions_folder(self.paths, self.store.workspace_id)
 
@@ -517,7 +348,7 @@ class Parts(CurationParts):
     def conversations(self) -> Conversations:
         """What was said and noted, recalled by passages."""
         from nanomem_tui.memory.recall.conversations import Conversations
-        from nanomem_tui.memory.recall.meaning import HYBRID
+        from nanomem_tui.memory.recall.questions import HYBRID
 
         hybrid = self.settings.recall_backend in HYBRID and self.settings.embedding_backend != "endpoint"
         vectors = (lambda: self.passage_vectors) if hybrid else None
@@ -553,7 +384,7 @@ class Parts(CurationParts):
         def earlier(facts: Sequence[Item]) -> dict[str, list[dict[str, Any]]]:
             from nanomem_tui.memory.facts import facts as facts_facts
 
-            return facts_facts.earlier(self.store, facts)
+            return facts_facts.earlier_values(self.store, facts)
 
         return Transfer(
             self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier, self.tier_database
@@ -591,7 +422,15 @@ class Parts(CurationParts):
     @cached_property
     def dream(self) -> Dreams:
         """Dream runs, their history and their restore."""
-        return dreams_of(self, self._blames)
+        from nanomem_tui.dreams.service import Dreams
+
+        def spent(used: Spent) -> None:
+            self.usage.spent("dream", used)
+
+        return Dreams(
+            self.paths, self.git, self.documents, self.perform, self.agent, self.settings, self._blames,
+            self.store.settle, spent, self.read_to,
+        )  # fmt: skip
 
     @cached_property
     def consolidator(self) -> Consolidator:
@@ -615,7 +454,7 @@ class Parts(CurationParts):
         return Blames(self.paths, git, self.documents, self.history, changes, lambda: self.sessions)
 
     def git(self) -> GitHistory | None:
-        """The history of the memory files, None where there is none."""
+        """Return the history of the memory files, None where there is none."""
         if not self.paths.is_versioned:
             return None
         from nanomem_tui.agents.git_history import GitHistory
@@ -624,32 +463,91 @@ class Parts(CurationParts):
 
     @cached_property
     def _watch(self) -> Watch:
-        return watch_of(self, self._opened)
+        from nanomem_tui.memory import foreign, turn_log
+        from nanomem_tui.store.files.presence import Watch
+
+        state = turn_log.wal_folder(self.paths, self.settings.wal_state_dir)
+        databases = foreign.find_databases(self.paths, self.settings)
+        return Watch(
+            self.paths,
+            lambda: self.layout.sessions_dir,
+            since=self._opened,
+            state_folder=state,
+            databases=databases,
+        )
 
     def agent(self) -> Presence:
-        """Whether an agent runs on this workspace now."""
+        """Return whether an agent runs on this workspace now."""
         from nanomem_tui.store.files import presence
 
         return presence.find_running_agent(self.paths, self.layout.sessions_dir)
 
+    # -- the parts that ask a person ------------------------------------------------------------------------------
 
-def open_workspace(path: Path | str | None = None, config_file: Path | str | None = None) -> Workspace:
-    """The workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
-    first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
-    WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
-    found = paths.locate(path, starting=path is not None, config=config_file)
-    return Workspace(found, config.load(found))
+    @cached_property
+    def waits(self) -> HeldBackQueue:
+        """What was held back: items, lessons and edits of Dreams."""
+        from nanomem_tui.review.waiting import HeldBackQueue
 
+        return HeldBackQueue(self)
 
-class Workspace(Parts, AbstractContextManager["Workspace"]):
-    """One agent's memory. Use as a context manager: leaving it flushes what waits, or warns that it could not."""
+    @cached_property
+    def triage(self) -> Triage:
+        """The queue of all that wants a person."""
+        from nanomem_tui.review.queue import Triage
 
-    def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
-        super().__init__(found, loaded, time.time_ns())
-        self.store.register = self._register
-        self._checkpointer: Checkpointer | None = None
-        self.own_changes = OwnChanges()
-        self.store.after_checkpoint = self.traces.checkpointed
+        def find_all() -> Sequence[Finder]:
+            from nanomem_tui.review.finders import finders
+
+            return finders(self)
+
+        return Triage(self, self.waits, find_all)
+
+    @cached_property
+    def habits(self) -> Habits:
+        """Bookmarks, named filters and macros of a person."""
+        from nanomem_tui.store.files.user import Habits
+
+        return Habits(self.paths)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """How memories stand to each other, for duplicates and conflicts."""
+        from nanomem_tui.review.pairs import Pairs
+
+        return Pairs(self.store)
+
+    @cached_property
+    def duplicates(self) -> Duplicates:
+        """Items that say what another one says."""
+        from nanomem_tui.memory.recall.questions import HYBRID
+        from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
+        from nanomem_tui.review.findings import Marks
+
+        meaning = NearInMeaning(lambda: self.meaning) if self.settings.recall_backend in HYBRID else None
+        return Duplicates(self.store, Marks(self.store).all, self.perform, meaning, self.pairs)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Who sees what, what leaks, and items that move from one scope to another."""
+        from nanomem_tui.review.scopes import Scopes
+
+        return Scopes(self)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The past: rows as they were at any moment, and the way back."""
+        from nanomem_tui.review.moments import Moments
+
+        return Moments(self)
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        """Memories that contradict each other."""
+        from nanomem_tui.review.conflicts import Conflicts
+        from nanomem_tui.review.findings import Marks
+
+        return Conflicts(self.store, Marks(self.store), self.perform, self.id, self.pairs)
 
     # -- changing -------------------------------------------------------------------------------------------------
 
@@ -670,7 +568,41 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def _register(self, layer: str) -> None:
         if layer in self.store.layers:
             return
-        self.store.layers[layer] = layer_of(self, layer)
+        self.store.layers[layer] = self._layer(layer)
+
+    def _layer(self, name: str) -> Layer:
+        """Return what applies changes of that kind. Raises NotFound for a kind that this release does not know."""
+        if name == "file":
+            return self.documents
+        if name == "session":
+            from nanomem_tui.agents.layout import named_folders
+            from nanomem_tui.memory.sessions.files import SessionLayer
+
+            ours = own_sessions_folder(self.paths, self.id)
+            return SessionLayer(lambda: named_folders(self.paths, self.layout), self.paths.backups, self.agent, ours)
+        if name == "history":
+            from nanomem_tui.store.files.history import HistoryLayer
+
+            return HistoryLayer(self.paths, self.agent)
+        if name == "tier":
+            from nanomem_tui.store.work.layer import TierLayer
+
+            return TierLayer(self.tier_database)
+        if name == "lifecycle":
+            return self.lifecycle.layer
+        if name == "pending":
+            return self.traces.pending
+        if name == "mirror":
+            from nanomem_tui.memory.notes import MirrorLayer
+
+            return MirrorLayer(self.paths)
+        if name == "hunk":
+            from nanomem_tui.dreams.review import HunkLayer
+
+            return HunkLayer(self.paths)
+        if name == "knowledge":
+            return self.knowledge.layer
+        raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
 
     def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """Operations, newest first; `key`: those that touched the thing of that key."""
@@ -713,8 +645,34 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         if len(wanted) < len(touched):
             label += f" ({len(wanted)} of {len(touched)})"
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
-        changes = taken_back(self, operation.only(wanted))
+        changes = self._inverse_of(operation.only(wanted))
         return self.perform(new_operation("undo", label, changes, undoes=operation.id, meta=meta))
+
+    def _inverse_of(self, operation: Operation) -> Sequence[Change]:
+        """Return the changes that take back an operation, with the headings that come or go with the lines under
+        them."""
+        from nanomem_tui.memory import edits, retention
+
+        changes: Sequence[Change] = retention.undo_changes(operation, self.store)
+        if any(change.layer in ROW_LAYERS for change in changes):
+            changes = edits.merge_undo(operation, changes, self.store.load(), self._newest_touching)
+        if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
+            return changes
+        from nanomem_tui.dreams import edits as dreams_edits
+
+        return [
+            dreams_edits.undo_change(change, self.documents.read(change.key), self.dream.own_headings)
+            if change.layer == "file" and change.key in TRACKED_FILES
+            else change
+            for change in changes
+        ]
+
+    def _newest_touching(self, key: str) -> Sequence[LogEntry]:
+        """Return the newest operations that touched a thing; none where the server that has them is away."""
+        try:
+            return self.log(HISTORY, key=key)
+        except StoreError:
+            return ()
 
     def redo(self, count: int = 1, *, own: bool = False) -> list[Operation]:
         """Do again what was undone last, `count` times; `own`: only what this workspace object undid.
@@ -751,15 +709,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)
         return entry
 
-    def set_setting(self, name: str, text: str) -> Path:
-        """Write one setting into the user's settings file; returns the file. See `user_files.save_setting`."""
-        file = paths.user_settings()
-        user.save_setting(file, name, text)
-        return file
-
     def leading(self, work: str) -> AbstractContextManager[bool]:
-        """Whether this process does a piece of work for all that share the memory, on whichever machines; held until
-        the end. Raises the store's errors."""
+        """Return whether this process does a piece of work for all that share the memory, on whichever machines; held
+        until the end. Raises the store's errors."""
         return self.store.leading(work)
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
@@ -821,12 +773,13 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             self._checkpointer = None
 
     def checkpoint_state(self) -> dict[str, Any]:
-        """What the status bar shows: `dirty`, `last_at` (UTC ISO or empty), `last_ms`, `degraded`."""
+        """Return what the status bar shows: `dirty`, `last_at` (UTC ISO or empty), `last_ms`, `degraded`."""
         store = self.store
         return {"dirty": store.dirty, "last_at": store.last_at, "last_ms": store.last_ms, "degraded": store.degraded}
 
     def refresh(self) -> set[str]:
-        """Which layers changed on disk since the last call, or the opening; rows that others changed come into RAM."""
+        """Return which layers changed on disk since the last call, or the opening; rows that others changed come into
+        RAM."""
         changed = set(self._watch.look())
         if self.store.server is not None and self.tier_database.has_news():
             changed.add("tiers")
@@ -840,8 +793,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         return self.store.degraded
 
     def problems(self) -> list[Problem]:
-        """What could not be read, of everything that was looked at so far."""
-        from nanomem_tui.agents.layout import missing_sessions, unsupported_agent
+        """Return what could not be read, of everything that was looked at so far."""
+        from nanomem_tui.agents.layout import missing_sessions
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
@@ -853,20 +806,21 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         return found
 
     def status(self) -> dict[str, Any]:
-        """The object of `memory status`: counts of every part, checkpoint, agent and problems."""
+        """Return the object of `memory status`: counts of every part, checkpoint, agent and problems."""
         from nanomem_tui.status import status
 
         return status(self)
 
     def doctor(self) -> list[Problem]:
-        """The health of every file and table. Reads only."""
+        """Return the health of every file and table. Reads only."""
+        from nanomem_tui.dreams import run
         from nanomem_tui.memory import doctor as memory_doctor
-        from nanomem_tui.review.finders import sources
-        from nanomem_tui.tiers import collector
+        from nanomem_tui.review.finders import rows as finders_rows
         from nanomem_tui.tiers import lifecycle as tiers
-        from nanomem_tui.vectors import semantic_search as vectors
+        from nanomem_tui.tiers import operational as tiers_operational
+        from nanomem_tui.vectors import semantic_search
 
-        known = [*self.configuration.problems, *self.paths.problems(), *collector.missing(self.settings)]
+        known = [*self.configuration.problems, *self.paths.problems(), *tiers_operational.missing_parts(self.settings)]
         known += self.habits.problems()
         try:
             self.store.load()
@@ -881,10 +835,10 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
         held = partial(memory_doctor.stored_secrets, self.store)
         unfinished, meaning = (
-            partial(unfinished_changes, self),
-            partial(vectors.find_problems, self.store, self.settings),
+            partial(run.unfinished_problems, self),
+            partial(semantic_search.find_problems, self.store, self.settings),
         )
-        again = partial(sources.problems, self.paths, self.layout)
+        again = partial(finders_rows.forgotten_problems, self.paths, self.layout)
         more = (self.store.damages, named, held, unfinished, meaning, trail, again)
         return memory_doctor.examine(
             self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server
@@ -921,5 +875,6 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
 
 def _carried(operation: Operation) -> dict[str, Any]:
-    """The free fields that an undo or a redo of an operation keeps: none of its commit message, which was its own."""
+    """Return the free fields that an undo or a redo of an operation keeps: none of its commit message, which was its
+    own."""
     return {name: value for name, value in operation.meta.items() if name in ("removed", "kept")}

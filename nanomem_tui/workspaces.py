@@ -1,6 +1,7 @@
-"""Which workspaces a person knows, and under which names: those of the settings, the agent's own, those opened before.
+"""The workspaces that a person knows, by name: those of the settings, the agent's own, those opened before.
 
-Owns that list and the way from a name to a path. Looks at names and a few small files; opens no workspace.
+Also what they hold together, and `Rehearsal`, a workspace for `--dry-run`. Listing looks at names and a few small files
+and opens no workspace.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Known(NamedTuple):
         return self.found.workspace if self.found is not None else Path(self.path)
 
     def is_at(self, place: Path) -> bool:
-        """Whether it is the workspace that lies there."""
+        """Return whether it is the workspace that lies there."""
         return self.found is not None and self.found.workspace == place
 
 
@@ -72,17 +73,17 @@ class Listed(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     def at(self, place: Path) -> Known | None:
-        """The one that lies there."""
+        """Return the one that lies there."""
         return next((one for one in self.workspaces if one.is_at(place)), None)
 
     def named(self, name: str) -> Known | None:
-        """The one of that name."""
+        """Return the one of that name."""
         return next((one for one in self.workspaces if one.name == name), None)
 
 
 def known(opened: Mapping[Path, str] | None = None) -> Listed:
-    """Every workspace that is known, in the order of the settings; `opened`: those of this process, and what they are
-    called where nobody named them. Never raises."""
+    """Return every workspace that is known, in the order of the settings; `opened`: those of this process, and what
+    they are called where nobody named them. Never raises."""
     loaded = config.load(None, forgiving=True)
     problems = [one for one in loaded.problems if SETTING in one.what or one.what.endswith(config.NOTHING_USED)]
     if loaded.settings.remember_workspaces:
@@ -121,7 +122,7 @@ def _row(name: str, path: str, origin: Origin) -> Known:
 
 
 def _with_names(rows: Sequence[Known]) -> Iterator[Known]:
-    """Each with a name of its own: the one it was given, else that of its folder or its agent's home."""
+    """Yield each with a name of its own: the one it was given, else that of its folder or its agent's home."""
     taken: set[str] = set()
     for row in sorted(rows, key=lambda one: not one.name):  # who was given a name keeps it
         name = next(name for name in _names(row) if name not in taken)
@@ -131,7 +132,7 @@ def _with_names(rows: Sequence[Known]) -> Iterator[Known]:
 
 
 def _names(row: Known) -> Iterator[str]:
-    """What it may be called, the best first; none of these looks like a path."""
+    """Yield what it may be called, the best first; none of these looks like a path."""
     folder = row.place
     usual = usual_name(row.found or Paths(folder, None, folder))
     around = [parent.name for parent in folder.parents if parent.name not in {"", usual} and parent.name[0] != "."]
@@ -147,7 +148,7 @@ def _names(row: Known) -> Iterator[str]:
 
 
 def path_of(text: str) -> str:
-    """The path that is meant by a path, or by the name of a workspace: a folder that is there comes first."""
+    """Return the path that is meant by a path, or by the name of a workspace: a folder that is there comes first."""
     if "/" in text or text.startswith(("~", ".")) or os.path.lexists(text):
         return text
     found = known().named(text)
@@ -256,7 +257,7 @@ class Summary(NamedTuple):
 
 
 def summary(known: Known, opened: Opened | None = None) -> Summary:
-    """How a workspace is; why it cannot be told stands in it. Never raises."""
+    """Return how a workspace is; why it cannot be told stands in it. Never raises."""
     try:
         if known.found is None:
             raise known.error or NanomemError("no workspace", known.path)
@@ -327,8 +328,8 @@ class Together:
         *,
         within: Span | None = None,
     ) -> Iterator[FoundTogether]:
-        """What `query` (as `Places.find` takes it, with `within`) means in any of them, better with each step; what is
-        similar only where none of them holds the words. Ends early when `stop` says so."""
+        """Yield what `query` (as `Places.find` takes it, with `within`) means in any of them, better with each step;
+        what is similar only where none of them holds the words. Ends early when `stop` says so."""
         for similar in (False, True):
             best: dict[str, Found] = {}
             for known in self._workspaces:
@@ -345,7 +346,7 @@ class Together:
     def _of(
         self, known: Known, query: str, limit: int, stop: Callable[[], bool], within: Span | None, *, similar: bool
     ) -> Iterator[Found]:
-        """What is found in one; why nothing can be is remembered."""
+        """Yield what is found in one; why nothing can be is remembered."""
         try:
             found: Found | None = None
             for found in self._places_of(known).find(query, limit, stop, similar=similar, within=within):
@@ -373,7 +374,7 @@ class Together:
         return lambda: ws
 
     def _joined(self, best: Mapping[str, Found], limit: int, *, similar: bool) -> FoundTogether:
-        """The best of all, each rank by turns: as many workspaces as hold it are seen at the top."""
+        """Return the best of all, each rank by turns: as many workspaces as hold it are seen at the top."""
         ranked = []
         for number, known in enumerate(self._workspaces):
             found = best.get(known.name, Found((), 0, True))

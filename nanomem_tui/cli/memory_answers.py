@@ -114,7 +114,7 @@ def status(state: State) -> None:
 
 def metrics(state: State) -> None:
     """The counters of turns and checkpoints, and the counts of now, as OpenMetrics text."""
-    from nanomem_tui.memory.counters import openmetrics
+    from nanomem_tui.memory.turns.traces import openmetrics
 
     with state.open() as ws:
         found = ws.status()
@@ -302,10 +302,10 @@ def list_items(
 
 
 def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
-    from nanomem_tui.memory.filters import ITEM_FIELDS, chosen, item_field
+    from nanomem_tui.memory.filters import ITEM_FIELDS, filter_rows, item_field
 
     named = ws.habits.filter_named(query.strip(), "items")
-    return chosen(rows, named.text if named else query, ITEM_FIELDS, lambda row: row.text, item_field)
+    return filter_rows(rows, named.text if named else query, ITEM_FIELDS, lambda row: row.text, item_field)
 
 
 def _total(shown: int, total: int, one: str) -> str:
@@ -348,9 +348,9 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
 def marks(row: Item) -> str:
     """What sets an item apart: disabled, superseded, waiting in the inbox, in conflict, pinned, foreign."""
     foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
-    from nanomem_tui.memory.superseded import mark_of
+    from nanomem_tui.memory.retention import get_superseded
 
-    off = "" if row.enabled else "waiting" if row.waits else "superseded" if mark_of(row) else "disabled"
+    off = "" if row.enabled else "waiting" if row.waits else "superseded" if get_superseded(row) else "disabled"
     conflict = "conflict" if "conflict" in row.meta else ""
     return " ".join(filter(None, [off, conflict, "pinned" if row.pinned else "", foreign]))
 
@@ -361,7 +361,7 @@ def conflicts(row: Row, edit: str) -> list[tuple[str, str]]:
 
     gone = f"it was deleted at the same time by who did not know what it says now ({edit} keeps it)"
     told = "the {} was changed at the same time to: {} ({} settles it)"
-    said = edits.others(row).items()
+    said = edits.conflicting_values(row).items()
     return [("Conflict", gone if name == edits.GONE else told.format(name, theirs, edit)) for name, theirs in said]
 
 
@@ -415,7 +415,7 @@ def within(ws: Workspace, since: str, until: str) -> Span | None:
         return None
     from nanomem_tui.memory.recall import times
 
-    return times.within(ws.paths, since, until)
+    return times.parse_span(ws.paths, since, until)
 
 
 def time_lines(asked: TimeAsked | None, within: Span | None = None) -> list[str]:

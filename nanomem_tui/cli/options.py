@@ -571,7 +571,7 @@ def warned(state: State, told: object) -> list[str]:
     """As `warn`, of JSON that is kept as it was given; what was said."""
     from nanomem_tui.memory import safety
 
-    warnings = safety.of_data(told)
+    warnings = safety.check_data(told)
     warn(state, warnings)
     return warnings
 

@@ -341,9 +341,9 @@ def spent(usage: Usage) -> str:
 
 def reads_as(row: Record) -> str:
     """How what was noted or imported reads as an order to the model, for a person; empty when it does not."""
-    from nanomem_tui.memory.transfer.crystallized import orders
+    from nanomem_tui.memory.transfer.crystallized import record_instructing
 
-    why = orders(row)
+    why = record_instructing(row)
     return f"it {why}: it is data, and put before no model" if why else ""
 
 

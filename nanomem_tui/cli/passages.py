@@ -12,7 +12,7 @@ from nanomem_tui.memory.filters import Matcher, Neighbour
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
-    from nanomem_tui.memory.recall.conversations import Recalled, Told
+    from nanomem_tui.memory.recall.conversations import ConversationHit, ConversationRecall
     from nanomem_tui.workspace import Workspace
 
 _MOST = 400  # characters of a passage that are printed
@@ -22,20 +22,20 @@ _BESIDE = "    "
 
 def nearest(
     ws: Workspace, source: str, query: str, found: Sequence[str], room: int, within: Span | None = None
-) -> Recalled:
+) -> ConversationRecall:
     """The passages of a source that follow those of the ids `found`, which hold all words; `room`: at most so many.
     `within`: said in these days; without words all of that."""
     from nanomem_tui.memory.filters import matcher
-    from nanomem_tui.memory.recall.conversations import Recalled, nearest_wanted
+    from nanomem_tui.memory.recall.conversations import ConversationRecall, nearest_wanted
 
     wanted = nearest_wanted(matcher(query), len(found)) if query or within is None else None
     limit = max(0, room - len(found)) if wanted is None else min(wanted, room - len(found))
     if limit < 1:
-        return Recalled((), time=ws.conversations.time_of(query))
+        return ConversationRecall((), time=ws.conversations.time_of(query))
     return ws.conversations.recall(query, [source], limit, without=set(found), within=within)
 
 
-def lines(hits: Iterable[Told], *, explain: bool = False) -> list[str]:
+def lines(hits: Iterable[ConversationHit], *, explain: bool = False) -> list[str]:
     """Each passage: where it stands, then what is before it, itself, and what is after it. Those that stand beside one
     another are printed together, below the best of them that holds a word of the question; marked is what holds one."""
     width = output.terminal_width() or 120
@@ -55,19 +55,19 @@ def lines(hits: Iterable[Told], *, explain: bool = False) -> list[str]:
     return printed[1:]
 
 
-def _stretches(hits: Iterable[Told]) -> list[list[Told | Neighbour]]:
+def _stretches(hits: Iterable[ConversationHit]) -> list[list[ConversationHit | Neighbour]]:
     """The hits with what stands around them, each stretch in the order of its source."""
-    found: list[tuple[str, list[Told | Neighbour]]] = []
+    found: list[tuple[str, list[ConversationHit | Neighbour]]] = []
     for hit in hits:
         if not any(source == hit.source and _join(stretch, hit) for source, stretch in found):
             found.append((hit.source, [*hit.before, hit, *hit.after]))
     return [stretch for _, stretch in found]
 
 
-def _join(stretch: list[Told | Neighbour], hit: Told) -> bool:
+def _join(stretch: list[ConversationHit | Neighbour], hit: ConversationHit) -> bool:
     """Put a hit, and what stands around it, into a stretch that this overlaps; False, and nothing is done, where it
     does not. What is there only for its neighbours brings no more of them."""
-    window: list[Told | Neighbour] = [*hit.before, hit, *hit.after]
+    window: list[ConversationHit | Neighbour] = [*hit.before, hit, *hit.after]
     places = {(one.id, one.text): place for place, one in enumerate(stretch)}
     common = [place for place, one in enumerate(window) if (one.id, one.text) in places]
     if not common:
@@ -85,7 +85,7 @@ def _join(stretch: list[Told | Neighbour], hit: Told) -> bool:
     return True
 
 
-def _found(hit: Told, width: int, *, best: bool) -> list[str]:
+def _found(hit: ConversationHit, width: int, *, best: bool) -> list[str]:
     """A hit in full; the head above it tells who says the `best` one."""
     text, _ = Matcher(tuple(hit.parts["terms"])).excerpt(hit.text, _MOST)
     mark = _MARK if best or hit.parts["terms"] else _BESIDE
@@ -106,7 +106,7 @@ def parts(values: dict[str, Any]) -> str:
     return "; ".join(told)
 
 
-def followed(exact: list[str], near: Sequence[Told], listed: str = "") -> list[str]:
+def followed(exact: list[str], near: Sequence[ConversationHit], listed: str = "") -> list[str]:
     """What holds every word, and behind it what is nearest to them. `listed`: the title of what was asked for without a
     word."""
     if not near:
@@ -121,7 +121,7 @@ def tell_left_out(left_out: Sequence[str], *, quiet: bool) -> None:
         output.notes([f"Note: not looked at for what is nearest: {', '.join(left_out)}"])
 
 
-def _head(hit: Told) -> str:
+def _head(hit: ConversationHit) -> str:
     where = {"sessions": hit.id, "history": f"archive #{hit.id}", "notes": f"note {hit.id}"}[hit.source]
     told = [where, hit.role, output.when(hit.at) if hit.at else "", f"{hit.score:.3f}"]
     return "  ".join(one_line(part) for part in told if part)

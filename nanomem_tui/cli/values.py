@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.transcripts import Message, Session
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.recall.conversations import Told
+    from nanomem_tui.memory.recall.conversations import ConversationHit
     from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.memory.sessions.sessions import SessionInfo, TranscriptHit
-    from nanomem_tui.memory.turn_log import OpenTurn, WalInfo
+    from nanomem_tui.memory.turn_log import WalInfo
+    from nanomem_tui.memory.turns.traces import OpenTurn
     from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson, Record
 
@@ -145,7 +146,7 @@ def transcript_hit(found: TranscriptHit) -> dict[str, Any]:
     return {**head, "parts": {"ranges": ranges}, "match": "words", **rest}
 
 
-def told(found: Told) -> dict[str, Any]:
+def told(found: ConversationHit) -> dict[str, Any]:
     """A passage that is near a question: the parts are what its score is the sum of, and the words that it holds."""
     names = {"sessions": ("session_key", "index"), "history": ("session_key", "cursor"), "notes": ("name", "line")}
     key, number = names[found.source]

@@ -1,4 +1,4 @@
-"""Dream: what happened becomes what is remembered, as edits of lines that can be checked and taken back.
+"""Dreams: consolidate the archive into SOUL.md, USER.md and MEMORY.md, as edits of lines that a person can undo.
 
 Must not know a screen.
 """

@@ -1,38 +1,52 @@
-"""Blame: for each line of a memory file the commit that wrote it, who that was, why, and from which words of a session.
+"""Blame and versions of the memory files: who wrote each line, when, why, and from which messages of a session.
 
-Composes what others know: the walk through the versions, what our own Dreams recorded, the archive, the sessions. A
-commit that only brought a line back (an undo, a revert) is named, and behind it the one that wrote the line first,
-which is the one that had evidence. Reads only.
+Combines the commits, the edits that our own Dreams recorded, the archive and the sessions. A commit that only restored
+a line (an undo, a revert) is named together with the commit that wrote the line first, because that one had the
+evidence. `Versions` lists every version and how long what each Dream wrote lasted. Reads only.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.agents import git_history
 from nanomem_tui.agents.archive import HistoryEntry, marked_lines
 from nanomem_tui.agents.git import Commit, DamagedGit
-from nanomem_tui.agents.git_history import LineOrigin
+from nanomem_tui.agents.git_history import GitHistory, LineOrigin, covers
 from nanomem_tui.core import clock, merge
+from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import NanomemError, NotFound
-from nanomem_tui.core.paths import DREAM_CURSOR, Paths
-from nanomem_tui.dreams.edits import details, words
-from nanomem_tui.dreams.log import BlamedLine, Writer, behind, brings_back, full_name, who_made
+from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES, Paths
+from nanomem_tui.dreams.edits import _MOST_TEXT, features, is_statement, plain_line
+from nanomem_tui.dreams.log import (
+    BlamedLine,
+    EntryEvidence,
+    MessageEvidence,
+    Who,
+    Writer,
+    brings_back,
+    full_name,
+    operations_behind,
+    require_history,
+    who_made,
+)
+from nanomem_tui.store.files.layer import FileLayer
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.agents.transcripts import Message
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.sessions.archive import History
     from nanomem_tui.memory.sessions.sessions import Sessions
-    from nanomem_tui.store.files.layer import FileLayer
 
 
 # Why a line was written: the history entries that ask for it, and the messages of a session that these came from.
@@ -42,33 +56,6 @@ ENOUGH = 0.4  # share of a line's words, by weight, that an entry holds
 SAID = 0.34  # the same for a message: people say things in words of their own
 _NEAR_BEST = 0.6
 _AFTER = 120.0  # seconds: an entry is stamped by the minute in which it was written
-_MOST_TEXT = 4000  # characters of a statement that are compared
-
-
-class EntryEvidence(NamedTuple):
-    """A history entry that asks for a line. `text` is the statement in it that does; `timestamp` is as the agent wrote
-    it, `line` where it stands in the archive. `recorded`: the Dream said so itself; else `score` (0 to 1) says how much
-    of the line it holds.
-    """
-
-    cursor: int
-    timestamp: str
-    session_key: str | None
-    text: str
-    score: float
-    recorded: bool = False
-    line: int = 0
-
-
-class MessageEvidence(NamedTuple):
-    """A message of a session that an entry, and so a line, came from; `index` as in `session show`."""
-
-    session_key: str
-    index: int  # type: ignore[assignment]  # a tuple's own `index` is never asked for
-    role: str
-    timestamp: str
-    text: str
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +65,6 @@ class RecordedEdit:
     file: str
     line: str
     cursors: tuple[int, ...]
-
-
-@lru_cache(maxsize=32768)
-def features(text: str) -> frozenset[str]:
-    """The words of a text that carry meaning, and its details: names, numbers, addresses, code."""
-    return words(text[:_MOST_TEXT]) | {f"={detail}" for detail in details(text[:_MOST_TEXT])}
-
-
-def plain(line: str) -> str:
-    """What a line says, without bullet, mark and white space around it."""
-    found = marked_lines(line)
-    return found[0][1] if found else ""
-
-
-def is_statement(line: str) -> bool:
-    """Whether a line says something that an entry could have asked for: neither blank, a heading nor a rule."""
-    text = line.strip()
-    return not text.startswith("#") and any(character.isalnum() for character in text)
 
 
 class Weights:
@@ -110,7 +79,7 @@ class Weights:
                 self._count[feature] = self._count.get(feature, 0) + 1
 
     def share(self, wanted: frozenset[str], there: frozenset[str]) -> float:
-        """How much of `wanted`, by weight, `there` holds: 0 to 1. One shared word of several is nothing."""
+        """Return how much of `wanted`, by weight, `there` holds: 0 to 1. One shared word of several is nothing."""
         both = wanted & there
         if not both or (len(both) == 1 and len(wanted) > 2):
             return 0.0
@@ -132,8 +101,8 @@ class Candidates:
         self._weights = Weights(found for _, _, found in self._statements)
 
     def about(self, line: str) -> tuple[EntryEvidence, ...]:
-        """The entries that ask for `line`, the best first, the newest of equals."""
-        wanted = features(plain(line)) if is_statement(line) else frozenset()
+        """Return the entries that ask for `line`, the best first, the newest of equals."""
+        wanted = features(plain_line(line)) if is_statement(line) else frozenset()
         best: dict[int, EntryEvidence] = {}
         for entry, text, found in self._statements if wanted else ():
             score = self._weights.share(wanted, found)
@@ -147,9 +116,11 @@ def _found(entry: HistoryEntry, text: str, score: float) -> EntryEvidence:
     return EntryEvidence(entry.cursor, entry.timestamp, entry.session_key, text, score, line=entry.line)
 
 
-def recorded(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]) -> tuple[EntryEvidence, ...]:
-    """The entries that a Dream named for `line`, each with the statement in it that is most like the line."""
-    wanted = features(plain(line))
+def recorded_evidence(
+    line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]
+) -> tuple[EntryEvidence, ...]:
+    """Return the entries that a Dream named for `line`, each with the statement in it that is most like the line."""
+    wanted = features(plain_line(line))
     result = []
     for cursor in cursors:
         entry = entries.get(cursor)
@@ -162,7 +133,7 @@ def recorded(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEnt
     return tuple(result)
 
 
-class Said:
+class SessionWords:
     """What was said in one session, ready to be asked about many lines."""
 
     def __init__(self, key: str, messages: Sequence[Message]) -> None:
@@ -175,7 +146,8 @@ class Said:
         self._weights = Weights(found for _, found, _ in self._messages)
 
     def about(self, line: str, entry: EntryEvidence, after: str = "") -> tuple[MessageEvidence, ...]:
-        """The messages that `entry`, and by it `line`, came from, the best first, what a person said before answers.
+        """Return the messages that `entry`, and by it `line`, came from, the best first, what a person said before
+        answers.
 
         Nothing said after the entry counts. `after` is the time of the entry before it of the same session: what was
         said since comes first, older messages only where there is none, for sessions are also archived late.
@@ -183,7 +155,7 @@ class Said:
         end, start = clock.parse(entry.timestamp), clock.parse(after)
         within: list[MessageEvidence] = []
         before: list[MessageEvidence] = []
-        asked = [features(plain(line)), features(entry.text)]
+        asked = [features(plain_line(line)), features(entry.text)]
         for message, found, at in self._messages:
             if end is not None and at is not None and (at - end).total_seconds() > _AFTER:
                 continue
@@ -227,7 +199,8 @@ class Blames:
         self._kept: dict[str, tuple[str, list[LineOrigin]]] = {}  # by file: who wrote its lines as of the commit
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
+        """Return every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput,
+        NotFound."""
         name, work, placed = self._placed(file)
         if work is None:
             return [BlamedLine(name, number, text, None) for number, text, _ in placed]
@@ -242,14 +215,15 @@ class Blames:
         return [f"{sha[:8]}: {what}: {why}" for sha, why in doubts if why]
 
     def own_headings(self, file: str) -> frozenset[int]:
-        """The lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one proposed."""
+        """Return the lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one
+        proposed."""
         _, work, placed = self._placed(file)
         lines = (work.line(number, text, written) for number, text, written in placed if work and text[:1] == "#")
         made = ((line.number, line.origin) for line in lines)
         return frozenset(number for number, who in made if who and (who.who == "nanomem dream" or who.accepted))
 
     def _placed(self, file: str) -> tuple[str, _Work | None, list[_Placed]]:
-        """The name of the file, what looks its lines up (None without versions), and the lines."""
+        """Return the name of the file, what looks its lines up (None without versions), and the lines."""
         name = full_name(file)
         loaded = self._files.load(name)
         if loaded.data is None:
@@ -266,12 +240,12 @@ class Blames:
         return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, lines, strict=True))
 
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
-        """The lines with the messages of sessions that their entries came from; each session is read once."""
+        """Return the lines with the messages of sessions that their entries came from; each session is read once."""
         transcripts = _Transcripts(self._sessions(), self._history.in_order())
         return [line._replace(messages=transcripts.of(line)) if line.entries else line for line in lines]
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
-        """The lines of all memory files that the message `index` of a session led to. Raises NotFound."""
+        """Return the lines of all memory files that the message `index` of a session led to. Raises NotFound."""
         messages = self._sessions().get(session_key).messages
         message = next((message for message in messages if message.index == index), None)
         if message is None:
@@ -288,25 +262,25 @@ class Blames:
         ]
 
     def _written(self, git: GitHistory, head: str, name: str) -> list[LineOrigin]:
-        """Who wrote each line as of `head`."""
+        """Return who wrote each line as of `head`."""
         kept = self._kept.get(name)
         if kept is None or kept[0] != head:
             kept = self._kept[name] = head, git_history.blame(git, head, name, brings_back)
         return kept[1]
 
     def edits(self, file: str) -> list[Operation]:
-        """What Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
+        """Return what Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
         return [operation for operation in self._operations(file) if operation.kind in _RECORDING]
 
     def taken_back(self, cursor: int) -> bool:
-        """Whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
-        from nanomem_tui.dreams import restore
+        """Return whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
+        from nanomem_tui.dreams import log
 
-        return restore.held(tuple(self._operations(DREAM_CURSOR)), cursor)
+        return log.is_taken_back(tuple(self._operations(DREAM_CURSOR)), cursor)
 
     def entries_read(self, git: GitHistory, commit: Commit) -> tuple[list[HistoryEntry], bool]:
-        """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
-        some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
+        """Return the entries that a Dream went through, by the cursors that its commit carries, else by the time; and
+        whether some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
         moved = False
         with suppress(DamagedGit):  # else the time tells
             moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(commit.sha))
@@ -329,7 +303,7 @@ class Blames:
         return read, cut and (start is None or begins is None or begins > start)
 
     def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
-        """The entries of these cursors, as far as the archive has them."""
+        """Return the entries of these cursors, as far as the archive has them."""
         return self._history.of(cursors)
 
 
@@ -361,18 +335,18 @@ class _Work:
         return found
 
     def _entries(self, text: str, writer: Writer) -> tuple[tuple[EntryEvidence, ...], bool]:
-        """The entries behind a line, and whether others may be gone."""
+        """Return the entries behind a line, and whether others may be gone."""
         if not writer.dreamt:
             return (), False
         commit = self._git.read(writer.sha)
         if writer.who != "agent dream":
             if writer.sha not in self._recorded:
-                made = (edit for one in behind(commit, self._edits) for edit in one.meta.get("edits") or ())
+                made = (edit for one in operations_behind(commit, self._edits) for edit in one.meta.get("edits") or ())
                 self._recorded[writer.sha] = [found for edit in made if (found := _recorded(edit)) is not None]
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
-                return recorded(text, cursors, self._blames.of(cursors)), False
+                return recorded_evidence(text, cursors, self._blames.of(cursors)), False
         if writer.accepted:
             return (), False
         if writer.sha not in self._candidates:
@@ -391,7 +365,7 @@ class _Transcripts:
 
     def __init__(self, sessions: Sessions, entries: Sequence[HistoryEntry]) -> None:
         self._sessions = sessions
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, SessionWords] = {}
         self._before: dict[int, str] = {}
         last: dict[str | None, str] = {}
         for entry in sorted(entries, key=lambda entry: (entry.cursor, entry.line)):
@@ -399,7 +373,7 @@ class _Transcripts:
             last[entry.session_key] = entry.timestamp
 
     def of(self, line: BlamedLine) -> tuple[MessageEvidence, ...]:
-        """The messages that the entries of `line` came from, the best first."""
+        """Return the messages that the entries of `line` came from, the best first."""
         found: dict[tuple[str, int], MessageEvidence] = {}
         for entry in line.entries:
             for key in [entry.session_key] if entry.session_key else self._at_that_time(entry):
@@ -409,13 +383,13 @@ class _Transcripts:
                         found[place] = message
         return tuple(sorted(found.values(), key=lambda message: -message.score)[:MOST])
 
-    def _of(self, key: str) -> Said:
+    def _of(self, key: str) -> SessionWords:
         if key not in self._said:
             try:
                 messages = self._sessions.get(key).messages
             except NanomemError:  # gone, or not to be read: then nothing of it is shown
                 messages = ()
-            self._said[key] = Said(key, messages)
+            self._said[key] = SessionWords(key, messages)
         return self._said[key]
 
     @cached_property
@@ -424,7 +398,8 @@ class _Transcripts:
         return [(info.key, info.created_at, info.updated_at) for info in infos]
 
     def _at_that_time(self, entry: EntryEvidence) -> list[str]:
-        """The sessions that were under way when an entry was written that names none, the least long ago first."""
+        """Return the sessions that were under way when an entry was written that names none, the least long ago
+        first."""
         at = clock.parse(entry.timestamp)
         if at is None:
             return []
@@ -451,7 +426,7 @@ def _recorded(edit: Any) -> RecordedEdit | None:
 
 
 def _dreamt_before(git: GitHistory, commit: Commit) -> datetime | None:
-    """When the Dream before this one was committed, None when it was the first."""
+    """Return when the Dream before this one was committed, None when it was the first."""
     try:
         while commit.parents:
             commit = git.read(commit.parents[0])
@@ -460,3 +435,296 @@ def _dreamt_before(git: GitHistory, commit: Commit) -> datetime | None:
     except DamagedGit:
         return None
     return None
+
+
+# Every version of the memory files: their texts as of a commit or now, what each changed, and how long what Dreams
+# wrote lasted.
+
+# How long what Dreams wrote lasts: of the lines that each Dream added, those that stand after every later version.
+
+
+class Version(NamedTuple):
+    """One version of the memory files, and the texts of those files that it changed (None: no file from then on).
+
+    `sha` is its commit, "" for the files as they are now; `at` is UTC ISO.
+    """
+
+    sha: str
+    at: str
+    is_dream: bool
+    files: Mapping[str, str | None]
+
+
+class LineFate(NamedTuple):
+    """A line that a Dream added, and the version that took it away: None while it stands, "" for an edit of today."""
+
+    text: str
+    gone: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DreamSurvival:
+    """What became of the lines of one Dream.
+
+    `number` is its place among all versions, from 0; `versions` is how many there are. `steps` are (number of a
+    version, lines that stand from it on), the first that of the Dream itself.
+    """
+
+    sha: str
+    at: str
+    number: int
+    versions: int
+    added: int
+    steps: tuple[tuple[int, int], ...]
+    lines: tuple[LineFate, ...]
+
+    @property
+    def standing(self) -> int:
+        """How many of its lines stand today."""
+        return self.steps[-1][1]
+
+    @property
+    def share(self) -> float:
+        """How much of it stands today, 0 to 1; nothing was added: 1."""
+        return self.standing / self.added if self.added else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a JSON object, a line as `text` and the version that took it away."""
+        names = ("sha", "at", "added", "standing", "share", "number", "versions")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "steps": [list(step) for step in self.steps],
+            "lines": [fate._asdict() for fate in self.lines],
+        }
+
+    def curve(self) -> list[float]:
+        """Return the share that stands after the Dream itself and after each later version, 0 to 1."""
+        shares: list[float] = []
+        ends = [number for number, _ in self.steps[1:]] + [self.versions]
+        for (start, standing), end in zip(self.steps, ends, strict=True):
+            shares += [standing / self.added if self.added else 1.0] * (end - start)
+        return shares
+
+
+def survival(versions: Iterable[Version]) -> list[DreamSurvival]:
+    """Return what became of each Dream among `versions` (the oldest first), in their order."""
+    files: dict[str, Counter[str]] = {}
+    counts: Counter[str] = Counter()
+    dreams: list[_Dream] = []
+    writers: dict[str, list[_Dream]] = {}
+    number = -1
+    for number, version in enumerate(versions):
+        touched = _touched(files, counts, version)
+        for text, (before, after) in touched.items():
+            for dream in writers.get(text, ()):
+                dream.changed(text, before, after, number, version.sha)
+        if version.is_dream:
+            added = {text: after - before for text, (before, after) in touched.items() if after > before}
+            dreams.append(_Dream(version, number, added))
+            for text in added:
+                writers.setdefault(text, []).append(dreams[-1])
+    return [dream.lasting(number + 1) for dream in dreams]
+
+
+def _touched(files: dict[str, Counter[str]], counts: Counter[str], version: Version) -> dict[str, tuple[int, int]]:
+    """Return how often each line that the version changed was there before and is now; brings `files`, `counts` up to
+    it.
+
+    Lines are compared whole and as they stand, so that only those that differ are looked into.
+    """
+    moved: Counter[str] = Counter()
+    for name, text in version.files.items():
+        now, before = Counter((text or "").split("\n")), files.get(name, Counter())
+        files[name] = now
+        differ = {line for line, _ in now.items() ^ before.items()}
+        for line in (*now, *(before.keys() - now.keys())):  # in the order of the file
+            if line in differ and is_statement(line):
+                moved[line.strip()] += now[line] - before[line]
+    touched = {text: (counts[text], counts[text] + step) for text, step in moved.items() if step}
+    for text, (_, after) in touched.items():
+        counts[text] = after
+    return touched
+
+
+class _Dream:
+    """One Dream while the versions after it are gone through."""
+
+    def __init__(self, version: Version, number: int, added: Mapping[str, int]) -> None:
+        self._version = version
+        self._number = number
+        self._added = added
+        self._steps = [(number, sum(added.values()))]
+        self._gone: dict[str, str] = {}
+
+    def changed(self, text: str, before: int, after: int, number: int, sha: str) -> None:
+        """A later version holds `text` another number of times."""
+        own = self._added[text]
+        step = min(own, after) - min(own, before)
+        if not step:
+            return
+        if step < 0:
+            self._gone[text] = sha
+        elif after >= own:
+            self._gone.pop(text, None)
+        last, standing = self._steps[-1]
+        if last == number:
+            self._steps.pop()
+        self._steps.append((number, standing + step))
+
+    def lasting(self, versions: int) -> DreamSurvival:
+        """Return what became of it, of so many versions."""
+        return DreamSurvival(
+            sha=self._version.sha,
+            at=self._version.at,
+            number=self._number,
+            versions=versions,
+            added=sum(self._added.values()),
+            steps=tuple(self._steps),
+            lines=tuple(LineFate(text, self._gone.get(text)) for text in self._added),
+        )
+
+
+NOW = ""
+"""In place of the id of a commit: the files as they are now."""
+
+
+Blobs = tuple[str | None, str | None]
+"""The ids of a file's contents before and after, None where there was no file."""
+
+
+class SavedVersion(NamedTuple):
+    """One version: its commit (`NOW`: the files as they are), the one before, who made it when (UTC ISO) and said what,
+    and the memory files that it changed.
+    """
+
+    sha: str
+    parent: str | None
+    at: str
+    who: Who | Literal["uncommitted"]
+    subject: str
+    files: Mapping[str, Blobs]
+
+
+class Versions:
+    """The versions of the memory files of one workspace."""
+
+    def __init__(
+        self, git: Callable[[], GitHistory | None], files: FileLayer, why_none: Callable[[], str] = str
+    ) -> None:
+        self._git = git
+        self._why_none = why_none
+        self._files = files
+        self._line_counts: dict[Blobs, tuple[int, int]] = {}
+        self._counting = Lock()
+        self._counted: tuple[tuple[str, str], list[DreamSurvival]] | None = None
+
+    def text(self, sha: str, path: str) -> str | None:
+        """A file as of a commit (`NOW`: as it is now), bytes that are no UTF-8 replaced; None when there was none.
+
+        Raises NotFound for an unknown commit, DamagedGit.
+        """
+        if sha == NOW:
+            return self._files.load(path).text
+        git = require_history(self._git, sha, self._why_none)
+        data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
+        return None if data is None else core_files.decode(data, "replace")
+
+    def newest_first(self) -> Iterator[SavedVersion]:
+        """Yield all of them, the newest first; before them the files as they are now, where a commit does not hold
+        them.
+
+        Which files a version changed is told at once; how many lines `counts` tells, of the versions that are looked
+        at.
+        """
+        git = self._git()
+        head = git.head() if git else None
+        if git is None or head is None:
+            return
+        differs: dict[str, Blobs] = {}
+        for path in TRACKED_FILES:
+            with suppress(DamagedGit):  # what cannot be read is not said to differ
+                if self._files.load(path).data != git.file_at(head, path):
+                    differs[path] = (None, None)
+        if differs:
+            yield SavedVersion(NOW, head, "", "uncommitted", "not committed yet", differs)
+        for commit in git.walk():
+            files = _blobs(git, commit)
+            yield SavedVersion(commit.sha, commit.parent, commit.at, who_made(commit), commit.subject, files)
+
+    def of(self, path: str) -> Iterator[SavedVersion]:
+        """Return those that changed a file, the newest first."""
+        return (saved for saved in self.newest_first() if path in saved.files)
+
+    def counts(self, saved: SavedVersion, path: str) -> tuple[int, int]:
+        """Return how many lines a version added to a file and removed from it. Counted once for each pair of contents.
+
+        Raises DamagedGit.
+        """
+        old, new = saved.files[path]
+        if not saved.sha:
+            return merge.count_changes(self.text(saved.parent or "", path) or "", self.text(NOW, path) or "")
+        git = self._git()
+        if git is None:
+            return 0, 0
+        found = self._line_counts.get((old, new))
+        if found is None:
+            found = merge.count_changes(git.text(old) or "", git.text(new) or "")
+            self._line_counts[old, new] = found
+        return found
+
+    def all(self) -> Iterator[Version]:
+        """Yield all of them, the oldest first; the last are the files as they are now, where a commit does not hold
+        them."""
+        git = self._git()
+        head: dict[str, str | None] = dict.fromkeys(TRACKED_FILES)
+        for commit in reversed(git.commits() if git else []):
+            assert git is not None
+            files = {path: text for path, text in _changed(git, commit).items() if head[path] != text}
+            head |= files
+            yield Version(commit.sha, commit.at, commit.is_dream, files)
+        now = {path: self._files.load(path).text for path in TRACKED_FILES}
+        differs = {path: text for path, text in now.items() if text != head[path]}
+        if differs:
+            yield Version(NOW, clock.iso(clock.now()), False, differs)
+
+    def survival(self) -> list[DreamSurvival]:
+        """Return what became of the lines of each Dream, the newest Dream first. Counted once for each state of the
+        files."""
+        git = self._git()
+        key = ((git.head() if git else None) or "", self._fingerprint())
+        with self._counting:
+            if self._counted is None or self._counted[0] != key:
+                self._counted = (key, survival(self.all())[::-1])
+            return self._counted[1]
+
+    def _fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for path in TRACKED_FILES:
+            digest.update((self._files.load(path).data or b"") + b"\0\0")
+        return digest.hexdigest()
+
+
+def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
+    """Return the texts of the memory files that a commit changed, those that can be read."""
+    texts: dict[str, str | None] = {}
+    for path, (_, blob) in _blobs(git, commit).items():
+        with suppress(DamagedGit):
+            texts[path] = None if blob is None else core_files.decode(git.blob(blob), "replace")
+    return texts
+
+
+def _blobs(git: GitHistory, commit: Commit) -> dict[str, Blobs]:
+    """Return the memory files that a commit changed; all that it holds where what came before cannot be read."""
+    try:
+        changes = git.changed(commit.sha)
+    except DamagedGit:
+        changes = [("/", None, None)]
+    found: dict[str, Blobs] = {}
+    for name in TRACKED_FILES:
+        change = next((change for change in changes if change[0] == "/" or covers(change[0], name)), None)
+        if change is not None and change[0] == name:
+            found[name] = change[1:]
+        elif change is not None:  # what came before cannot be read
+            with suppress(DamagedGit):
+                found[name] = (None, git.blob_id(commit.sha, name))
+    return found

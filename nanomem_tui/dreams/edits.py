@@ -1,6 +1,7 @@
 """Edits of lines: the only thing that a Dreamer may return. Pure: texts in, texts out.
 
-Owns where a new line goes and how a line is found again. An edit changes the lines it names and no other byte.
+Owns where a new line goes, how a line is found again, headings that come and go with their lines, and the words and
+details that an edit must account for. An edit changes the lines it names and no other byte.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.agents import markdown
-from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.archive import HistoryEntry, marked_lines
 from nanomem_tui.agents.markdown import Section
 from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict
@@ -22,6 +23,10 @@ from nanomem_tui.language import dates, topics
 from nanomem_tui.language.pair_features import is_said
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.files import layer
+
+if TYPE_CHECKING:
+    pass
+
 
 Op = Literal["add", "replace", "remove", "move"]
 TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memory/MEMORY.md": "Long-term Memory"}
@@ -54,7 +59,7 @@ class LineEdit:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields that are not empty, as a JSON object."""
+        """Return the fields that are not empty, as a JSON object."""
         return {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
 
 
@@ -87,9 +92,9 @@ def apply_edits(files: Mapping[str, str], edits: Iterable[LineEdit]) -> dict[str
     return result
 
 
-def rebased(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
-    """The edit on the line that is there, where its own is one that another edit, of those `passed` over, would have
-    written: the last of three changes of a line can be made without the two before it. Else as it is."""
+def rebase(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+    """Return the edit on the line that is there, where its own is one that another edit, of those `passed` over, would
+    have written: the last of three changes of a line can be made without the two before it. Else as it is."""
     left, found = list(passed), edit
     while found.op != "add" and not _stands(found, files):
         before = next((one for one in left if _writes(one, found)), None)
@@ -111,12 +116,12 @@ def _stands(edit: LineEdit, files: Mapping[str, str]) -> bool:
 
 
 def _writes(edit: LineEdit, other: LineEdit) -> bool:
-    """Whether an edit writes the line that the other one changes."""
+    """Return whether an edit writes the line that the other one changes."""
     return edit.op in ("add", "replace") and edit.file == other.file and edit.new == other.old and edit != other
 
 
 def _find(text: str, edit: LineEdit) -> int:
-    """The index of the line `edit.old`, the one nearest to `edit.line`."""
+    """Return the index of the line `edit.old`, the one nearest to `edit.line`."""
     places = [i for i, line in enumerate(text.split("\n")) if line.removesuffix("\r") == edit.old]
     if not places or not edit.old.strip():
         raise Conflict("the line to change is not there any more", edit.file, edit.old[:80])
@@ -160,7 +165,7 @@ def _added(name: str, text: str, title: str, new: str) -> str:
 
 
 def find_section(text: str, title: str) -> Section | None:
-    """The first section with that title ("": the part under the file's own heading, or before any)."""
+    """Return the first section with that title ("": the part under the file's own heading, or before any)."""
     found = markdown.sections(text)
     if title:
         return next((s for s in found if s.level and s.title.casefold() == title.casefold()), None)
@@ -191,14 +196,14 @@ def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]
 
 
 def opens_list(line: str) -> bool:
-    """Whether a line of text says what the list under it is of: `Bob:`, or a name in bold."""
+    """Return whether a line of text says what the list under it is of: `Bob:`, or a name in bold."""
     text = line.strip()
     return text.endswith((":", "：", ":**", "：**")) or _BOLD.fullmatch(text) is not None
 
 
 def _named_lists(body: Sequence[str], within: Collection[int]) -> dict[int, int]:
-    """The list lines that stand under a line that says what they are of, and where that stands: another line of the
-    section does not come there."""
+    """Return the list lines that stand under a line that says what they are of, and where that stands: another line of
+    the section does not come there."""
     found: dict[int, int] = {}
     opened: int | None = None
     for at, line in enumerate(body):
@@ -213,7 +218,7 @@ def _named_lists(body: Sequence[str], within: Collection[int]) -> dict[int, int]
 
 
 def _goes_on(line: str, within: bool) -> bool:
-    """Whether a list item goes on in its next line: an indented one, or any in the code that it holds."""
+    """Return whether a list item goes on in its next line: an indented one, or any in the code that it holds."""
     return within or bool(line.startswith((" ", "\t")) and line.strip())
 
 
@@ -239,7 +244,7 @@ _PRONOUNS = frozenset("I I'm I've I'll I'd The A An He She It We They This That 
 
 @lru_cache(maxsize=16384)
 def details(text: str) -> tuple[str, ...]:
-    """The details of `text` in order, folded: code, addresses, numbers, quotes, names, days and colours."""
+    """Return the details of `text` in order, folded: code, addresses, numbers, quotes, names, days and colours."""
     found = []
     for match in _DETAIL.finditer(text):
         kind, value = match.lastgroup, match[match.lastgroup or 0]
@@ -263,37 +268,38 @@ def _is_name(text: str, start: int, end: int, value: str) -> bool:
 
 
 def holds(text: str, detail: str) -> bool:
-    """Whether folded `detail` stands in folded `text` as a whole word."""
+    """Return whether folded `detail` stands in folded `text` as a whole word."""
     left = r"(?<![0-9a-z])" if detail[:1].isascii() and detail[:1].isalnum() else ""
     right = r"(?![0-9a-z])" if detail[-1:].isascii() and detail[-1:].isalnum() else ""
     return detail in text and re.search(left + re.escape(detail) + right, text) is not None
 
 
-def unaccounted(text: str, *sources: str) -> tuple[str, ...]:
-    """The details of `text` that stand in none of `sources`."""
+def unaccounted_details(text: str, *sources: str) -> tuple[str, ...]:
+    """Return the details of `text` that stand in none of `sources`."""
     folded = [fold(source) for source in sources]
     return tuple(dict.fromkeys(d for d in details(text) if not any(holds(source, d) for source in folded)))
 
 
 @lru_cache(maxsize=16384)
-def words(text: str) -> frozenset[str]:
-    """The tokens of `text` that carry meaning."""
+def meaningful_words(text: str) -> frozenset[str]:
+    """Return the tokens of `text` that carry meaning."""
     return frozenset(tokens(text))
 
 
-def says(new: str, old: str) -> bool:
-    """Whether `old` says all that `new` says, of the same one: in its words one after the other, with its details."""
-    wanted = words(new)
-    if not wanted <= words(old) or not wanted:  # the quick answer for almost every pair of lines
+def says_all(new: str, old: str) -> bool:
+    """Return whether `old` says all that `new` says, of the same one: in its words one after the other, with its
+    details."""
+    wanted = meaningful_words(new)
+    if not wanted <= meaningful_words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)
-    return fold(new) == fold(old) or (is_said(new, old) and not unaccounted(new, old))
+    return fold(new) == fold(old) or (is_said(new, old) and not unaccounted_details(new, old))
 
 
 _NEARLY = 4  # letters that two forms of a word have in common at least
 
 
-def missing(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
-    """The wanted words that are missing in any form."""
+def missing_words(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
+    """Return the wanted words that are missing in any form."""
     near: dict[str, list[str]] = {}
     for word in there:
         near.setdefault(word[:_NEARLY], []).append(word)
@@ -305,7 +311,7 @@ def missing(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether two words are forms of one: much the same beginning, no number."""
+    """Return whether two words are forms of one: much the same beginning, no number."""
     shortest = min(len(word), len(other))
     common = max(_NEARLY, shortest - 2)
     return shortest > _NEARLY and word[:common] == other[:common] and word.isalpha() and other.isalpha()
@@ -329,20 +335,19 @@ session summary conversation durable new known update updates details remember s
 """What headings are called that say nothing of anybody."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 _TITLE = re.compile(r"\s*(?![-*+] )(?:\*\*.+\*\*[:：]?|.+[:：])\s*")
-_OTHERS = "animals car contacts events family friends people pets places relationships school travel trips vehicles"
 
 
-def made(edit: LineEdit, files: Mapping[str, str]) -> str:
-    """The title of the heading that the edit would make in `files` (text by name), "" when it makes none."""
+def new_heading(edit: LineEdit, files: Mapping[str, str]) -> str:
+    """Return the title of the heading that the edit would make in `files` (text by name), "" when it makes none."""
     if edit.op not in ("add", "move") or not edit.section:
         return ""
     there = files.get(edit.to_file or edit.file, "") if edit.op == "move" else files.get(edit.file, "")
     return edit.section if find_section(there, edit.section) is None else ""
 
 
-def leads(text: str, old: str, line: int | None) -> bool:
-    """Whether lines stand under the line `old` of a text, the one nearest to `line`: those of its section, those that
-    are set in, or the list of a line in bold or with a colon."""
+def leads_lines(text: str, old: str, line: int | None) -> bool:
+    """Return whether lines stand under the line `old` of a text, the one nearest to `line`: those of its section, those
+    that are set in, or the list of a line in bold or with a colon."""
     lines = [one.removesuffix("\r") for one in text.split("\n")]
     same = [at for at, one in enumerate(lines) if one == old]
     if not same:
@@ -360,35 +365,24 @@ def leads(text: str, old: str, line: int | None) -> bool:
     return _TITLE.fullmatch(old) is not None and _ITEM.match(rest[0]) is not None
 
 
-def impossible(title: str) -> str:
-    """Why it is no heading, whoever asks for it; "" when it is one."""
+def impossible_heading(title: str) -> str:
+    """Return why it is no heading, whoever asks for it; "" when it is one."""
     if len(title.splitlines()) > 1:
         return "a heading is one line"
     return f"a heading of more than {MAX_TITLE} characters" if len(title) > MAX_TITLE else ""
 
 
-def scope(title: str) -> frozenset[str]:
-    """The words of a title by which what stands under it may be another's than the user's."""
-    return telling(title) | (words(title) & others()) | topics.people_in(title)
-
-
-def telling(title: str) -> frozenset[str]:
-    """The words of a title that say something of somebody."""
+def heading_subjects(title: str) -> frozenset[str]:
+    """Return the words of a title that say something of somebody."""
     left = topics.without_subjects(title)
     if len(left.split()) <= _SHORT:
         left = " ".join(topics.names_of_heading(left))
-    return words(left) - _general()
-
-
-@lru_cache(1)
-def others() -> frozenset[str]:
-    """The words of titles under which it is of others than the user, and not of whom."""
-    return words(_OTHERS)
+    return meaningful_words(left) - _general()
 
 
 @lru_cache(1)
 def _general() -> frozenset[str]:
-    return words(_TITLES_WORDS)
+    return meaningful_words(_TITLES_WORDS)
 
 
 # Headings that come and go with the lines under them, where a change of a memory file is made or taken back.
@@ -397,8 +391,8 @@ Owned = Callable[[str], Collection[int]]
 """Of a memory file by its name: the lines (from 1) of the headings that a Dream of ours made."""
 
 
-def nobodys(_file: str) -> Collection[int]:
-    """Where nobody knows who made a heading."""
+def owns_none(_file: str) -> Collection[int]:
+    """Return where nobody knows who made a heading."""
     return ()
 
 
@@ -410,7 +404,7 @@ class _Under(NamedTuple):
     leads: bool
 
 
-def emptied(now: str, after: str, owned: Callable[[], Collection[int]]) -> str:
+def drop_empty_headings(now: str, after: str, owned: Callable[[], Collection[int]]) -> str:
     """`after`, a change of `now`, without those of the headings `owned` in `now` under which nothing is left by it."""
     mine: Collection[int] | None = None
     headings = {one.at: one for one in _headings(now)}
@@ -430,7 +424,7 @@ def emptied(now: str, after: str, owned: Callable[[], Collection[int]]) -> str:
         after = _without(after, gone[-1])
 
 
-def still_needed(base: str, now: str, then: str, after: str) -> str:
+def restore_headings(base: str, now: str, then: str, after: str) -> str:
     """`after` with the headings that going from `base` back to `then` took out of `now` with all that stood under them,
     and under which `now` has lines that stay."""
     kept, stays = _places(base, then), _places(now, after)
@@ -450,9 +444,9 @@ def still_needed(base: str, now: str, then: str, after: str) -> str:
     return "\n".join(result)
 
 
-def taken_back(change: Change, now: str | None, owned: Owned) -> Change:
-    """The change of a memory file that takes back an older one, made on what the file holds `now` where a heading has
-    to stay or to go; else as it is."""
+def undo_change(change: Change, now: str | None, owned: Owned) -> Change:
+    """Return the change of a memory file that takes back an older one, made on what the file holds `now` where a
+    heading has to stay or to go; else as it is."""
     base, then = (str((value or {}).get("text", "")) for value in (change.before, change.after))
     if now is None or now == base or "raw" in {**(change.before or {}), **(change.after or {})}:
         return change
@@ -461,7 +455,7 @@ def taken_back(change: Change, now: str | None, owned: Owned) -> Change:
     except (Conflict, UnicodeEncodeError):  # it is said by who makes the change
         return change
     after = (merged or b"").decode()
-    final = emptied(now, still_needed(base, now, then, after), lambda: owned(change.key))
+    final = drop_empty_headings(now, restore_headings(base, now, then, after), lambda: owned(change.key))
     return change if final == after else Change(change.layer, change.key, {"text": now}, {"text": final})
 
 
@@ -478,7 +472,7 @@ def _headings(text: str) -> list[_Under]:
 
 
 def _places(old: str, new: str) -> dict[int, int]:
-    """Where each line of `old` that is kept stands in `new`; both counted from 0."""
+    """Return where each line of `old` that is kept stands in `new`; both counted from 0."""
     before, after = old.split("\n"), new.split("\n")
     found: dict[int, int] = {}
     at = place = 0
@@ -490,7 +484,7 @@ def _places(old: str, new: str) -> dict[int, int]:
 
 
 def _without(text: str, at: int) -> str:
-    """The text without the heading at index `at` and the blank lines that set it off."""
+    """Return the text without the heading at index `at` and the blank lines that set it off."""
     end = "\n" if text.endswith("\n") else ""
     lines = text.removesuffix("\n").split("\n")
     stop = at + 1
@@ -520,12 +514,12 @@ class _Line(NamedTuple):
 
 
 def day_of(entries: Sequence[HistoryEntry]) -> str:
-    """The newest day (`YYYY-MM-DD`) that `entries` tell, "" when none does: the clock of a Dream."""
+    """Return the newest day (`YYYY-MM-DD`) that `entries` tell, "" when none does: the clock of a Dream."""
     days = (entry.timestamp[:10] for entry in entries)
     return max((day for day in days if _DAY.fullmatch(day)), default="")
 
 
-def tidied(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEdit]:
+def tidy_lines(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEdit]:
     """Removals of copies and of lines that ended before `today` (`YYYY-MM-DD`; "": no day is known), line by line.
 
     `cursor` is the entry that tells the day. The first of two copies stays."""
@@ -543,7 +537,7 @@ def tidied(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEd
 
 
 def has_copy(text: str, edit: LineEdit) -> bool:
-    """Whether the line of `text` that `edit` removes stands another time in the same list."""
+    """Return whether the line of `text` that `edit` removes stands another time in the same list."""
     said = _said(_bare(edit.old))
     if text.count(said) < 2:
         return False
@@ -553,7 +547,7 @@ def has_copy(text: str, edit: LineEdit) -> bool:
 
 
 def _said(text: str) -> str:
-    """What makes two lines the same: all of it but emphasis around it and a full stop."""
+    """Return what makes two lines the same: all of it but emphasis around it and a full stop."""
     return text.strip("*_ .。")
 
 
@@ -563,7 +557,7 @@ def _bare(whole: str) -> str:
 
 
 def _lines(text: str) -> list[_Line]:
-    """The list lines that stand alone: no steps, no check boxes, none that has lines of its own below."""
+    """Return the list lines that stand alone: no steps, no check boxes, none that has lines of its own below."""
     raw = text.split("\n")
     bullets = {bullet.line: bullet for bullet in markdown.bullets(text)}
     result: list[_Line] = []
@@ -583,7 +577,28 @@ def _lines(text: str) -> list[_Line]:
 
 
 def _alone(bullet: markdown.Bullet, raw: Sequence[str]) -> bool:
-    """Whether the list line is neither a check box nor one that has lines of its own below."""
+    """Return whether the list line is neither a check box nor one that has lines of its own below."""
     below = raw[bullet.line].expandtabs(4) if bullet.line < len(raw) else ""
     leads = below.strip() and len(below) - len(below.lstrip()) > bullet.indent
     return bool(bullet.text) and not leads and not bullet.text.startswith(("[ ]", "[x]", "[X]"))
+
+
+@lru_cache(maxsize=32768)
+def features(text: str) -> frozenset[str]:
+    """Return the words of a text that carry meaning, and its details: names, numbers, addresses, code."""
+    return meaningful_words(text[:_MOST_TEXT]) | {f"={detail}" for detail in details(text[:_MOST_TEXT])}
+
+
+def plain_line(line: str) -> str:
+    """Return what a line says, without bullet, mark and white space around it."""
+    found = marked_lines(line)
+    return found[0][1] if found else ""
+
+
+def is_statement(line: str) -> bool:
+    """Return whether a line says something that an entry could have asked for: neither blank, a heading nor a rule."""
+    text = line.strip()
+    return not text.startswith("#") and any(character.isalnum() for character in text)
+
+
+_MOST_TEXT = 4000  # characters of a statement that are compared

@@ -1,7 +1,7 @@
-"""History entries as facts: which lines of an entry are worth remembering, and what they are.
+"""Read history entries: which lines are worth remembering, and what facts they state; the protocol of a Dreamer.
 
-Owns reading one line of `history.jsonl`: what it is says `language.lines`; a line of a chat is read as a message. Must
-not know what the memory files hold.
+`language.lines` says what a line of `history.jsonl` is; a line of a chat is read as a message. Must not know what the
+memory files hold.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class _Above(NamedTuple):
 
 
 def lines_of(content: str) -> list[EntryLine]:
-    """The statements of an entry, in order. What opens a list, `Kestrel:`, is none: each line of the list begins so."""
+    """Return the statements of an entry, in order. What opens a list, `Kestrel:`, is none: each line of the list begins
+    so."""
     lines: list[EntryLine] = []
     above: list[_Above] = []
     opened: set[int] = set()
@@ -89,21 +90,21 @@ def lines_of(content: str) -> list[EntryLine]:
 
 
 def _of(plain: str, over: str, *, is_bullet: bool) -> str:
-    """What the lines under a line begin with: of whom or what they are. A line of the list says it itself, a title or
-    what opens a list where it names somebody or something; "" else."""
+    """Return what the lines under a line begin with: of whom or what they are. A line of the list says it itself, a
+    title or what opens a list where it names somebody or something; "" else."""
     head = _head(plain)
-    if not edits.telling(head) or (not is_bullet and not _names(head)):
+    if not edits.heading_subjects(head) or (not is_bullet and not _names(head)):
         return over
     return _joined(over, head)
 
 
 def _head(plain: str) -> str:
-    """The words of a line without the marks of a title or a list."""
+    """Return the words of a line without the marks of a title or a list."""
     return _NUMBER.sub("", re.sub(r"^#{1,6}[ \t]+", "", plain), count=1).replace("**", "").rstrip(" :：")
 
 
 def _names(head: str) -> bool:
-    """Whether a line above a list names whom or what that is about: `Kestrel`, `The user is allergic to`."""
+    """Return whether a line above a list names whom or what that is about: `Kestrel`, `The user is allergic to`."""
     first = head.partition(" ")[0].casefold()
     if SPEECH.fullmatch(f"{head}:"):
         return True
@@ -117,7 +118,8 @@ def _names(head: str) -> bool:
 
 
 def _joined(head: str, text: str) -> str:
-    """What stands under `head` as a statement of its own. A colon would make the whole of it the value of `head`."""
+    """Return what stands under `head` as a statement of its own. A colon would make the whole of it the value of
+    `head`."""
     if not head:
         return text
     if SPEECH.fullmatch(f"{head}:"):
@@ -207,12 +209,12 @@ class Skipped:
         return self.why == DUMP
 
     def to_json(self) -> dict[str, Any]:
-        """The line as a JSON object."""
+        """Return the line as a JSON object."""
         return {"cursor": self.cursor, "text": self.text, "mark": self.mark, "reason": self.why, "fact": self.fact}
 
 
 def skipped_summary(skipped: Sequence[Skipped]) -> str:
-    """How many lines change nothing, and how many of them the agent had marked to be kept."""
+    """Return how many lines change nothing, and how many of them the agent had marked to be kept."""
     count = f"Skipped {len(skipped):,} {'line' if len(skipped) == 1 else 'lines'}"
     kept = [(mark, sum(line.mark == mark for line in skipped)) for mark in KEEP_MARKS]
     named = ", ".join(f"{number:,} marked {mark}" for mark, number in kept if number)
@@ -261,7 +263,7 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
 
 
 def _person(text: str, language: str) -> str:
-    """The name of the person that a text begins with, "" where it begins with no name of a person."""
+    """Return the name of the person that a text begins with, "" where it begins with no name of a person."""
     name = spoken.subject_of(text)
     is_known = name.lower() in reader.pack(language).names
     return name if is_known and language_sentences.read(text).label in ("person", "event", "moment") else ""
@@ -291,7 +293,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
-    """The facts of one line, or why there are none."""
+    """Yield the facts of one line, or why there are none."""
     mark, text, file = line.mark, line.text, ""
     if len(text) > MAX_READ:
         yield Skipped(cursor, f"{secrets.mask(text[:80])}…", f"longer than {MAX_READ:,} characters", mark)
@@ -327,7 +329,8 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
 
 
 def _judged(text: str, shown: str, fact: Fact) -> Fact | Skipped:
-    """What is made of a text: a fact, one that is held for a person, or why it is left out. `shown` is what is read."""
+    """Return what is made of a text: a fact, one that is held for a person, or why it is left out. `shown` is what is
+    read."""
     mark = fact.mark
     reading = language_sentences.read(f"[{mark}] {shown}" if mark and not shown.startswith("- ") else shown)
     plain = _NUMBER.sub("", spoken.without_speaker(language_sentences.parted(text).text)).strip()
@@ -365,7 +368,7 @@ def _speaker(text: str, mark: str | None, owner: str) -> tuple[str, str] | None:
 
 
 def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under: str) -> Iterator[Fact | Skipped]:
-    """What somebody says that lasts, sentence by sentence, as a message is read."""
+    """Yield what somebody says that lasts, sentence by sentence, as a message is read."""
     of_owner = who.casefold() in _USER or who == owner
     if mark is None and not of_owner:
         yield Skipped(cursor, secrets.mask(what), "chat", mark)
@@ -400,7 +403,7 @@ NO_EDIT = "the model found it and made no edit of it"
 """Why a fact is left out that no edit was tried for."""
 
 
-def nobody(_step: str) -> None:
+def no_watcher(_step: str) -> None:
     """Nobody watches."""
 
 
@@ -428,9 +431,10 @@ class Dreamer(Protocol):
         """How the Dreamer is called in commits, logs and settings."""
 
     def propose(
-        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = nobody
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = no_watcher
     ) -> Proposal:
-        """The edits, in the order of the entries that are their evidence; at most `steps` steps are taken to find them.
+        """Return the edits, in the order of the entries that are their evidence; at most `steps` steps are taken to
+        find them.
 
         `files` is text by name. Raises whatever `watch` raises, and the errors of what it asks (a model's endpoint).
         """

@@ -112,7 +112,7 @@ def check(
 
 
 def evidence_of(entries: Sequence[HistoryEntry]) -> dict[int, str]:
-    """The text of each entry by its cursor; of several that carry one cursor, all their texts."""
+    """Return the text of each entry by its cursor; of several that carry one cursor, all their texts."""
     evidence: dict[int, str] = {}
     for entry in entries:
         evidence[entry.cursor] = f"{evidence.get(entry.cursor, '')}\n{entry.content}"
@@ -120,18 +120,18 @@ def evidence_of(entries: Sequence[HistoryEntry]) -> dict[int, str]:
 
 
 def orders_the_agent(text: str) -> bool:
-    """Whether `text` reads as an instruction to a model, or an order to the agent, rather than as a memory."""
+    """Return whether `text` reads as an instruction to a model, or an order to the agent, rather than as a memory."""
     return bool(injection.reason(text) or injection.command(text))
 
 
 def _may_go(text: str, share: float) -> int:
-    """How many lines of a text may go: its share, or two where that is not half of it, and one."""
+    """Return how many lines of a text may go: its share, or two where that is not half of it, and one."""
     filled = sum(1 for line in text.split("\n") if line.strip())
     return max(1, min(2, filled // 3), int(share * filled))
 
 
-def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
-    """Why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
+def impossible_line(edit: LineEdit, max_line: int = Limits().max_line) -> str:
+    """Return why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
     written = f"{edit.new}{edit.section}"
     if not is_utf8(written):
         return "text that is no UTF-8"
@@ -139,38 +139,38 @@ def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
         return "an empty line"
     if len(edit.new) > max_line:
         return f"a line of more than {max_line} characters"
-    if edit.op in ("add", "move") and (why := dreams_edits.impossible(edit.section)):
+    if edit.op in ("add", "move") and (why := dreams_edits.impossible_heading(edit.section)):
         return why
     return "control characters" if any(unicodedata.category(c) == "Cc" and c != "\t" for c in written) else ""
 
 
 def _content(edit: LineEdit, files: Mapping[str, str], limits: Limits) -> str:
-    if why := impossible(edit, limits.max_line):
+    if why := impossible_line(edit, limits.max_line):
         return why
-    if edit.op in ("remove", "move") and dreams_edits.leads(files.get(edit.file, ""), edit.old, edit.line):
+    if edit.op in ("remove", "move") and dreams_edits.leads_lines(files.get(edit.file, ""), edit.old, edit.line):
         return "lines stand under it"
-    title = dreams_edits.made(edit, files)
+    title = dreams_edits.new_heading(edit, files)
     if limits.forgotten and limits.forgotten.value([edit.new, title]):
         return WHY
     brought = _secrets(edit.new) | _secrets(title)
     if kinds := {kind for kind, _ in brought - _secrets(edit.old)}:
-        return holding(kinds)
+        return secret_reason(kinds)
     return next((injection.WHY for one in (edit.new, title) if one and orders_the_agent(one)), "")
 
 
-def holding(kinds: Iterable[str]) -> str:
-    """The reason against a line with secrets of these kinds."""
+def secret_reason(kinds: Iterable[str]) -> str:
+    """Return the reason against a line with secrets of these kinds."""
     return f"it holds a secret: {', '.join(sorted(kinds))}"
 
 
-def discreet(refusal: Refusal) -> Refusal:
-    """The refusal with a reason that repeats no part of a secret in its edit: reasons are kept and shown."""
-    kinds = repeated(refusal.edit, refusal.why)
-    return Refusal(refusal.edit, holding(kinds) if kinds else without_lone_surrogates(refusal.why))
+def without_secrets(refusal: Refusal) -> Refusal:
+    """Return the refusal with a reason that repeats no part of a secret in its edit: reasons are kept and shown."""
+    kinds = repeated_secrets(refusal.edit, refusal.why)
+    return Refusal(refusal.edit, secret_reason(kinds) if kinds else without_lone_surrogates(refusal.why))
 
 
-def repeated(edit: LineEdit, text: str) -> set[str]:
-    """The kinds of the secrets in the lines of the edit of which `text` repeats a part."""
+def repeated_secrets(edit: LineEdit, text: str) -> set[str]:
+    """Return the kinds of the secrets in the lines of the edit of which `text` repeats a part."""
     said = fold(text)
     kinds = set()
     for line in (edit.old, edit.new, edit.section):
@@ -186,19 +186,21 @@ def _secrets(text: str) -> set[tuple[str, str]]:
 
 
 def _loses(edit: LineEdit, before: Mapping[str, str]) -> bool:
-    """Whether a line goes: removed with no copy left, replaced by one that has little to do with it, or moved away."""
+    """Return whether a line goes: removed with no copy left, replaced by one that has little to do with it, or moved
+    away."""
     if edit.op == "move":
         return edit.to_file not in ("", edit.file)
     if edit.op != "replace" or edit.supersedes:
         return edit.op == "remove" and not dreams_edits.has_copy(before.get(edit.file, ""), edit)
-    old, new = dreams_edits.words(edit.old), dreams_edits.words(edit.new)
+    old, new = dreams_edits.meaningful_words(edit.old), dreams_edits.meaningful_words(edit.new)
     return bool(old) and len(old & new) * 2 < len(old)
 
 
 def _unaccounted(
     edit: LineEdit, before: Mapping[str, str], after: Mapping[str, str], evidence: Mapping[int, str], today: str
 ) -> str:
-    """The names, numbers, dates and addresses that would be nowhere: in no file, and in no entry that asks for it."""
+    """Return the names, numbers, dates and addresses that would be nowhere: in no file, and in no entry that asks for
+    it."""
     if edit.op not in ("replace", "remove"):
         return ""
     if edit.op == "remove" and (
@@ -212,7 +214,7 @@ def _unaccounted(
         main = _REST.split(edit.supersedes, maxsplit=1)[0]
         old = old.replace(main, " ", 1) if main.strip() else old
     sources = [evidence.get(cursor, "") for cursor in edit.evidence]
-    lost = dreams_edits.unaccounted(old, edit.new, *sources, *after.values())
+    lost = dreams_edits.unaccounted_details(old, edit.new, *sources, *after.values())
     return f"nothing accounts for {', '.join(lost[:4])}" if lost else ""
 
 
@@ -227,7 +229,7 @@ def _too_big(edit: LineEdit, before: Mapping[str, str], after: Mapping[str, str]
 # Secrets stay here: the texts as a model may see them, and its edits put back on the lines as they are.
 
 
-class Veil:
+class MaskedFiles:
     """The memory files with each secret masked, and the way back. `files` have the lines of the real ones."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
@@ -240,16 +242,16 @@ class Veil:
         refused: list[Refusal] = []
         for edit in edits:
             real = self.lift(edit)
-            if kinds := hidden(real.new, real.section):
-                refused.append(Refusal(real, holding(kinds)))
+            if kinds := masked_kinds(real.new, real.section):
+                refused.append(Refusal(real, secret_reason(kinds)))
             else:
                 made.append(real)
         return made, refused
 
     def lift(self, edit: LineEdit) -> LineEdit:
-        """The edit on the real line: what is masked in `old` is as it stands, also where `new` keeps it."""
+        """Return the edit on the real line: what is masked in `old` is as it stands, also where `new` keeps it."""
         held = _masks(edit.old)
-        heads = set() if dreams_edits.made(edit, self.files) else _masks(edit.section)  # a heading as it stands
+        heads = set() if dreams_edits.new_heading(edit, self.files) else _masks(edit.section)  # a heading as it stands
         if not held and not heads:
             return edit
         return replace(edit, old=self._put(edit.old, held), new=self._put(edit.new, held),
@@ -285,7 +287,7 @@ def hide(text: str) -> str:
 
 
 def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
-    """The entries as a model may see them."""
+    """Return the entries as a model may see them."""
     return [
         entry._replace(
             content=hide(without_lone_surrogates(entry.content)), timestamp=without_lone_surrogates(entry.timestamp)
@@ -299,8 +301,8 @@ def unmasked(text: str) -> str:
     return secrets.mask_pattern().sub(" ", text)
 
 
-def hidden(*texts: str) -> tuple[str, ...]:
-    """The kinds of secrets that are masked in `texts`."""
+def masked_kinds(*texts: str) -> tuple[str, ...]:
+    """Return the kinds of secrets that are masked in `texts`."""
     return tuple(sorted({found["kind"] for text in texts for found in secrets.mask_pattern().finditer(text)}))
 
 
@@ -321,12 +323,12 @@ def on_its_line(edit: LineEdit, files: Mapping[str, str]) -> LineEdit:
     return replace(edit, old=old, new=new)
 
 
-def brought(edit: LineEdit, title: str) -> set[str]:
-    """The kinds of secrets, masked or plain, that the edit of a model would write where none stood: in its line, or in
-    the heading `title` that it makes."""
+def secrets_brought(edit: LineEdit, title: str) -> set[str]:
+    """Return the kinds of secrets, masked or plain, that the edit of a model would write where none stood: in its line,
+    or in the heading `title` that it makes."""
     masks = {mask for text in (edit.new, title) for mask in _masks(text)} - _masks(edit.old)
     plain = {secret.kind for text in (edit.new, title) for secret in secrets.find(text)}
-    return {*hidden(*masks), *plain}
+    return {*masked_kinds(*masks), *plain}
 
 
 def _masks(text: str) -> set[str]:
@@ -345,8 +347,8 @@ LEAST_RELATED = 0.6
 _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}  # what is written together
 
 
-def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = "") -> str:
-    """Why a person must look at the edit; "" when `said`, the entries that it cites, bear it out.
+def reason_unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = "") -> str:
+    """Return why a person must look at the edit; "" when `said`, the entries that it cites, bear it out.
 
     `today` is the newest day of the history; `text` that of the file before the edit; `around` what the line stands
     under, and the name of the owner.
@@ -354,7 +356,7 @@ def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = 
     said = unmasked(said)
     if edit.op in ("add", "replace"):
         new = unmasked(edit.new)
-        if _is_foreign(new, said) and edits.missing(edits.words(new), edits.words(said)):
+        if _is_foreign(new, said) and edits.missing_words(edits.meaningful_words(new), edits.meaningful_words(said)):
             return OTHER_LANGUAGE
         return _unsaid(plain(new), said, plain(unmasked(edit.old)), around) or _lost(edit, said) or _unasked(edit, said)
     if edit.op == "move" and edit.to_file not in ("", edit.file):
@@ -367,17 +369,18 @@ def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = 
 
 
 def _unsaid(new: str, said: str, old: str, around: str) -> str:
-    """Why the entries do not say a new line; of one that goes on where the old one ends, what it adds to that."""
+    """Return why the entries do not say a new line; of one that goes on where the old one ends, what it adds to
+    that."""
     why = compare.held(said, new, around).why
     added = new.removeprefix(old).strip(" ,;.，；。、") if old and new.startswith(old) else ""
     return compare.held(said, added, f"{around} {old}").why if why and len(added.split()) > 1 else why
 
 
 def _lost(edit: LineEdit, said: str) -> str:
-    """Why a line must not be replaced: no entry speaks of it, and the new line neither updates nor denies it."""
+    """Return why a line must not be replaced: no entry speaks of it, and the new line neither updates nor denies it."""
     old, new = plain(edit.old), plain(edit.new)
-    lost = edits.words(old) - edits.words(new)
-    if not lost or not edits.missing(lost, edits.words(said)) or _of_one_field(old, new):
+    lost = edits.meaningful_words(old) - edits.meaningful_words(new)
+    if not lost or not edits.missing_words(lost, edits.meaningful_words(said)) or _of_one_field(old, new):
         return ""
     shares = compare.shares_of(old, new)
     if pair_features.have_one_value(old, new) or 1 - shares["different"] - shares["unsure"] >= LEAST_RELATED:
@@ -386,32 +389,34 @@ def _lost(edit: LineEdit, said: str) -> str:
 
 
 def _of_one_field(old: str, new: str) -> bool:
-    """Whether two lines are fields of one name: `City: Porto` and `City: Rome`."""
+    """Return whether two lines are fields of one name: `City: Porto` and `City: Rome`."""
     keys = [fold(one.replace("：", ":").partition(":")[0].strip("* ")) for one in (old, new)]
     return keys[0] == keys[1] and all(":" in one.replace("：", ":") for one in (old, new))
 
 
 def _is_wish(text: str) -> bool:
-    """Whether a line of an entry says how the agent has to behave, or what its user likes."""
+    """Return whether a line of an entry says how the agent has to behave, or what its user likes."""
     shares = sentences.read(text).shares
     return shares["rule"] + shares["preference"] >= _WISH and not injection.reason(text)
 
 
 def _unasked(edit: LineEdit, said: str) -> str:
-    """Whether nobody asked for what is written of how the agent behaves: of that only its user decides."""
+    """Return whether nobody asked for what is written of how the agent behaves: of that only its user decides."""
     if SOUL not in (edit.to_file or edit.file, edit.to_file):
         return ""
-    wanted = edits.words(edit.new or edit.old)
+    wanted = edits.meaningful_words(edit.new or edit.old)
     told = [text for _, text in marked_lines(said)]
-    held = [(len(wanted) - len(edits.missing(wanted, edits.words(one))), one) for one in told]
+    held = [(len(wanted) - len(edits.missing_words(wanted, edits.meaningful_words(one))), one) for one in told]
     most = max((count for count, _ in held), default=0)
     asked = most and all(_is_wish(one) for count, one in held if count == most)
     return "" if asked else UNASKED
 
 
-def unsaid_heading(title: str, new: str, said: str) -> str:
-    """Why no edit may make the heading `title` above the line `new`; "" when it is a general one, or `said`."""
-    unsaid = edits.missing(edits.telling(unmasked(title)), edits.words(said) | edits.words(new))
+def reason_unsaid_heading(title: str, new: str, said: str) -> str:
+    """Return why no edit may make the heading `title` above the line `new`; "" when it is a general one, or `said`."""
+    unsaid = edits.missing_words(
+        edits.heading_subjects(unmasked(title)), edits.meaningful_words(said) | edits.meaningful_words(new)
+    )
     if unsaid or pair_features.denies(title):
         words = ", ".join(as_written(title, unsaid)[:4]) if unsaid else title
         return f"it would make a heading, and no entry that it cites says {words}"
@@ -419,41 +424,41 @@ def unsaid_heading(title: str, new: str, said: str) -> str:
 
 
 def _moved(edit: LineEdit, said: str) -> str:
-    """Whether the entries speak of the line that goes to another file: of half of what it is about."""
-    about = edits.words(edit.old)
-    if 2 * len(edits.missing(about, edits.words(said))) <= len(about):
+    """Return whether the entries speak of the line that goes to another file: of half of what it is about."""
+    about = edits.meaningful_words(edit.old)
+    if 2 * len(edits.missing_words(about, edits.meaningful_words(said))) <= len(about):
         return ""
     nothing = f"the entries that it cites do not ask to move it to {edit.to_file}"
     return OTHER_LANGUAGE if _is_foreign(edit.old, said) else nothing
 
 
 def _support_may_go(edit: LineEdit, today: str, text: str) -> bool:
-    """Whether a line may go without evidence: it is empty, over, or twice in its list."""
-    return not edits.words(edit.old) or dates.is_over(edit.old, today) or edits.has_copy(text, edit)
+    """Return whether a line may go without evidence: it is empty, over, or twice in its list."""
+    return not edits.meaningful_words(edit.old) or dates.is_over(edit.old, today) or edits.has_copy(text, edit)
 
 
 def plain(line: str) -> str:
-    """What a line says, without bullet, mark and white space around it."""
+    """Return what a line says, without bullet, mark and white space around it."""
     found = marked_lines(line)
     return found[0][1] if found else ""
 
 
 def as_written(text: str, words: frozenset[str]) -> list[str]:
-    """The words as the line has them."""
+    """Return the words as the line has them."""
     written = [word.strip("*`_\"'()[].,;:!") for word in text.split()]
-    found = [word for word in dict.fromkeys(written) if words & edits.words(word)]
+    found = [word for word in dict.fromkeys(written) if words & edits.meaningful_words(word)]
     return found or sorted(words)
 
 
 def _is_foreign(text: str, said: str) -> bool:
-    """Whether no line of the entries is in the script of `text`, but for names and the like."""
+    """Return whether no line of the entries is in the script of `text`, but for names and the like."""
     script = _script(text)
     return script != "" and script not in {_script(line) for line in said.split("\n")} - {""}
 
 
 @lru_cache(1024)
 def _script(text: str) -> str:
-    """The script in which most words of a line are, as Unicode calls it; "" for a line without words."""
+    """Return the script in which most words of a line are, as Unicode calls it; "" for a line without words."""
     found = Counter[str]()
     before = ""
     for letter in fold(text):

@@ -19,8 +19,16 @@ from nanomem_tui.core.text import one_line
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Op, apply_edits
-from nanomem_tui.dreams.entries import MAX_FACT, MEMORY, NO_EDIT, Proposal, Skipped, Watch, nobody
-from nanomem_tui.dreams.guards import Refusal, Veil, brought, hide_entries, holding, orders_the_agent, unmasked
+from nanomem_tui.dreams.entries import MAX_FACT, MEMORY, NO_EDIT, Proposal, Skipped, Watch, no_watcher
+from nanomem_tui.dreams.guards import (
+    MaskedFiles,
+    Refusal,
+    hide_entries,
+    orders_the_agent,
+    secret_reason,
+    secrets_brought,
+    unmasked,
+)
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.spoken import owner_of
 from nanomem_tui.model.client import Fence, estimate_tokens
@@ -37,7 +45,7 @@ _MAX_READ = 400
 _QUOTED = 300
 
 
-class Desk:
+class StudySession:
     """The files as they become, edit by edit. `steps` counts edits and reads; `log` is for the model's next question.
 
     `told` are the edits that the model was told to mend; `left_over` those that came when no step was left.
@@ -75,7 +83,7 @@ class Desk:
         return [Refusal(one.edit, self._as_it_stands(one)) for one in reversed(once.values())]
 
     def _as_it_stands(self, refusal: Refusal) -> str:
-        """The reason for a person, who sees the files without the other edits of this Dream."""
+        """Return the reason for a person, who sees the files without the other edits of this Dream."""
         what, quote, line = refusal.why.partition("; it is: ")
         lines = (one[:_QUOTED] for one in _lines(self._before.get(refusal.edit.file, "")))
         return refusal.why if not quote or line in lines else f"{what} once the edits before it are made"
@@ -108,8 +116,8 @@ class Desk:
             why = "a Dream may not change that file" if edit.op in _OPS else "there is no such edit"
             self._refuse(edit, why)
             return
-        if kinds := brought(edit, edits.made(edit, self.files)):  # first: no other reason may repeat it
-            self._refuse(edit, holding(kinds))
+        if kinds := secrets_brought(edit, edits.new_heading(edit, self.files)):  # first: no other reason may repeat it
+            self._refuse(edit, secret_reason(kinds))
             return
         edit, why = self._placed(edit)
         if not why and edit.op == "add" and (known := self._known(edit.new)):
@@ -126,7 +134,7 @@ class Desk:
             self._tell(edit, why)
             return
         text, around = before.get(edit.file, ""), self._around(edit, before)
-        why = guards.unsupported(edit, self._cited(edit), self._today, text, around)
+        why = guards.reason_unsupported(edit, self._cited(edit), self._today, text, around)
         if why and not orders_the_agent(edit.new):
             self.files = before
             self._forget(edit)
@@ -141,7 +149,7 @@ class Desk:
         self.left_over += map(self._edit, rest)
 
     def _edit(self, raw: Mapping[str, Any]) -> LineEdit:
-        """The edit as the model gave it, its evidence narrowed down to the entries of this Dream."""
+        """Return the edit as the model gave it, its evidence narrowed down to the entries of this Dream."""
         op, line = raw["op"], raw["line"] or None
         adds = op == "add"
         evidence = tuple(sorted(self._cursors.intersection(raw["evidence"])))
@@ -183,21 +191,24 @@ class Desk:
         return edit, self._heading(edit)
 
     def _around(self, edit: LineEdit, files: Mapping[str, str]) -> str:
-        """The title that the line stands under, or comes to, and the owner's name."""
+        """Return the title that the line stands under, or comes to, and the owner's name."""
         owner = owner_of(files.get("USER.md", ""))
         sections = markdown.sections(files.get(edit.file, ""))
         above = [part.title for part in sections if part.level > 1 and part.start_line <= (edit.line or 0)]
         return f"{owner} {edit.section if edit.op == 'add' else ''.join(above[-1:])}"
 
     def _heading(self, edit: LineEdit) -> str:
-        """Why the edit must not make its heading; "" when it makes none, or one that it may."""
-        title = edits.made(edit, self.files)
+        """Return why the edit must not make its heading; "" when it makes none, or one that it may."""
+        title = edits.new_heading(edit, self.files)
         if not title or orders_the_agent(title):  # that is for the guards to say
             return ""
-        return edits.impossible(title) or guards.unsaid_heading(title, edit.new or edit.old, self._cited(edit))
+        return edits.impossible_heading(title) or guards.reason_unsaid_heading(
+            title, edit.new or edit.old, self._cited(edit)
+        )
 
     def _found(self, edit: LineEdit) -> tuple[LineEdit, str]:
-        """The edit with the number that its line has now; `old` must stand there, or at one other place alone."""
+        """Return the edit with the number that its line has now; `old` must stand there, or at one other place
+        alone."""
         seen = _lines(self._seen.get(edit.file, ""))
         at = edit.line or 0
         there = seen[at - 1] if 0 < at <= len(seen) else None
@@ -209,21 +220,21 @@ class Desk:
         return replace(edit, line=at if there == edit.old else same[0]), ""
 
     def _known(self, new: str) -> str:
-        """Where a line says already what `new` says, or that another edit does; "" when none does."""
+        """Return where a line says already what `new` says, or that another edit does; "" when none does."""
         for files in (self._before, self.files):
             for name, text in files.items():
                 for bullet in markdown.bullets(text):
-                    if edits.says(new, bullet.text) and bullet.text in self.files.get(name, ""):
+                    if edits.says_all(new, bullet.text) and bullet.text in self.files.get(name, ""):
                         return f"{name}:{bullet.line}" if files is self._before else "another edit of this Dream"
         return ""
 
     def _invented(self, edit: LineEdit) -> tuple[str, ...]:
-        """The names, numbers, dates and addresses in the new line that are nowhere else."""
-        unknown = edits.unaccounted(unmasked(edit.new), edit.old, self._cited(edit), *self.files.values())
+        """Return the names, numbers, dates and addresses in the new line that are nowhere else."""
+        unknown = edits.unaccounted_details(unmasked(edit.new), edit.old, self._cited(edit), *self.files.values())
         return tuple(map(secrets.mask, unknown))
 
     def _cited(self, edit: LineEdit) -> str:
-        """What the entries say that the edit names."""
+        """Return what the entries say that the edit names."""
         return "\n".join(self._said[cursor] for cursor in edit.evidence)
 
     def _tell(self, edit: LineEdit, why: str) -> None:
@@ -257,7 +268,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _marked(edit: LineEdit) -> LineEdit:
-    """The edit with the list mark of the line it replaces, or of a list, when the model left it out."""
+    """Return the edit with the list mark of the line it replaces, or of a list, when the model left it out."""
     new = edit.new
     if not new.strip() or _MARKER.match(new):
         return edit
@@ -268,18 +279,18 @@ def _marked(edit: LineEdit) -> LineEdit:
 
 
 def _same(one: LineEdit, other: LineEdit) -> bool:
-    """Whether two edits are tries of one: at the same line, or of much the same text for the same entries."""
+    """Return whether two edits are tries of one: at the same line, or of much the same text for the same entries."""
     if one.file != other.file or one.op != other.op:
         return False
     if one.op != "add":
         return (one.line is not None and one.line == other.line) or bool(one.old and one.old == other.old)
-    first, second = edits.words(one.new), edits.words(other.new)
+    first, second = edits.meaningful_words(one.new), edits.meaningful_words(other.new)
     alike = 2 * len(first & second) >= min(len(first), len(second))
     return one.new == other.new or (alike and bool({*one.evidence} & {*other.evidence} or not one.evidence))
 
 
 def _same_words(one: LineEdit, other: LineEdit) -> bool:
-    """Whether two edits are the same word for word, wherever they name the line."""
+    """Return whether two edits are the same word for word, wherever they name the line."""
     return replace(one, line=None, why="") == replace(other, line=None, why="")
 
 
@@ -350,14 +361,14 @@ def _evidence(cursors: Sequence[int]) -> Shape:
 
 
 def study_shape(cursors: Sequence[int]) -> Shape:
-    """The shape of the answer of the first phase, over the entries `cursors`."""
+    """Return the shape of the answer of the first phase, over the entries `cursors`."""
     fact = {"text": _text(2000), "file": _text(200, *_FILE_NAMES), "evidence": _evidence(cursors)}
     facts = _list(_object(fact, "text", "evidence"), MAX_FACTS)
     return _object({"analysis": _text(MAX_ANALYSIS), "facts": facts}, "facts")
 
 
 def step_shape(cursors: Sequence[int]) -> Shape:
-    """The shape of one step of the second phase, over the entries `cursors`."""
+    """Return the shape of one step of the second phase, over the entries `cursors`."""
     file = _text(200, *_FILE_NAMES)
     edit = {
         "op": _text(20, "add", "replace", "remove", "move"), "file": file, "section": _text(200),
@@ -379,7 +390,7 @@ def entry_text(entry: HistoryEntry, content: str | None = None, part: str = "") 
 
 
 def study_messages(entries: Sequence[str], files: Mapping[str, str], cursors: str) -> list[Message]:
-    """The question of the first phase. `files` are shown as they come, `entries` as of `entry_text`."""
+    """Return the question of the first phase. `files` are shown as they come, `entries` as of `entry_text`."""
     fence = Fence(*entries, *files.values())
     ours = _STUDY.format(files=_FILES, data=_DATA.format(fence=fence.mark))
     blocks = [fence.around(name, text) for name, text in files.items()]
@@ -390,7 +401,7 @@ def study_messages(entries: Sequence[str], files: Mapping[str, str], cursors: st
 def step_messages(
     entries: Sequence[str], facts: Sequence[str], files: Mapping[str, str], log: Sequence[str], steps: int
 ) -> list[Message]:
-    """The question of one step of the second phase. `log` tells what became of the steps before."""
+    """Return the question of one step of the second phase. `log` tells what became of the steps before."""
     fence = Fence(*entries, *facts, *files.values(), *log)
     ours = _EDIT.format(files=_FILES, data=_DATA.format(fence=fence.mark), steps=steps)
     blocks = [fence.around(name, text) for name, text in files.items()]
@@ -403,7 +414,7 @@ def step_messages(
 
 
 def numbered(lines: Sequence[str], shown: Sequence[int] | None = None) -> str:
-    """The lines with their numbers; what is not `shown` (numbers from 1, None: all) is named in its place."""
+    """Return the lines with their numbers; what is not `shown` (numbers from 1, None: all) is named in its place."""
     if not lines or lines == [""]:
         return "(the file is empty)"
     wanted = set(range(1, len(lines) + 1) if shown is None else shown)
@@ -443,7 +454,7 @@ class _Fact(NamedTuple):
     evidence: tuple[int, ...]
 
     def line(self) -> str:
-        """The fact as the model reads it again."""
+        """Return the fact as the model reads it again."""
         return f"- {self.text} [entries {', '.join(map(str, self.evidence))}; for {self.file or 'any file'}]"
 
 
@@ -466,17 +477,17 @@ class ModelDreamer:
         self._client = client
 
     def propose(
-        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = nobody
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int, watch: Watch = no_watcher
     ) -> Proposal:
-        """The edits that the model makes of `entries`; the fewer entries, the less fits into one question.
+        """Return the edits that the model makes of `entries`; the fewer entries, the less fits into one question.
 
         Raises the errors of the endpoint (`ModelError`): then nothing was found at all.
         """
         before = self._client.usage
-        veil = Veil({name: files.get(name, "") for name in TITLES})
+        veil = MaskedFiles({name: files.get(name, "") for name in TITLES})
         try:
             study = self._studied(hide_entries(entries), veil.files, watch)
-            desk = Desk(veil.files, study.entries)
+            desk = StudySession(veil.files, study.entries)
             if study.facts:
                 self._edited(study, desk, steps, watch)
         finally:
@@ -513,7 +524,8 @@ class ModelDreamer:
     # Phase one
 
     def _studied(self, entries: Sequence[HistoryEntry], files: Mapping[str, str], watch: Watch) -> _Study:
-        """The facts of as many entries as the model takes at once, from the oldest; of one too long, part by part."""
+        """Return the facts of as many entries as the model takes at once, from the oldest; of one too long, part by
+        part."""
         room = self._room()
         for halving in range(_HALVINGS + 1):
             try:
@@ -551,7 +563,7 @@ class ModelDreamer:
 
     # Phase two
 
-    def _edited(self, study: _Study, desk: Desk, steps: int, watch: Watch) -> None:
+    def _edited(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> None:
         for _ in range(_MOST_ANSWERS):
             if desk.steps >= steps or desk.repeats:
                 return
@@ -569,7 +581,7 @@ class ModelDreamer:
                 desk.finished = True
                 return
 
-    def _step(self, study: _Study, desk: Desk, steps: int, watch: Watch) -> Mapping[str, Any]:
+    def _step(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> Mapping[str, Any]:
         room = self._room()
         facts = [fact.line() for fact in study.facts]
         entries = [entry_text(entry) for entry in study.entries] if study.whole else []
@@ -591,7 +603,7 @@ class ModelDreamer:
         raise AssertionError("unreachable")
 
     def _room(self) -> int:
-        """How many tokens memory may take in one question."""
+        """Return how many tokens memory may take in one question."""
         config = self._client.config
         return max(_LEAST, config.context_tokens - config.max_tokens - _OURS)
 
@@ -601,7 +613,8 @@ class ModelDreamer:
 
 
 def _fitting(entries: Sequence[HistoryEntry], space: int) -> Sequence[HistoryEntry]:
-    """The oldest entries that fit into `space` tokens together; a cursor as a whole, the first whatever its size."""
+    """Return the oldest entries that fit into `space` tokens together; a cursor as a whole, the first whatever its
+    size."""
     used, fits = 0, 0
     for number, entry in enumerate(entries, 1):
         used += estimate_tokens(entry_text(entry))
@@ -615,7 +628,8 @@ def _fitting(entries: Sequence[HistoryEntry], space: int) -> Sequence[HistoryEnt
 
 
 def _parts(entry: HistoryEntry, space: int) -> list[str]:
-    """The entry in parts of at most `space` tokens, cut between lines where that is possible, nothing left out."""
+    """Return the entry in parts of at most `space` tokens, cut between lines where that is possible, nothing left
+    out."""
     size = max(1, space - 40) * 3  # bytes: some scripts count more tokens than others
     parts: list[str] = []
     held = b""
@@ -636,20 +650,20 @@ def _parts(entry: HistoryEntry, space: int) -> list[str]:
 
 
 def _shown(files: Mapping[str, str], asked: Mapping[str, set[int]], texts: Sequence[str], room: int) -> dict[str, str]:
-    """The files with numbered lines: whole when they fit into `room` tokens, else what was asked for, the headings and
-    the lines that have most to do with `texts`; each gap is named."""
+    """Return the files with numbered lines: whole when they fit into `room` tokens, else what was asked for, the
+    headings and the lines that have most to do with `texts`; each gap is named."""
     lines = {
         name: [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] for name, text in files.items()
     }
     whole = {name: numbered(found) for name, found in lines.items()}
     if sum(map(estimate_tokens, whole.values())) <= room:
         return whole
-    wanted = dreams_edits.words("\n".join(texts))
+    wanted = dreams_edits.meaningful_words("\n".join(texts))
     ranked: list[tuple[int, str, int]] = []
     for name, found in lines.items():
         for number, line in enumerate(found, 1):
             near = 10_000 if number in asked.get(name, ()) else 1_000 if line.startswith("#") else 0
-            near += len(dreams_edits.words(line) & wanted)
+            near += len(dreams_edits.meaningful_words(line) & wanted)
             if near and line.strip():
                 ranked.append((-near, name, number))
     chosen: dict[str, list[int]] = {name: [] for name in files}
@@ -662,7 +676,7 @@ def _shown(files: Mapping[str, str], asked: Mapping[str, set[int]], texts: Seque
 
 
 def _facts(found: Sequence[Mapping[str, Any]], entries: Sequence[HistoryEntry]) -> tuple[list[_Fact], int]:
-    """The facts that name entries of the batch, and how many do not."""
+    """Return the facts that name entries of the batch, and how many do not."""
     cursors = {entry.cursor for entry in entries}
     facts = [
         _Fact(" ".join(fact["text"].split()), fact["file"], tuple(sorted(cursors.intersection(fact["evidence"]))))
@@ -672,25 +686,25 @@ def _facts(found: Sequence[Mapping[str, Any]], entries: Sequence[HistoryEntry]) 
     return good, len(facts) - len(good)
 
 
-def _waiting(study: _Study, desk: Desk) -> list[int]:
-    """The entries (the last of each fact or edit) that the steps did not reach; none when the model was done."""
+def _waiting(study: _Study, desk: StudySession) -> list[int]:
+    """Return the entries (the last of each fact or edit) that the steps did not reach; none when the model was done."""
     if desk.finished or desk.repeats:
         return []
     waiting = [max(fact.evidence) for fact in _untouched(study, desk)]
     return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]
 
 
-def _left_alone(study: _Study, desk: Desk) -> list[_Fact]:
-    """The facts of which no edit was made: what the model found is told, or waits, and is not lost unseen.
+def _left_alone(study: _Study, desk: StudySession) -> list[_Fact]:
+    """Return the facts of which no edit was made: what the model found is told, or waits, and is not lost unseen.
 
     Which edit is of which fact nobody says: where there are fewer than facts of an entry, it is told by the words."""
     left = []
     for fact in study.facts:
         tries = _tries(fact, desk)
         others = [one for one in study.facts if not {*one.evidence}.isdisjoint(fact.evidence)]
-        said = dreams_edits.words(fact.text)
+        said = dreams_edits.meaningful_words(fact.text)
         if len(tries) < len(others) and not any(
-            2 * len(said & dreams_edits.words(line)) >= len(said) for line in tries
+            2 * len(said & dreams_edits.meaningful_words(line)) >= len(said) for line in tries
         ):
             left.append(fact)
     return left
@@ -701,18 +715,18 @@ def _no_edit(fact: _Fact) -> Skipped:
 
 
 def _asked_for(fact: _Fact) -> LineEdit:
-    """The edit that a fact asks for when the model comes to none."""
+    """Return the edit that a fact asks for when the model comes to none."""
     file = fact.file if fact.file in TITLES else MEMORY
     return LineEdit("add", file, new=f"- {fact.text}", evidence=fact.evidence, why="found and not edited in")
 
 
-def _untouched(study: _Study, desk: Desk) -> list[_Fact]:
-    """The facts whose entries no edit names, made or not."""
+def _untouched(study: _Study, desk: StudySession) -> list[_Fact]:
+    """Return the facts whose entries no edit names, made or not."""
     return [fact for fact in study.facts if not _tries(fact, desk)]
 
 
-def _tries(fact: _Fact, desk: Desk) -> list[str]:
-    """The lines of the edits, made or not, that name an entry of the fact."""
+def _tries(fact: _Fact, desk: StudySession) -> list[str]:
+    """Return the lines of the edits, made or not, that name an entry of the fact."""
     edits = (*desk.edits, *(refusal.edit for refusal in desk.refused), *desk.left_over)
     tried = [(edit.evidence, f"{edit.old} {edit.new}") for edit in edits]
     tried += [((line.cursor,), line.text) for line in desk.skipped]
@@ -720,7 +734,7 @@ def _tries(fact: _Fact, desk: Desk) -> list[str]:
 
 
 def _done(entries: Sequence[HistoryEntry], waiting: Sequence[int]) -> int:
-    """The last cursor before those that wait; when that is none, the last of all: a Dream always gets on."""
+    """Return the last cursor before those that wait; when that is none, the last of all: a Dream always gets on."""
     first = min(waiting, default=entries[-1].cursor + 1)
     done = [entry.cursor for entry in entries if entry.cursor < first]
     return done[-1] if done else entries[-1].cursor

@@ -1,19 +1,19 @@
-"""Taking a Dream back: a three-way revert of one edit, hunk or file of it or the whole run, keeping every later edit.
+"""Revert a Dream: a three-way revert of one edit, hunk, file or the whole run, keeping every later edit.
 
-Owns what a restore would do (`preview`) and the operation that does it. `whole` is the agent's own way: all files as
-they were before that commit, everything later lost, which the preview lists; `as_of` brings one file back as it was
-after it. Must not write a file itself.
+Owns what a restore would do (`preview`) and the operation that does it. `whole` resets all files to before that commit
+as the agent itself does; the preview lists the later edits that this loses. `as_of` restores one file as it was after
+the commit. Must not write a file itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui.agents.archive import clamp_cursor, parse_cursor
+from nanomem_tui.agents.archive import clamp_cursor
 from nanomem_tui.agents.git import Commit, DamagedGit, FileDiff
 from nanomem_tui.agents.git_history import GitHistory, covers
 from nanomem_tui.core import files as core_files
@@ -23,9 +23,7 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_operatio
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.core.text import counted
 from nanomem_tui.dreams import edits
-from nanomem_tui.dreams.log import full_name, required
-from nanomem_tui.dreams.service import DreamQueue
-from nanomem_tui.store.files.history import HISTORY
+from nanomem_tui.dreams.log import DreamQueue, full_name, require_history
 from nanomem_tui.store.files.layer import FileLayer
 
 # -- What a restore of a commit would do: the values of a preview, and what to say of them. Pure ----------------------
@@ -67,7 +65,7 @@ class RestoreConflict:
         return not removed and not merge.has_reworded_line(self.left, self.now)
 
     def to_json(self) -> dict[str, Any]:
-        """The place, and both sides as lines."""
+        """Return the place, and both sides as lines."""
         sides = {"now": self.now, "then": self.then, "left": self.left}
         lines = {name: [line.removesuffix("\n") for line in side] for name, side in sides.items()}
         return {"path": self.path, "line": self.line, **lines}
@@ -89,11 +87,11 @@ class RestoreEdit:
         return f"{sign} {' / '.join(self.added or self.removed)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return {"edit": self.number, "path": self.path, "removed": list(self.removed), "added": list(self.added)}
 
 
-class Lost(NamedTuple):
+class LostEdits(NamedTuple):
     """What settling for the lines of before takes of later changes: how many lines, of which commits, and whether some
     are of an edit that no commit holds."""
 
@@ -102,7 +100,7 @@ class Lost(NamedTuple):
     uncommitted: bool = False
 
 
-NOTHING_LOST = Lost()
+NOTHING_LOST = LostEdits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ class RestorePreview:
     problem: str = ""
     as_of: bool = False
     edits: tuple[RestoreEdit, ...] = ()
-    lost: Lost = NOTHING_LOST
+    lost: LostEdits = NOTHING_LOST
 
     @property
     def loses_later(self) -> bool:
@@ -133,7 +131,7 @@ class RestorePreview:
         return self.whole or self.as_of
 
     def loses(self, commit: Commit) -> bool:
-        """Whether something that this later commit did is lost."""
+        """Return whether something that this later commit did is lost."""
         return self.loses_later or commit.sha in {one.sha for one in self.lost.commits}
 
     @property
@@ -142,7 +140,7 @@ class RestorePreview:
         return bool(self.files) or self.cursor_now != self.cursor_after
 
     def to_json(self) -> dict[str, Any]:
-        """The preview as a JSON object, with a unified diff for each file."""
+        """Return the preview as a JSON object, with a unified diff for each file."""
         return {
             "sha": self.commit.sha,
             "files": [{"path": f.path, "diff": merge.unified(f.path, f.before, f.after)} for f in self.files],
@@ -160,29 +158,34 @@ class RestorePreview:
 
 
 def _came_of(line: str, left: Sequence[str]) -> bool:
-    """Whether one of the lines that a commit left is `line`, reworded or with something added."""
+    """Return whether one of the lines that a commit left is `line`, reworded or with something added."""
     said = line.strip()
     return merge.has_reworded_line(left, [line]) or any(said in other for other in left)
 
 
 def lines_of(text: str | None) -> Counter[str]:
-    """How often each filled line stands in a text."""
+    """Return how often each filled line stands in a text."""
     return Counter(line.strip() for line in (text or "").split("\n") if line.strip())
 
 
 def written_since(diff: FileDiff, file: RestoredFile) -> Counter[str]:
-    """The lines of a file as it is now that came after the commit of `diff` and that a restore takes away."""
+    """Return the lines of a file as it is now that came after the commit of `diff` and that a restore takes away."""
     now = lines_of(file.before)
     return (now - lines_of(diff.after)) & (now - lines_of(file.after))
 
 
-def note(
-    later: Sequence[Commit], everything_lost: bool, cursor: int, asked: int, rewound: int, lost: Lost = NOTHING_LOST
+def describe_later(
+    later: Sequence[Commit],
+    everything_lost: bool,
+    cursor: int,
+    asked: int,
+    rewound: int,
+    lost: LostEdits = NOTHING_LOST,
 ) -> str:
-    """What becomes of later changes and of the cursor, in words; "" for nothing worth a word."""
+    """Return what becomes of later changes and of the cursor, in words; "" for nothing worth a word."""
     parts = []
     if lost.lines:
-        of = [named(lost.commits)] if lost.commits else []
+        of = [name_commits(lost.commits)] if lost.commits else []
         of += ["an edit that no commit holds yet"] if lost.uncommitted else []
         said = f"{counted(lost.lines, 'line')} that came later {'is' if lost.lines == 1 else 'are'} lost"
         parts.append(f"{said}, of {' and of '.join(of)}" if of else said)
@@ -197,17 +200,17 @@ def note(
     return "; ".join(parts)
 
 
-def named(commits: Sequence[Commit]) -> str:
-    """How many later commits, and which: `2 later commits (a303f8f1, 51617caa)`."""
+def name_commits(commits: Sequence[Commit]) -> str:
+    """Return how many later commits, and which: `2 later commits (a303f8f1, 51617caa)`."""
     more = [", …"] if len(commits) > _NAMED else []
     ids = ", ".join(commit.short for commit in commits[:_NAMED])
     return f"{counted(len(commits), 'later commit')} ({ids}{''.join(more)})"
 
 
-def problem(
+def reason_impossible(
     commit: Commit, files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool
 ) -> str:
-    """Why nothing can be restored; "" when something can."""
+    """Return why nothing can be restored; "" when something can."""
     if conflicts:
         places = ", ".join(f"{conflict.path}:{conflict.line}" for conflict in conflicts)
         return f"later edits changed the same lines: {places}"
@@ -230,7 +233,7 @@ class _Reverted(NamedTuple):
 
     files: list[RestoredFile]
     conflicts: list[RestoreConflict]
-    lost: Lost = NOTHING_LOST
+    lost: LostEdits = NOTHING_LOST
     problem: str = ""
 
 
@@ -243,7 +246,7 @@ class DreamRestore:
         files: FileLayer,
         perform: Perform,
         queue: DreamQueue,
-        owned: edits.Owned = edits.nobodys,
+        owned: edits.Owned = edits.owns_none,
         why_none: Callable[[], str] = str,
     ) -> None:
         self._why_none = why_none
@@ -265,7 +268,8 @@ class DreamRestore:
         settle: Side | None = None,
         as_of: bool = False,
     ) -> RestorePreview:
-        """What taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would do.
+        """Return what taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would
+        do.
 
         `edit`: only that one of its edits (from 1, of the `edits` of a preview). Reads only. The cursor stays unless
         `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries that no
@@ -316,8 +320,8 @@ class DreamRestore:
             cursor_after=target,
             rewound=rewound,
             whole=whole,
-            note=note(later, whole, queue.cursor, asked, rewound, found.lost),
-            problem=found.problem or problem(commit, files, conflicts, queue.cursor == target),
+            note=describe_later(later, whole, queue.cursor, asked, rewound, found.lost),
+            problem=found.problem or reason_impossible(commit, files, conflicts, queue.cursor == target),
             edits=tuple(edit for _, edit, _ in _edits(diffs)),
             lost=found.lost,
         )
@@ -383,7 +387,7 @@ class DreamRestore:
         later = () if same else _later(git, commit, {path})
         head = git.head()
         committed = git.file_at(head, path) if head else None
-        said = note(later, True, 0, 0, 0)
+        said = describe_later(later, True, 0, 0, 0)
         if not same and committed != now.data:
             said = "; ".join(filter(None, (said, "an edit that no commit holds yet is lost")))
         cursor = self._queue.queue().cursor
@@ -402,7 +406,7 @@ class DreamRestore:
         )
 
     def _history(self, sha: str) -> GitHistory:
-        return required(self._git, sha, self._why_none)
+        return require_history(self._git, sha, self._why_none)
 
     def _whole(self, git: GitHistory, parent: str) -> list[RestoredFile]:
         files = []
@@ -450,14 +454,14 @@ class DreamRestore:
         return _Reverted(files, conflicts)
 
     def _with_headings(self, path: str, base: str, now: str, then: str, merged: merge.Merged) -> str:
-        text = edits.still_needed(base, now, then, merged.text)
-        return edits.emptied(now, text, lambda: self._owned(path))
+        text = edits.restore_headings(base, now, then, merged.text)
+        return edits.drop_empty_headings(now, text, lambda: self._owned(path))
 
 
 def _wanted(
     diffs: Sequence[FileDiff], file: str | None, hunk: int | None, edit: int | None
 ) -> list[tuple[FileDiff, str]]:
-    """The files to take back, each with its text as if that part of the commit had not been. Raises NotFound."""
+    """Return the files to take back, each with its text as if that part of the commit had not been. Raises NotFound."""
     named = [diff for diff in diffs if file is None or _is_named(diff, file)]
     if file is not None and not named:
         raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
@@ -472,7 +476,7 @@ def _wanted(
         return [(diff, diff.before or "") for diff in named]
     if len(named) != 1:
         raise NotFound("no such hunk", f"{hunk + 1}", "name the file and one of its hunks")
-    count = len(places(named[0]))
+    count = len(restore_hunks(named[0]))
     if not 0 <= hunk < count:
         raise NotFound("no such hunk", f"{hunk + 1}", f"{named[0].path} has {counted(count, 'hunk')} in that commit")
     return [(named[0], merge.revert_hunk(named[0].before or "", named[0].after or "", hunk, 0))]
@@ -489,8 +493,8 @@ def _concerns(diff: FileDiff, file: str | None) -> bool:
 
 
 def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Callable[[], str]]]:
-    """The edits that a commit is made of, in the order of its files, and what makes the file without each. A heading
-    that came with lines is none."""
+    """Return the edits that a commit is made of, in the order of its files, and what makes the file without each. A
+    heading that came with lines is none."""
     found: list[tuple[FileDiff, RestoreEdit, Callable[[], str]]] = []
     for diff in diffs:
         before, after = diff.before or "", diff.after or ""
@@ -503,8 +507,8 @@ def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Calla
     return found
 
 
-def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, RestoredFile]]) -> Lost:
-    """What such a restore takes of what came after the commit."""
+def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, RestoredFile]]) -> LostEdits:
+    """Return what such a restore takes of what came after the commit."""
     gone = {diff.path: lines for diff, file in restored if (lines := written_since(diff, file))}
     if not gone:
         return NOTHING_LOST
@@ -517,11 +521,12 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
             own = own or bool(added)
             unnamed.get(diff.path, set()).difference_update(added)
         commits += [later] if own else []
-    return Lost(sum(sum(lines.values()) for lines in gone.values()), tuple(commits), any(unnamed.values()))
+    return LostEdits(sum(sum(lines.values()) for lines in gone.values()), tuple(commits), any(unnamed.values()))
 
 
-def places(diff: FileDiff) -> tuple[merge.Hunk, ...]:
-    """The hunks of a restore: the runs of changed lines, with at least one unchanged line between two of them."""
+def restore_hunks(diff: FileDiff) -> tuple[merge.Hunk, ...]:
+    """Return the hunks of a restore: the runs of changed lines, with at least one unchanged line between two of
+    them."""
     return merge.hunks(diff.before or "", diff.after or "", 0)
 
 
@@ -530,7 +535,7 @@ def _value(text: str | None) -> dict[str, str] | None:
 
 
 def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Commit, ...]:
-    """The commits after `commit` that changed one of `paths` (None: any memory file), newest first."""
+    """Return the commits after `commit` that changed one of `paths` (None: any memory file), newest first."""
     wanted = set(TRACKED_FILES) if paths is None else paths
     found = []
     for later in git.commits():
@@ -546,34 +551,3 @@ def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Com
 
 
 # Undos that set the cursor of Dreams back: what to say of one, and whether the last Dream was taken back by a person.
-
-
-def said(operations: Sequence[Operation]) -> str:
-    """What undos and redos did to the cursor, when it goes back; "" when it does not."""
-    moves = [change for operation in operations for change in operation.changes if change.key == DREAM_CURSOR]
-    if not moves:
-        return ""
-    now, after = _cursor(moves[0].before), _cursor(moves[-1].after)
-    if now <= after:
-        return ""
-    if any(change.key == HISTORY and change.after is None for operation in operations for change in operation.changes):
-        return f"the cursor goes back from {now} to {after}"  # with the archive that it counts in
-    again = counted(now - after, "entry", "entries")
-    return f"the cursor goes back from {now} to {after}: the next Dream reads {again} again"
-
-
-def held(operations: Sequence[Operation], cursor: int) -> bool:
-    """Whether a person took back the Dream that had moved the cursor last, and none came after: it is as that left it.
-
-    `operations` are those that touched the cursor, the newest first.
-    """
-    last = operations[0] if operations else None
-    if last is None or last.undoes is None or last.actor != "human":
-        return False
-    move = next((change for change in last.changes if change.key == DREAM_CURSOR), None)
-    return move is not None and _cursor(move.before) > _cursor(move.after) == cursor
-
-
-def _cursor(value: object) -> int:
-    text = value.get("text") if isinstance(value, Mapping) else None
-    return max(0, parse_cursor(str(text).encode()) or 0) if text is not None else 0  # below 0 is as 0: all is unread

@@ -1,8 +1,8 @@
-"""Deciding on edits of a Dream one by one: what waits, accept it (as it is or reworded), or reject it.
+"""Review the edits of a Dream one by one: list what waits, accept it (as it is or reworded), or reject it.
 
-Owns the decision as one operation of a person: the lines change and the hunk goes, together, and undo brings both
-back. A person may accept what the guards refused; what cannot be a line of a file stays impossible. What is rejected
-is remembered, so that no Dream asks for it again. Proposes nothing.
+Owns the small files that keep waiting and rejected edits (`HunkLayer`), and the decision as one operation of a person:
+the lines change and the edit leaves the queue together, and undo restores both. A person may accept what the guards
+refused; what cannot be a line of a file stays impossible. A rejected edit is never proposed again.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, Value, new_key, new_operation
-from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted, quoted, without_lone_surrogates
 from nanomem_tui.dreams import guards
-from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, emptied, nobodys, rebased
+from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, drop_empty_headings, owns_none, rebase
 from nanomem_tui.dreams.guards import Refusal, on_its_line
 from nanomem_tui.language import secrets
 from nanomem_tui.store.files.layer import FileLayer
 
 if TYPE_CHECKING:
-    from nanomem_tui.dreams.run import DreamResult, DreamRunner
+    from nanomem_tui.core.paths import Paths
 
 
 # Edits of Dreams that wait for a person, or that one rejected, and notes of entries that wait for a model, as a layer
@@ -58,12 +58,12 @@ class Hunk(NamedTuple):
         return {"edit": self.edit.to_json(), "why": self.why, "at": self.at, "dreamer": self.dreamer}
 
     def to_json(self) -> dict[str, Any]:
-        """The hunk as a JSON object."""
+        """Return the hunk as a JSON object."""
         return {"id": self.id, **self.value}
 
 
-def identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
-    """What an edit asks for and by which entries, wherever the line stands by now.
+def edit_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+    """Return what an edit asks for and by which entries, wherever the line stands by now.
 
     The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
     """
@@ -81,15 +81,15 @@ class HunkLayer:
         self._folder = paths.review
 
     def read(self) -> tuple[list[Hunk], list[Problem]]:
-        """What waits, oldest first, and the files that are no waiting edit."""
+        """Return what waits, oldest first, and the files that are no waiting edit."""
         return self._read(self._folder)
 
     def rejected(self) -> list[Hunk]:
-        """What a person rejected, oldest first."""
+        """Return what a person rejected, oldest first."""
         return self._read(self._folder / REJECTED)[0]
 
     def unread(self) -> dict[str, tuple[int, ...]]:
-        """The cursors of the entries that could not be read, by the key of the note."""
+        """Return the cursors of the entries that could not be read, by the key of the note."""
         found: dict[str, tuple[int, ...]] = {}
         for name in self._names(self._folder / UNREAD):
             with contextlib.suppress(NanomemError, ValueError):  # a note of nobody's
@@ -98,7 +98,7 @@ class HunkLayer:
         return found
 
     def _names(self, folder: Path) -> list[str]:
-        """The keys in a folder. Raises OSError."""
+        """Return the keys in a folder. Raises OSError."""
         try:
             return sorted(path.stem for path in folder.iterdir() if path.suffix == ".json")
         except FileNotFoundError:
@@ -123,7 +123,7 @@ class HunkLayer:
         return sorted(hunks, key=lambda hunk: (hunk.at, hunk.id)), problems
 
     def count(self) -> int:
-        """How many files wait, without a look at them."""
+        """Return how many files wait, without a look at them."""
         try:
             return sum(1 for path in self._folder.iterdir() if _NAME.fullmatch(path.stem) and path.suffix == ".json")
         except OSError:
@@ -137,19 +137,19 @@ class HunkLayer:
                 raise Conflict("it was decided meanwhile", change.key, "see `nanomem inbox list`")
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any of it is as the operation wants it."""
+        """Return whether any of it is as the operation wants it."""
         return any(self._value(change.key) == _plain(change.after) for change in changes)
 
     def stands(self, change: Change) -> bool:
-        """Whether the change is made. Reads only."""
+        """Return whether the change is made. Reads only."""
         if self._value(change.key) == _plain(change.after):
             return True
-        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        waiting = {edit_identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
         return change.after is not None and _waits(change, waiting)
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Keep or remove each; what waits already is not kept twice. Raises the errors of `from_os_error`."""
-        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        waiting = {edit_identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
         try:
             for change in changes:
                 path = self._path(change.key)
@@ -176,11 +176,11 @@ class HunkLayer:
 
 
 def _waits(change: Change, waiting: Mapping[tuple[object, ...], str]) -> bool:
-    """Whether the same edit waits under another id: of a Dream that read the same entries."""
+    """Return whether the same edit waits under another id: of a Dream that read the same entries."""
     if change.after is None or not change.key.startswith(f"{WAITING}_"):
         return False
     hunk = _hunk(change.key, change.after)
-    return waiting.get(identity(hunk.edit, hunk.dreamer), hunk.id) != hunk.id
+    return waiting.get(edit_identity(hunk.edit, hunk.dreamer), hunk.id) != hunk.id
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _plain(value: Value | None) -> dict[str, Any] | None:
-    """The value as JSON gives it back: a list where a tuple was."""
+    """Return the value as JSON gives it back: a list where a tuple was."""
     plain: dict[str, Any] | None = json.loads(json.dumps(value if value is None else dict(value)))
     return plain
 
@@ -201,8 +201,8 @@ def _hunk(name: str, value: Mapping[str, Any]) -> Hunk:
     return Hunk(name, said, *(str(value.get(key) or "") for key in ("why", "at", "dreamer")))
 
 
-def keepable(edit: LineEdit) -> bool:
-    """Whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
+def can_wait(edit: LineEdit) -> bool:
+    """Return whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
     try:
         edit_of(edit.to_json())
     except ValueError:
@@ -211,7 +211,7 @@ def keepable(edit: LineEdit) -> bool:
 
 
 def edit_of(said: Mapping[str, Any]) -> LineEdit:
-    """The edit that `LineEdit.to_json` gave. Raises ValueError for anything else."""
+    """Return the edit that `LineEdit.to_json` gave. Raises ValueError for anything else."""
     known = {field.name for field in fields(LineEdit)}
     texts = {key: said[key] for key in _TEXTS if key in said}
     evidence, line = said.get("evidence", ()), said.get("line")
@@ -234,22 +234,22 @@ WAITS = "waits for review"
 class Review:
     """The edits that wait in one workspace."""
 
-    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform, owned: Owned = nobodys) -> None:
+    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform, owned: Owned = owns_none) -> None:
         self._owned = owned
         self._hunks = hunks
         self._files = files
         self._perform = perform
 
     def waiting(self) -> list[Hunk]:
-        """What waits, oldest first."""
+        """Return what waits, oldest first."""
         return self._hunks.read()[0]
 
     def problems(self) -> list[Problem]:
-        """What lies in the folder and cannot be read."""
+        """Return what lies in the folder and cannot be read."""
         return self._hunks.read()[1]
 
     def get(self, hunk_id: str) -> Hunk:
-        """The hunk of that id, or the one whose id begins so. Raises NotFound, BadInput."""
+        """Return the hunk of that id, or the one whose id begins so. Raises NotFound, BadInput."""
         near = [hunk for hunk in self.waiting() if hunk_id and hunk.id.startswith(hunk_id)]
         exact = [hunk for hunk in near if hunk.id == hunk_id] or near
         if not exact:
@@ -282,7 +282,7 @@ class Review:
         return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
 
     def passed(self, taken: Iterable[Hunk]) -> list[LineEdit]:
-        """The edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
+        """Return the edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
         ids = {hunk.id for hunk in taken}
         return [hunk.edit for hunk in (*self.waiting(), *self._hunks.rejected()) if hunk.id not in ids]
 
@@ -298,7 +298,7 @@ class Review:
             return hunks
         if len(hunks) != 1:
             raise BadInput("one text for several edits", ", ".join(ids), "accept them one by one")
-        return [hunks[0]._replace(edit=reworded(hunks[0].edit, text))]
+        return [hunks[0]._replace(edit=reword(hunks[0].edit, text))]
 
     def _applied(self, hunks: Sequence[Hunk]) -> dict[str, tuple[str, str]]:
         names = {name for hunk in hunks for name in (hunk.edit.file, hunk.edit.to_file or hunk.edit.file)}
@@ -306,10 +306,12 @@ class Review:
         made: Mapping[str, str] = before
         passed = self.passed(hunks)
         for hunk in hunks:
-            edit = placed(hunk.edit, made, passed)
-            possible(edit)
+            edit = place(hunk.edit, made, passed)
+            check_possible(edit)
             made = apply_edits(made, [edit])
-        after = {name: emptied(text, made[name], partial(self._owned, name)) for name, text in before.items()}
+        after = {
+            name: drop_empty_headings(text, made[name], partial(self._owned, name)) for name, text in before.items()
+        }
         return {name: (text, after[name]) for name, text in before.items() if after[name] != text}
 
     def _gone(self, hunks: Iterable[Hunk]) -> list[Change]:
@@ -318,31 +320,32 @@ class Review:
 
 
 def waiting_changes(refused: Iterable[Refusal], dreamer: str) -> list[Change]:
-    """The changes that keep edits for a person; of a secret only the masked words are kept."""
+    """Return the changes that keep edits for a person; of a secret only the masked words are kept."""
     return _kept(WAITING, refused, dreamer)
 
 
 def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
-    """The changes that remember edits as rejected; of a secret only the masked words are kept."""
+    """Return the changes that remember edits as rejected; of a secret only the masked words are kept."""
     return _kept(REJECTED, rejected, dreamer)
 
 
 def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
     at = clock.iso(clock.now())
     hunks = (
-        Hunk(new_key(key), masked(refusal.edit), without_lone_surrogates(refusal.why), at, dreamer)
+        Hunk(new_key(key), mask_edit(refusal.edit), without_lone_surrogates(refusal.why), at, dreamer)
         for refusal in refusals
     )
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
 
 
-def asked(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
-    """What an edit asks for and by which entries, as it is once it is kept; see `identity`."""
-    return identity(masked(edit), dreamer)
+def kept_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+    """Return what an edit asks for and by which entries, as it is once it is kept; see `identity`."""
+    return edit_identity(mask_edit(edit), dreamer)
 
 
-def reworded(edit: LineEdit, text: str) -> LineEdit:
-    """The edit with other words: what stands before the text of a list line stays. Raises BadInput for no line."""
+def reword(edit: LineEdit, text: str) -> LineEdit:
+    """Return the edit with other words: what stands before the text of a list line stays. Raises BadInput for no
+    line."""
     words = text.strip()
     if edit.op == "remove":
         raise BadInput("a removal has no words", edit.file, "accept or reject it")
@@ -353,26 +356,29 @@ def reworded(edit: LineEdit, text: str) -> LineEdit:
     return replace(edit, new=words if words.startswith(("-", "*", "+", "#")) else f"{lead}{words}")
 
 
-def possible(edit: LineEdit) -> None:
+def check_possible(edit: LineEdit) -> None:
     """Raise BadInput for what no person may write either: bytes that are no UTF-8, control characters, no words, or a
     mark in the place of a secret that is not kept."""
-    why = guards.impossible(edit)
+    why = guards.impossible_line(edit)
     if why:
         raise BadInput(why, edit.file, "reject it, or give other words")
     if edit.new != edit.old and secrets.is_masked(edit.new):
         raise BadInput("a secret in it was masked and is not kept", edit.file, "give the words (--text), or reject it")
 
 
-def placed(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+def place(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
     """An edit that was kept, on its line as that is in `files` now; see `on_its_line` and `rebased`."""
-    return on_its_line(rebased(on_its_line(edit, files), files, passed), files)
+    return on_its_line(rebase(on_its_line(edit, files), files, passed), files)
 
 
-def masked(edit: LineEdit) -> LineEdit:
-    """The edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character U+FFFD.
+def mask_edit(edit: LineEdit) -> LineEdit:
+    """Return the edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character
+    U+FFFD.
 
     A line that it names is found again by what is masked in it; see `on_its_line`."""
-    why, supersedes = ("" if guards.repeated(edit, text) else _told_as(text) for text in (edit.why, edit.supersedes))
+    why, supersedes = (
+        "" if guards.repeated_secrets(edit, text) else _told_as(text) for text in (edit.why, edit.supersedes)
+    )
     old, new, section = map(_told_as, (edit.old, edit.new, edit.section))
     return replace(edit, old=old, new=new, section=section, why=why, supersedes=supersedes)
 
@@ -394,62 +400,32 @@ def _told(edits: Sequence[LineEdit]) -> str:
 
 # Of edits that a person chose, those that the files as they are now still allow: the others wait, with the reason.
 
-_TRIES = 3  # somebody may write between the look and the change
 
-
-def no_line(edit: LineEdit, text: str) -> str:
-    """Why `text` cannot be the words of an edit; "" when it can."""
+def reason_no_line(edit: LineEdit, text: str) -> str:
+    """Return why `text` cannot be the words of an edit; "" when it can."""
     try:
-        possible(reworded(edit, text))
+        check_possible(reword(edit, text))
     except BadInput as error:
         return error.what
     return ""
 
 
-class Standing(NamedTuple):
-    """The edits that can be made, in their order, the texts that come of them, and those that cannot."""
-
-    edits: tuple[LineEdit, ...]
-    files: Mapping[str, str]
-    stale: tuple[Refusal, ...]
-
-
-def standing(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Standing:
-    """What of `edits` can be made on `files`, each on top of those before it; `passed` are those that were proposed
-    beside them and are not to be made now."""
-    texts = dict(files)
-    made: list[LineEdit] = []
-    stale: list[Refusal] = []
-    for edit in edits:
-        try:
-            possible(edit)
-            there = rebased(edit, texts, passed)
-            texts = apply_edits(texts, [there])
-        except (BadInput, Conflict) as error:
-            stale.append(Refusal(edit, error.what))
-        else:
-            made.append(there)
-    return Standing(tuple(made), texts, tuple(stale))
+def unread_entries(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
+    """Return the entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of`
+    gives those of some cursors."""
+    noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
+    return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
 
 
-def apply_standing(
-    runner: DreamRunner,
-    read: Callable[[str], str | None],
-    proposed: DreamResult,
-    chosen: Sequence[LineEdit],
-    waiting: Sequence[Refusal] = (),
-    rejected: Sequence[Refusal] = (),
-) -> tuple[DreamResult, tuple[Refusal, ...]]:
-    """`DreamRunner.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
-
-    `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
-    """
-    passed = [one.edit for one in (*waiting, *rejected)]
-    for left in range(_TRIES, 0, -1):
-        found = standing({name: read(name) or "" for name in TITLES}, chosen, passed)
-        try:
-            return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
-        except Conflict:
-            if left == 1:
-                raise
-    raise AssertionError("unreachable")
+def unread_changes(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
+    """Return the changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
+    notes = HunkLayer(paths).unread()
+    known = {cursor for cursors in notes.values() for cursor in cursors}
+    changes = []
+    for key, cursors in notes.items():
+        left = [cursor for cursor in cursors if cursor not in read]
+        if len(left) < len(cursors):
+            changes.append(Change(LAYER, key, {"entries": list(cursors)}, {"entries": left} if left else None))
+    if new := [cursor for cursor in unread if cursor not in known]:
+        changes.append(Change(LAYER, new_key(UNREAD), None, {"entries": new}))
+    return changes

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.core.operations import Change, new_key
 from nanomem_tui.core.text import counted
 from nanomem_tui.dreams import edits as dreams_edits
-from nanomem_tui.dreams.edits import TITLES, LineEdit, day_of, tidied
+from nanomem_tui.dreams.edits import TITLES, LineEdit, day_of, tidy_lines
 from nanomem_tui.dreams.entries import (
     FIRST_PERSON,
     SOUL,
@@ -29,26 +28,28 @@ from nanomem_tui.dreams.entries import (
     Watch,
     facts_of,
     lines_of,
-    nobody,
+    no_watcher,
 )
 from nanomem_tui.dreams.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dreams.lines import (
     FIELD,
-    Known,
+    KnownLine,
     Lines,
+    Outline,
     Relation,
+    SectionPlace,
     another_number,
     another_subject,
-    change_barred,
-    loses,
+    heading_names,
+    is_doubtful,
+    is_no_change,
+    is_not_same,
+    loses_much,
     relations,
-    rewritten,
-    same_barred,
-    telling,
+    rewrite_line,
+    stems,
     tells_change,
 )
-from nanomem_tui.dreams.places import Outline, Place, doubts, stems
-from nanomem_tui.dreams.review import LAYER, UNREAD, HunkLayer
 from nanomem_tui.language import dates, secrets
 from nanomem_tui.language.compare import compared, shares_of
 from nanomem_tui.language.pair_features import limits
@@ -58,7 +59,7 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.language.topics import cues_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.core.paths import Paths
+    pass
 
 
 _REPEATS = (0.1, 0.7)  # how likely a line has to be repeated that a person is asked; whatever the sentences say
@@ -78,10 +79,10 @@ _NEWER = 0.4  # how sure it has to be that a later entry takes back what an earl
 class Verdict(NamedTuple):
     """What a fact is to the lines that are there: the line it repeats, or changes, or those it may change or repeat."""
 
-    same: Known | None = None
-    changes: Known | None = None
-    maybe: tuple[Known, ...] = ()
-    repeats: tuple[Known, ...] = ()
+    same: KnownLine | None = None
+    changes: KnownLine | None = None
+    maybe: tuple[KnownLine, ...] = ()
+    repeats: tuple[KnownLine, ...] = ()
 
 
 class RulesDreamer:
@@ -99,13 +100,14 @@ class RulesDreamer:
         self._limits = limits
 
     def knowing(self, archive: Sequence[HistoryEntry], limits: Limits) -> RulesDreamer:
-        """The same Dreamer for one Dream over entries of `archive`."""
+        """Return the same Dreamer for one Dream over entries of `archive`."""
         return RulesDreamer(archive, limits)
 
     def propose(
-        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = nobody
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = no_watcher
     ) -> Proposal:
-        """The edits, in the order of the entries that are their evidence; at most `steps` with what is cleared away.
+        """Return the edits, in the order of the entries that are their evidence; at most `steps` with what is cleared
+        away.
 
         Copies and lines that are over go first, so that a fact meets each line once; they take the steps that the facts
         leave.
@@ -151,7 +153,7 @@ class _Work:
 
     def clear(self, cursor: int, most: int) -> int:
         """Remove copies and lines that are over, at most `most`; returns how many edits that takes."""
-        for edit in islice(tidied(self.files, cursor, self._today), most):
+        for edit in islice(tidy_lines(self.files, cursor, self._today), most):
             self._make(edit)
         return len(self.edits)
 
@@ -184,7 +186,7 @@ class _Work:
         if found.maybe:
             told = " and ".join(f"“{secrets.mask(other.text)}”" for other in found.maybe[:2])
             return self._hold(line, f"it may contradict {told}")
-        if fact.mark is None and doubts(fact.text):
+        if fact.mark is None and is_doubtful(fact.text):
             return self._hold(line, UNSURE)
         if found.repeats:
             return self._hold(line, f"it may repeat “{secrets.mask(found.repeats[0].text)}”")
@@ -196,7 +198,7 @@ class _Work:
         self.held.append(Refusal(edit, why))
         return ""
 
-    def _verdict(self, fact: Fact, place: Place) -> Verdict:
+    def _verdict(self, fact: Fact, place: SectionPlace) -> Verdict:
         """Hold a fact against the lines with the same words; `place`: where it would go."""
         for text in (fact.text, without_denied(fact.text)):
             if same := [line for line in self._lines.same(text) if self._is_of(line, fact)]:
@@ -206,7 +208,7 @@ class _Work:
             return Verdict(same=field) if is_known else Verdict(repeats=(field,))
         near = self._lines.near(fact.text, self.owner)
         if fact.person:  # what somebody said stands beside what they said before
-            return Verdict(same=next((line for line, _ in near if dreams_edits.says(fact.text, line.text)), None))
+            return Verdict(same=next((line for line, _ in near if dreams_edits.says_all(fact.text, line.text)), None))
         near = [pair for pair in near if not is_quoted(pair[0])]
         likely = relations(fact, near, place, self.owner)
         likely = [one if self._may_repeat(one, fact) else one._replace(same=0.0) for one in likely]
@@ -232,20 +234,20 @@ class _Work:
             maybe = [one for one in maybe if not another_subject(one, fact.text, self.owner)]
         return Verdict(maybe=tuple(maybe), repeats=repeats)
 
-    def _name_given(self, fact: Fact) -> Known | None:
-        """The field that has the owner's name, where a fact only says how they are called."""
+    def _name_given(self, fact: Fact) -> KnownLine | None:
+        """Return the field that has the owner's name, where a fact only says how they are called."""
         if not self.owner or self.owner not in name_told(fact.text).split():
             return None
         return next((line for line in self._lines.all if owner_of(line.whole) == self.owner), None)
 
     def _may_repeat(self, one: Relation, fact: Fact) -> bool:
-        """Whether a fact may say what a line says, so that a person is asked."""
+        """Return whether a fact may say what a line says, so that a person is asked."""
         if one.same < _REPEATS[0] or another_number(one.line.text, fact.text):
             return False
         return one.same >= _REPEATS[1] or shares_of(one.line.statement, fact.text)["same"] >= _ALSO_SAME
 
-    def _may_say(self, line: Known, fact: Fact) -> bool:
-        """Whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
+    def _may_say(self, line: KnownLine, fact: Fact) -> bool:
+        """Return whether a line may say what a fact says: nothing in the fact is certainly of another, or otherwise."""
         text, wrong = without_denied(fact.text), denied_value(fact.text)
         if (wrong and fold(wrong) in fold(line.text)) or _is_placeholder(line):
             return False
@@ -253,25 +255,25 @@ class _Work:
             return False
         instead = exchanged(fact.text)[1]
         is_changed = bool(instead) and fold(instead) in fold(line.text)
-        barred = another_subject if is_changed else same_barred  # `moved from A to B`, and the line has B
+        barred = another_subject if is_changed else is_not_same  # `moved from A to B`, and the line has B
         return self._is_of(line, fact) and not barred(line, text, self.owner)
 
-    def _may_change(self, line: Known, fact: Fact) -> bool:
-        """Whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
+    def _may_change(self, line: KnownLine, fact: Fact) -> bool:
+        """Return whether a fact may take the place of a line: it is of nobody else, and no rule of the agent's."""
         if (line.file == SOUL and fact.mark is None) or "also" in statement(fact.text).marks:
             return False
-        return self._is_of(line, fact) and not change_barred(line, fact.text, self.owner)
+        return self._is_of(line, fact) and not is_no_change(line, fact.text, self.owner)
 
-    def _is_of(self, line: Known, fact: Fact) -> bool:
-        """Whether the headings over a line name nobody else."""
-        over = telling(line)
-        return not over or bool(over & dreams_edits.words(f"{fact.under} {fact.text}"))
+    def _is_of(self, line: KnownLine, fact: Fact) -> bool:
+        """Return whether the headings over a line name nobody else."""
+        over = heading_names(line)
+        return not over or bool(over & dreams_edits.meaningful_words(f"{fact.under} {fact.text}"))
 
-    def _change(self, fact: Fact, line: Known, instead: LineEdit) -> str:
-        new, lost = rewritten(line, fact.text)
+    def _change(self, fact: Fact, line: KnownLine, instead: LineEdit) -> str:
+        new, lost = rewrite_line(line, fact.text)
         if new == line.whole and line.field:
             return f"known: {line.file}:{line.number}"
-        if new == line.whole or loses(line, f"{new} {fact.text}"):
+        if new == line.whole or loses_much(line, f"{new} {fact.text}"):
             return self._hold(instead, f"it may contradict “{secrets.mask(line.text)}”")
         edit = LineEdit(
             "replace", line.file, line=line.number, old=line.whole, new=new, evidence=(fact.cursor,), supersedes=lost,
@@ -280,7 +282,7 @@ class _Work:
         return self._make(edit)
 
     def _outdated(self, fact: Fact, found: Verdict) -> str:
-        """Why a line would be wrong already: it is over, or a later entry says otherwise."""
+        """Return why a line would be wrong already: it is over, or a later entry says otherwise."""
         if dates.is_over(fact.text, self._today):
             return f"over since before {self._today}"
         if found.changes is None:
@@ -295,8 +297,8 @@ class _Work:
         return ""
 
     def _corrected(self, fact: Fact) -> str:
-        """Which later entry says that it is not so any more, or what is so since; "" where none does."""
-        told = Known("", 0, fact.text, "", fact.text, fact.under, "")
+        """Return which later entry says that it is not so any more, or what is so since; "" where none does."""
+        told = KnownLine("", 0, fact.text, "", fact.text, fact.under, "")
         for later in () if fact.person else self._after(fact):
             if later.person or another_subject(told, later.text, self.owner) or another_number(told.text, later.text):
                 continue
@@ -317,7 +319,7 @@ class _Work:
         return ""
 
     def _after(self, fact: Fact) -> list[Fact]:
-        """The facts of later entries with two words of this one at least."""
+        """Return the facts of later entries with two words of this one at least."""
         if self._later is None:
             self._later = {}
             for entry in self._archive:
@@ -335,36 +337,36 @@ class _Work:
         return [by_id[one] for one, count in shared.items() if count >= least]
 
 
-def new_line(fact: Fact, place: Place) -> LineEdit:
-    """The edit that puts the fact at the end of its section."""
+def new_line(fact: Fact, place: SectionPlace) -> LineEdit:
+    """Return the edit that puts the fact at the end of its section."""
     new, why = f"- {fact.text}", fact.mark or "unmarked"
     return LineEdit("add", place.file, place.section, new=new, evidence=(fact.cursor,), why=why)
 
 
-def _says_more(text: str, line: Known) -> bool:
-    """Whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
+def _says_more(text: str, line: KnownLine) -> bool:
+    """Return whether a text says all that a line says, and more: `a job`, `a job at a bakery`."""
     return bool(stems(line.statement)) and stems(line.statement) < stems(text)
 
 
-def _is_placeholder(line: Known) -> bool:
-    """Whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
+def _is_placeholder(line: KnownLine) -> bool:
+    """Return whether a line waits to be filled in: `**Timezone**: (your timezone)`."""
     value = line.field["value"] if line.field else line.text
     return value.startswith("(") and value.endswith(")")
 
 
-def is_quoted(line: Known) -> bool:
-    """Whether a line is what somebody said: `Ana: I like tea`."""
+def is_quoted(line: KnownLine) -> bool:
+    """Return whether a line is what somebody said: `Ana: I like tea`."""
     return line.field is not None and FIRST_PERSON.search(line.field["value"]) is not None
 
 
 def _certain(one: Relation, fact: Fact) -> Relation:
-    """What is learned, unless it is certain: the line says all the words, is a field of the same name, or has the value
-    that the fact says is wrong; what happened another time stands beside it."""
+    """Return what is learned, unless it is certain: the line says all the words, is a field of the same name, or has
+    the value that the fact says is wrong; what happened another time stands beside it."""
     line, text, said = one.line, fact.text, without_denied(fact.text)
     is_other = _has_other_value(line, text)
     if is_other is not None:
         return Relation(line, float(not is_other), float(is_other))
-    if dreams_edits.says(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
+    if dreams_edits.says_all(said, line.text) or (said != text and stems(said) <= stems(line.statement)):
         return Relation(line, 1.0, 0.0)
     if _are_in_the_same_words(line.statement, text):
         return Relation(line, 1.0, 0.0)
@@ -388,17 +390,19 @@ def _certain(one: Relation, fact: Fact) -> Relation:
 
 
 def _are_in_the_same_words(one: str, other: str) -> bool:
-    """Whether two statements have the same words that tell something, but for `User`: `Allergic to nuts`, `User is
-    allergic to nuts`."""
+    """Return whether two statements have the same words that tell something, but for `User`: `Allergic to nuts`, `User
+    is allergic to nuts`."""
     words, others = stems(one) - stems("user"), stems(other) - stems("user")
     if not words or words != others or statement(one).denials != statement(other).denials:
         return False
-    return not dreams_edits.unaccounted(one, other) and not dreams_edits.unaccounted(other, f"{one} User")
+    return not dreams_edits.unaccounted_details(one, other) and not dreams_edits.unaccounted_details(
+        other, f"{one} User"
+    )
 
 
-def _has_other_value(line: Known, text: str) -> bool | None:
-    """Whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`. None
-    where they are no such fields."""
+def _has_other_value(line: KnownLine, text: str) -> bool | None:
+    """Return whether two fields of one name that has one value at a time have another one: `City: Rome`, `City: Porto`.
+    None where they are no such fields."""
     field, said = line.field, FIELD.fullmatch(text)
     if not field or not said or FIRST_PERSON.search(f"{field['value']} {said['value']}"):
         return None
@@ -411,7 +415,7 @@ def _has_other_value(line: Known, text: str) -> bool | None:
 
 
 def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
-    """The name with which most lines of the entries begin, where the file about the user has it."""
+    """Return the name with which most lines of the entries begin, where the file about the user has it."""
     names = Counter(subject_of(line.text) for entry in entries for line in lines_of(entry.content))
     return next((name for name, _ in names.most_common() if name and re.search(rf"\b{re.escape(name)}\b", user)), "")
 
@@ -422,29 +426,8 @@ def _most_named(entries: Sequence[HistoryEntry], user: str) -> str:
 _NAMED = 10
 
 
-def entries_unread(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
-    """The entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of` gives
-    those of some cursors."""
-    noted = {cursor for cursors in HunkLayer(paths).unread().values() for cursor in cursors}
-    return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
-
-
-def noted(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
-    """The changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
-    notes = HunkLayer(paths).unread()
-    known = {cursor for cursors in notes.values() for cursor in cursors}
-    changes = []
-    for key, cursors in notes.items():
-        left = [cursor for cursor in cursors if cursor not in read]
-        if len(left) < len(cursors):
-            changes.append(Change(LAYER, key, {"entries": list(cursors)}, {"entries": left} if left else None))
-    if new := [cursor for cursor in unread if cursor not in known]:
-        changes.append(Change(LAYER, new_key(UNREAD), None, {"entries": new}))
-    return changes
-
-
-def told(cursors: Sequence[int]) -> str:
-    """Which entries were not read, why, and what becomes of them."""
+def describe_unread(cursors: Sequence[int]) -> str:
+    """Return which entries were not read, why, and what becomes of them."""
     named = ", ".join(f"#{cursor}" for cursor in cursors[:_NAMED]) + (", …" if len(cursors) > _NAMED else "")
     verb = "waits" if len(cursors) == 1 else "wait"
     entries = counted(len(cursors), "entry", "entries")

@@ -1,7 +1,8 @@
-"""One Dream: new history entries in, one operation out, in which the files, the commit and the cursor move together.
+"""Run one Dream: new history entries in, one operation out that moves the files, the commit and the cursor together.
 
-Owns the order of things: read the cursor and the batch, ask the Dreamer, hold its edits against the guards, hand one
-operation to the pipeline. Must not write a file itself; the only thing it makes is the lock that keeps Dreams apart.
+Owns the order: read the cursor and the batch, ask the Dreamer, check its edits against the guards, perform one
+operation. It also applies the edits that a person chose, and reports what killed processes left unfinished. Must not
+write a file itself; it creates only the lock that keeps Dreams apart.
 """
 
 from __future__ import annotations
@@ -9,36 +10,53 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry, ReadTo
 from nanomem_tui.agents.git_history import VERSIONED, GitHistory, find_repository
 from nanomem_tui.core import atomic, merge
-from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.core.errors import (
+    BadInput,
+    Conflict,
+    NanomemError,
+    NothingToDo,
+    Problem,
+    Refused,
+    from_os_error,
+)
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted, without_lone_surrogates
-from nanomem_tui.dreams import rules
-from nanomem_tui.dreams.edits import TITLES, LineEdit, Owned, apply_edits, day_of, emptied, nobodys
-from nanomem_tui.dreams.entries import Dreamer, Skipped, Watch, nobody
-from nanomem_tui.dreams.guards import Checked, Limits, Refusal, check, discreet, evidence_of
+from nanomem_tui.dreams import review, rules
+from nanomem_tui.dreams.edits import (
+    TITLES,
+    LineEdit,
+    Owned,
+    apply_edits,
+    day_of,
+    drop_empty_headings,
+    owns_none,
+    rebase,
+)
+from nanomem_tui.dreams.entries import Dreamer, Skipped, Watch, no_watcher
+from nanomem_tui.dreams.guards import Checked, Limits, Refusal, check, evidence_of, without_secrets
+from nanomem_tui.dreams.log import DreamQueue, Queue
 from nanomem_tui.dreams.review import (
     WAITS,
     HunkLayer,
-    asked,
-    keepable,
-    masked,
-    possible,
+    can_wait,
+    check_possible,
+    kept_identity,
+    mask_edit,
     rejected_changes,
     waiting_changes,
 )
 from nanomem_tui.dreams.rules import RulesDreamer
-from nanomem_tui.dreams.service import DreamQueue, Queue
 from nanomem_tui.language import secrets
-from nanomem_tui.memory.repairs import half_done
+from nanomem_tui.memory.repairs import describe_half_done
 from nanomem_tui.model.client import Usage
 from nanomem_tui.store.database.operation_log import STUCK
 from nanomem_tui.store.erasure import forgotten
@@ -47,13 +65,13 @@ from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 # The repository around a Dream: made where there is none, put in order where something was left, and what to say.
 
 
-def begun(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
+def begin_versions(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
     """See to it that versions are kept; a line to tell where one was begun, or none can be. Raises OSError's errors."""
     if git is not None:
         return ()
@@ -62,8 +80,9 @@ def begun(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
     return (f"made a git repository in {paths.workspace}; its first commit holds the memory files as they were before",)
 
 
-def foreseen(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
-    """What to tell before a Dream is run: that it would be refused, or that not all of it would have a version."""
+def foresee_problems(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
+    """Return what to tell before a Dream is run: that it would be refused, or that not all of it would have a
+    version."""
     if git is not None:
         names = " and ".join(git.unversioned())
         if git.inside:
@@ -81,8 +100,9 @@ def _none_kept(paths: Paths) -> str:
     return f"no version is kept: {find_repository(paths).why_none}, and no repository is made inside another"
 
 
-def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
-    """What a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a person.
+def check_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
+    """Return what a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a
+    person.
 
     Not so in a repository above the workspace, which is a person's own: what it tracks is theirs to say.
     """
@@ -98,7 +118,7 @@ def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git
     return replace(checked, edits=tuple(kept), files=apply_edits(before, kept), refused=tuple(refused))
 
 
-def cleaned(git: GitHistory | None) -> tuple[str, ...]:
+def clean_repository(git: GitHistory | None) -> tuple[str, ...]:
     """Put the repository in order; a line to tell where another program keeps it from that."""
     left = git.tidy() if git is not None else ()
     if not left:
@@ -113,8 +133,8 @@ def cleaned(git: GitHistory | None) -> tuple[str, ...]:
 _MOST_REASONS = 3
 
 
-def passed_over(lines: Sequence[int]) -> str:
-    """Which lines of the history could not be read, and what became of them."""
+def describe_passed_over(lines: Sequence[int]) -> str:
+    """Return which lines of the history could not be read, and what became of them."""
     named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
     stay = "is passed over and stays there" if len(lines) == 1 else "are passed over and stay there"
     which = counted(len(lines), "line")
@@ -184,7 +204,7 @@ class DreamResult:
             more = ["…"] if len(reasons) > _MOST_REASONS else []
             told.append(f"{counted(len(facts), 'fact')} found: {', '.join((*reasons[:_MOST_REASONS], *more))}")
         if self.unread:
-            told.append(rules.told(self.unread))
+            told.append(rules.describe_unread(self.unread))
         if told:
             return f"nothing changed; {', '.join(told)}"
         return "nothing changed" if self.edits or self.refused else "nothing to remember"
@@ -203,7 +223,7 @@ class DreamResult:
         return tuple(line for line in self.skipped if line.fact)
 
     def to_json(self) -> dict[str, Any]:
-        """The counts and edits as a JSON object."""
+        """Return the counts and edits as a JSON object."""
         return {
             "read": self.read,
             "remaining": self.remaining,
@@ -212,8 +232,8 @@ class DreamResult:
             "again": list(self.again),
             "cursor_before": self.cursor_before,
             "cursor_after": self.cursor_after,
-            "edits": [masked(edit).to_json() for edit in self.edits],
-            "refused": [{**masked(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
+            "edits": [mask_edit(edit).to_json() for edit in self.edits],
+            "refused": [{**mask_edit(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
             "skipped": [line.to_json() for line in self.skipped],
             "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
             "sha": self.sha,
@@ -230,7 +250,8 @@ class DreamResult:
 
 
 def commit_message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> str:
-    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them.
+    """Return the commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes
+    them.
 
     Files `elsewhere` are not in the commit."""
     lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
@@ -274,7 +295,7 @@ class DreamRunner(DreamQueue):
         dreamer: Dreamer | None = None,
         limits: Limits | None = None,
         settle: Callable[[], None] | None = None,
-        owned: Owned = nobodys,
+        owned: Owned = owns_none,
         read_to: Callable[[], ReadTo | None] = lambda: None,
     ) -> None:
         super().__init__(paths, files, presence, read_to)
@@ -294,7 +315,7 @@ class DreamRunner(DreamQueue):
         whole_batch: bool = False,
         timeout: float | None = None,
         started_by: str = "human",
-        watch: Watch = nobody,
+        watch: Watch = no_watcher,
         dreamer: Dreamer | None = None,
         review: bool = False,
     ) -> DreamResult:
@@ -318,7 +339,7 @@ class DreamRunner(DreamQueue):
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", dreamer)
         if dry_run:
             result = self._propose(dreamer, max_batch_size, max_iterations, step, whole_batch=whole_batch)
-            result = replace(result, notes=(*result.notes, *foreseen(self._paths, self._git())))
+            result = replace(result, notes=(*result.notes, *foresee_problems(self._paths, self._git())))
             return _all_for_review(result) if review else result
         with self._alone():
             step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
@@ -338,7 +359,8 @@ class DreamRunner(DreamQueue):
         *,
         started_by: str = "human",
     ) -> DreamResult:
-        """The Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one commit.
+        """Return the Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one
+        commit.
 
         `waiting` are those to be decided later; `rejected` ones are remembered, and not proposed again for the same
         entries; all others are let go. The cursor moves as it would have. Raises
@@ -347,7 +369,7 @@ class DreamRunner(DreamQueue):
         """
         self._refuse_beside_the_agent()
         for edit in chosen:
-            possible(edit)
+            check_possible(edit)
         with self._alone():
             self._clean_up()
             self._refuse_when_late(proposed)
@@ -368,7 +390,7 @@ class DreamRunner(DreamQueue):
             waiting = self.queue().waiting
             if not waiting or waiting[0].cursor != cursor:
                 raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed")
-            begun(self._paths, self._git())
+            begin_versions(self._paths, self._git())
             text = f"dream: nanomem passed over entry {cursor}\n\nNo Dreamer could read it: {secrets.mask(why)}"
             left = max(cursor, self.queue().cursor)
             meta = {"commit": text, "started_by": started_by, "read_to": list(ReadTo.of(left, waiting[0]))}
@@ -378,11 +400,11 @@ class DreamRunner(DreamQueue):
 
     def _commit(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal] = ()) -> DreamResult:
         self._keep_unreadable(result.unreadable)
-        made = begun(self._paths, self._git()) or foreseen(self._paths, self._git())
+        made = begin_versions(self._paths, self._git()) or foresee_problems(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
         without = self._files.uncommitted(done)
         left = (f"made without a commit: {without.text()}",) if without is not None else ()
-        notes = (*made, *left, *cleaned(self._git()))
+        notes = (*made, *left, *clean_repository(self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
 
     def _keep_unreadable(self, numbers: Sequence[int]) -> None:
@@ -399,7 +421,7 @@ class DreamRunner(DreamQueue):
         files_layer.refuse_unreadable(self._paths)
         if self._settle is not None:
             self._settle()
-        cleaned(self._git())
+        clean_repository(self._git())
 
     def _refuse_when_late(self, result: DreamResult) -> None:
         if self.queue().cursor != result.cursor_before:
@@ -423,8 +445,8 @@ class DreamRunner(DreamQueue):
             raise from_os_error(error, "beginning a Dream") from error
 
     def _waiting(self, queue: Queue, why_none: str, dreamer: Dreamer) -> tuple[HistoryEntry, ...]:
-        """What a Dream may read now: for a model also what the rules could not read, where nothing is new. Raises
-        NothingToDo, or Refused when the cursor is ahead of all entries."""
+        """Return what a Dream may read now: for a model also what the rules could not read, where nothing is new.
+        Raises NothingToDo, or Refused when the cursor is ahead of all entries."""
         if queue.waiting:
             return queue.waiting
         if queue.unread and dreamer.name == "model":
@@ -432,9 +454,9 @@ class DreamRunner(DreamQueue):
         if (ahead := queue.too_far(self._git())) is not None:
             raise Refused(ahead.what, ahead.where, ahead.fix)
         if lines := queue.passed():
-            why_none += f"; {passed_over(lines)}"
+            why_none += f"; {describe_passed_over(lines)}"
         if queue.unread:
-            why_none += f"; {rules.told([entry.cursor for entry in queue.unread])}"
+            why_none += f"; {rules.describe_unread([entry.cursor for entry in queue.unread])}"
         raise NothingToDo(f"nothing to dream about: {why_none}")
 
     def _propose(
@@ -475,7 +497,7 @@ class DreamRunner(DreamQueue):
         refused = [*dropped, *proposal.refused]
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), limits, day_of(queue.entries))
-        checked = with_versions(checked, before, self._paths, self._git())
+        checked = check_versions(checked, before, self._paths, self._git())
         skipped = [one for one in proposal.skipped if one.cursor <= last]
         result = DreamResult(
             read=len(done),
@@ -485,7 +507,7 @@ class DreamRunner(DreamQueue):
             last=last,
             read_to=done[-1],
             edits=checked.edits,
-            refused=tuple(map(discreet, (*checked.refused, *left))),
+            refused=tuple(map(without_secrets, (*checked.refused, *left))),
             skipped=tuple(_without_forgotten(one, limits.forgotten) for one in (*skipped, *again)),
             unreadable=queue.passed(done[-1].line) if is_new else (),
             unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
@@ -498,9 +520,9 @@ class DreamRunner(DreamQueue):
         return self._changed(result, before, checked.files)
 
     def _changed(self, result: DreamResult, before: Mapping[str, str], after: Mapping[str, str]) -> DreamResult:
-        """The result with the files that come of it: a heading of ours goes with its last line."""
+        """Return the result with the files that come of it: a heading of ours goes with its last line."""
         changed = {
-            name: emptied(before[name], text, partial(self._owned, name))
+            name: drop_empty_headings(before[name], text, partial(self._owned, name))
             for name, text in after.items()
             if text != before[name]
         }
@@ -513,13 +535,13 @@ class DreamRunner(DreamQueue):
         """(edits to hold against the guards, those refused or waiting already, those that a person rejected): an entry
         that is read again decides nothing that is up to a person, and nothing that one decided."""
         layer = HunkLayer(self._paths)
-        waiting = {asked(hunk.edit, hunk.dreamer): hunk.why for hunk in layer.read()[0]}
-        rejected = {asked(hunk.edit, hunk.dreamer) for hunk in layer.rejected()}
+        waiting = {kept_identity(hunk.edit, hunk.dreamer): hunk.why for hunk in layer.read()[0]}
+        rejected = {kept_identity(hunk.edit, hunk.dreamer) for hunk in layer.rejected()}
         others: list[LineEdit] = []
         left: list[Refusal] = []
         again: list[Skipped] = []
         for one in (*(Refusal(edit, "") for edit in edits), *refused):
-            edit, key = one.edit, asked(one.edit, dreamer)
+            edit, key = one.edit, kept_identity(one.edit, dreamer)
             if key in rejected:
                 cursor = max(edit.evidence, default=0)
                 again.append(Skipped(cursor, secrets.mask(edit.new or edit.old), "a person rejected it", fact=True))
@@ -536,11 +558,11 @@ class DreamRunner(DreamQueue):
         return loaded.text or ""
 
     def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
-        known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
+        known = {kept_identity(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
         gone = forgotten.load(self._paths)
         barred = [one for one in result.refused if gone.value(one.edit.to_json())]
-        kept = [one for one in result.refused if keepable(one.edit) and one not in barred]
-        new = [one for one in kept if asked(one.edit, result.dreamer) not in known]
+        kept = [one for one in result.refused if can_wait(one.edit) and one not in barred]
+        new = [one for one in kept if kept_identity(one.edit, result.dreamer) not in known]
         told = (
             (len(new), "to the inbox"),
             (len(kept) - len(new), "in the inbox already"),
@@ -548,7 +570,7 @@ class DreamRunner(DreamQueue):
         )
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
-        changes += rules.noted(self._paths, result.unread, result.again)
+        changes += review.unread_changes(self._paths, result.unread, result.again)
         for name, text in result.after.items():
             change = self._files.change(name, text)
             old = result.before[name]
@@ -564,7 +586,7 @@ class DreamRunner(DreamQueue):
             "dreamer": result.dreamer,
             "entries": result.read,
             "edits": [edit.to_json() for edit in result.edits],
-            "refused": [{**masked(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
+            "refused": [{**mask_edit(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
         if result.read_to is not None and not result.again:
             meta["read_to"] = list(ReadTo.of(result.cursor_after, result.read_to))
@@ -574,7 +596,7 @@ class DreamRunner(DreamQueue):
                 for line in result.facts_left[:_MAX_KEPT]
             ]
         if rejected:
-            meta["rejected"] = [masked(one.edit).to_json() for one in rejected[:_MAX_KEPT]]
+            meta["rejected"] = [mask_edit(one.edit).to_json() for one in rejected[:_MAX_KEPT]]
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
         label = [f"Dream: {counted(result.read, 'entry', 'entries')}", result.summary]
@@ -590,7 +612,7 @@ def _without_forgotten(skipped: Skipped, gone: forgotten.Forgotten) -> Skipped:
 
 
 def _all_for_review(result: DreamResult) -> DreamResult:
-    """The same Dream with each edit waiting for a person, and no file changed."""
+    """Return the same Dream with each edit waiting for a person, and no file changed."""
     waiting = tuple(Refusal(edit, WAITS) for edit in result.edits)
     return replace(result, edits=(), refused=(*waiting, *result.refused), files={}, before={}, after={})
 
@@ -608,7 +630,7 @@ def _in_time(watch: Watch, timeout: float | None) -> Watch:
 
 
 def _batch(waiting: Sequence[HistoryEntry], size: int) -> Sequence[HistoryEntry]:
-    """The oldest `size` entries, and any more that carry the last one's cursor: a cursor is done as a whole."""
+    """Return the oldest `size` entries, and any more that carry the last one's cursor: a cursor is done as a whole."""
     size = max(1, size)
     while size < len(waiting) and waiting[size].cursor == waiting[size - 1].cursor:
         size += 1
@@ -637,13 +659,13 @@ def _within(
 
 
 def _rising(batch: Sequence[HistoryEntry]) -> Sequence[HistoryEntry]:
-    """The entries of a batch, in file order, up to the first whose cursor goes back."""
+    """Return the entries of a batch, in file order, up to the first whose cursor goes back."""
     end = next((at for at in range(1, len(batch)) if batch[at].cursor < batch[at - 1].cursor), len(batch))
     return batch[:end]
 
 
 def _why_fewer(batch: Sequence[HistoryEntry], read: int, limit: int) -> tuple[str, ...]:
-    """Why a Dream ended before the end of its batch: a line to tell, or none."""
+    """Return why a Dream ended before the end of its batch: a line to tell, or none."""
     if read == len(batch):
         return ()
     of = f"{read} of {counted(len(batch), 'entry', 'entries')} were read"
@@ -653,13 +675,13 @@ def _why_fewer(batch: Sequence[HistoryEntry], read: int, limit: int) -> tuple[st
 # What a killed process recorded of the memory files and the edits that wait, and did not finish: for the doctor.
 
 
-def problems(ws: Workspace) -> Iterator[Problem]:
+def unfinished_problems(ws: Memory) -> Iterator[Problem]:
     """A problem for each operation that a process which ended left half done, or had only recorded, and for what our
     commits left undone in the repository."""
     for entry in ws.store.unfinished():
         if entry.state == STUCK:
             fix = "look at these files, then `nanomem doctor --fix` leaves them as they are"
-            yield Problem(half_done(entry.operation), ws.store.where, None, fix, "warning")
+            yield Problem(describe_half_done(entry.operation), ws.store.where, None, fix, "warning")
         elif not ws.store.writer.is_of_here(entry):
             done = entry.operation
             what = f"{done.label} ({done.id}) was begun in another home that shares this memory, and is not finished"
@@ -674,7 +696,7 @@ def problems(ws: Workspace) -> Iterator[Problem]:
         yield Problem(what, ws.paths.relative(git.git_dir / "index"), None, fix, "warning")
 
 
-def _unfinished(ws: Workspace, operation: Operation, where: str) -> Iterator[Problem]:
+def _unfinished(ws: Memory, operation: Operation, where: str) -> Iterator[Problem]:
     done = [_stands(ws, change) for change in operation.changes if change.layer in ("file", "hunk")]
     if done and all(done):
         return
@@ -685,7 +707,59 @@ def _unfinished(ws: Workspace, operation: Operation, where: str) -> Iterator[Pro
     yield Problem(f"{operation.label} ({operation.id}) was {what}", where, None, fix, "warning")
 
 
-def _stands(ws: Workspace, change: Change) -> bool:
+def _stands(ws: Memory, change: Change) -> bool:
     with contextlib.suppress(NanomemError):
         return (ws.documents if change.layer == "file" else HunkLayer(ws.paths)).stands(change)
     return False
+
+
+_TRIES = 3  # somebody may write between the look and the change
+
+
+class Applicable(NamedTuple):
+    """The edits that can be made, in their order, the texts that come of them, and those that cannot."""
+
+    edits: tuple[LineEdit, ...]
+    files: Mapping[str, str]
+    stale: tuple[Refusal, ...]
+
+
+def find_applicable(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Applicable:
+    """Return what of `edits` can be made on `files`, each on top of those before it; `passed` are those that were
+    proposed beside them and are not to be made now."""
+    texts = dict(files)
+    made: list[LineEdit] = []
+    stale: list[Refusal] = []
+    for edit in edits:
+        try:
+            check_possible(edit)
+            there = rebase(edit, texts, passed)
+            texts = apply_edits(texts, [there])
+        except (BadInput, Conflict) as error:
+            stale.append(Refusal(edit, error.what))
+        else:
+            made.append(there)
+    return Applicable(tuple(made), texts, tuple(stale))
+
+
+def apply_applicable(
+    runner: DreamRunner,
+    read: Callable[[str], str | None],
+    proposed: DreamResult,
+    chosen: Sequence[LineEdit],
+    waiting: Sequence[Refusal] = (),
+    rejected: Sequence[Refusal] = (),
+) -> tuple[DreamResult, tuple[Refusal, ...]]:
+    """`DreamRunner.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
+
+    `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
+    """
+    passed = [one.edit for one in (*waiting, *rejected)]
+    for left in range(_TRIES, 0, -1):
+        found = find_applicable({name: read(name) or "" for name in TITLES}, chosen, passed)
+        try:
+            return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
+        except Conflict:
+            if left == 1:
+                raise
+    raise AssertionError("unreachable")

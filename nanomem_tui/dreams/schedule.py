@@ -1,8 +1,8 @@
-"""Dreams that run by themselves: whether they do, when the next one is due, and what becomes of one that fails.
+"""Run Dreams on a schedule: whether they are on, when the next one is due, and how a failed one is retried.
 
-Owns the schedule's own memory (one small file) and the lock that lets one schedule at a time look at it. A Dream that
-fails is tried again, later each time, over fewer entries each time, until one entry is left: that one is read by rules,
-or passed over, so that no entry keeps the others waiting. Whoever has a clock calls `step`; runs no thread.
+Owns the schedule's own state (one small file) and the lock that lets one process at a time look at it. A failed Dream
+is retried later each time, over fewer entries each time, until one entry is left: that one is read by rules or skipped,
+so that no entry blocks the others. Whoever has a clock calls `step`; starts no thread.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from nanomem_tui.core.text import counted, one_line
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.settings import Settings
+    from nanomem_tui.dreams.log import Queue
     from nanomem_tui.dreams.run import DreamResult
-    from nanomem_tui.dreams.service import Dreams, Queue
+    from nanomem_tui.dreams.service import Dreams
     from nanomem_tui.store.files.presence import Presence
 
 RETRY = timedelta(minutes=1)
@@ -71,10 +72,10 @@ class Host(Protocol):
         """The Dreams."""
 
     def agent(self) -> Presence:
-        """The agent that runs here."""
+        """Return the agent that runs here."""
 
     def leading(self, work: str) -> AbstractContextManager[bool]:
-        """Whether this process does a piece of work for all that share the memory; held until the end."""
+        """Return whether this process does a piece of work for all that share the memory; held until the end."""
 
 
 class Plan(NamedTuple):
@@ -129,7 +130,7 @@ class Schedule:
         self._lock = host.paths.data / "dream-schedule.lock"
 
     def plan(self) -> Plan:
-        """Whether Dreams run by themselves here, as the settings and the agent's configuration say now."""
+        """Return whether Dreams run by themselves here, as the settings and the agent's configuration say now."""
         settings, paths = self._host.settings, self._host.paths
         every, cron = timedelta(hours=settings.dream_interval_h), settings.dream_cron
         trouble = cron_trouble(cron)
@@ -140,14 +141,14 @@ class Schedule:
             return Plan(False, "dream_schedule is off", every, cron, trouble)
         if settings.dream_schedule == "on":
             return Plan(True, f"dream_schedule is on{also}", every, cron, trouble)
-        own = agents_own(paths, self._host.layout, self._host.agent())
+        own = reason_agent_dreams(paths, self._host.layout, self._host.agent())
         if own:
             why = f"{own}; `nanomem config set dream_schedule on` runs ours all the same"
             return Plan(False, why, every, cron, trouble)
         return Plan(True, f"no agent dreams here by itself{also}", every, cron, trouble)
 
     def next_at(self, plan: Plan | None = None) -> datetime:
-        """When the next Dream is due; a time that is over when it is due now."""
+        """Return when the next Dream is due; a time that is over when it is due now."""
         plan, memory, now = plan or self.plan(), self._read(), clock.now()
         times = [min(at, now) for at in (clock.parse(memory.at), self._last_dream()) if at]  # clocks are put back
         if memory.failures and times:
@@ -245,7 +246,7 @@ class Schedule:
             return self._failed(plan, memory, queue, error)
         by_rules = memory.alone == _ALONE and self._host.settings.dreamer == "model"
         why = "; by rules, since the model failed at this entry" if by_rules else ""
-        return self._well(plan, memory, "dreamt", told(result) + why, result)
+        return self._well(plan, memory, "dreamt", describe_dream(result) + why, result)
 
     def _well(self, plan: Plan, memory: Memory, kind: Kind, said: str, result: DreamResult | None = None) -> Outcome:
         self._write(Memory(at=clock.iso(clock.now()), passed=memory.passed))
@@ -274,7 +275,7 @@ class Schedule:
         return Outcome("failed", f"{known.line()}; {again}{fewer}", due)
 
     def _pass_over(self, plan: Plan, memory: Memory, queue: Queue) -> Outcome:
-        """Every Dreamer failed over that entry: it stays in the history, and the next ones are read."""
+        """Return every Dreamer failed over that entry: it stays in the history, and the next ones are read."""
         cursor = queue.waiting[0].cursor
         self._host.dream.runner.pass_over(cursor, memory.error, started_by="schedule")
         passed = (*memory.passed, cursor)[-_KEPT:]
@@ -282,14 +283,14 @@ class Schedule:
         return self._well(plan, replace(memory, passed=passed), "passed", said)
 
     def _last_dream(self) -> datetime | None:
-        """When anybody's Dream moved the cursor last."""
+        """Return when anybody's Dream moved the cursor last."""
         try:
             return datetime.fromtimestamp(self._host.paths.dream_cursor.stat().st_mtime).astimezone()
         except (OSError, ValueError, OverflowError):
             return None
 
     def _read(self) -> Memory:
-        """What was written last; of a file that is broken, nothing: the schedule begins anew."""
+        """Return what was written last; of a file that is broken, nothing: the schedule begins anew."""
         try:
             found = json.loads(files.read(self._file))
             types = {"at": str, "failures": int, "error": str, "size": int, "alone": int, "cursor": int, "passed": list}
@@ -305,38 +306,40 @@ class Schedule:
 
 
 def _worth_a_try(queue: Queue) -> bool:
-    """Whether there is something to read, or a cursor ahead of all entries, which a Dream tells as what keeps it."""
+    """Return whether there is something to read, or a cursor ahead of all entries, which a Dream tells as what keeps
+    it."""
     return bool(queue.waiting or queue.ahead)
 
 
 def _refused_by_model(error: Exception) -> bool:
-    """Whether it may be what an entry says that a model has no use for; nobody there is no fault of an entry."""
+    """Return whether it may be what an entry says that a model has no use for; nobody there is no fault of an entry."""
     return isinstance(error, ModelError) and not isinstance(error, ModelUnavailable)
 
 
 def backoff(failures: int, every: timedelta) -> timedelta:
-    """How long to wait after so many failures in a row: a minute, doubled each time, never longer than the interval."""
+    """Return how long to wait after so many failures in a row: a minute, doubled each time, never longer than the
+    interval."""
     return min(RETRY * (1 << min(failures - 1, 20)), every)
 
 
-def told(result: DreamResult) -> str:
-    """What a Dream did, in a sentence."""
+def describe_dream(result: DreamResult) -> str:
+    """Return what a Dream did, in a sentence."""
     read = counted(result.read, "entry", "entries")
     changed = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
     more = f", {counted(len(result.refused), 'edit')} for you to judge" if result.refused else ""
     if result.unreadable:
-        from nanomem_tui.dreams.run import passed_over
+        from nanomem_tui.dreams.run import describe_passed_over
 
-        more += f"; {passed_over(result.unreadable)}"
+        more += f"; {describe_passed_over(result.unreadable)}"
     if changed and result.unread:
-        from nanomem_tui.dreams.rules import told as not_read
+        from nanomem_tui.dreams.rules import describe_unread as not_read
 
         more += f"; {not_read(result.unread)}"
     return f"dreamt over {read}: {changed or result.unchanged}{more}"
 
 
-def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:
-    """Why the agent of this home dreams by itself here, in words; "" when none does."""
+def reason_agent_dreams(paths: Paths, layout: Layout, agent: Presence) -> str:
+    """Return why the agent of this home dreams by itself here, in words; "" when none does."""
     version = _version(layout.release)
     if version < _FIRST_WITH_DREAM:
         return ""
@@ -361,14 +364,15 @@ def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:
 
 
 def _version(release: str) -> tuple[int, ...]:
-    """The numbers of `nanobot 0.3.5`; () for another system."""
+    """Return the numbers of `nanobot 0.3.5`; () for another system."""
     name, _, number = release.partition(" ")
     parts = number.split(".")
     return tuple(map(int, parts)) if name == "nanobot" and all(part.isdecimal() for part in parts) else ()
 
 
 def _uses(paths: Paths, configured: object) -> bool:
-    """Whether the agent of this home works on this workspace: unless its configuration plainly names another one."""
+    """Return whether the agent of this home works on this workspace: unless its configuration plainly names another
+    one."""
     if not isinstance(configured, str) or not configured or configured.startswith("~"):
         return True  # its own default, wherever the home was moved to
     from pathlib import Path

@@ -1,201 +1,36 @@
-"""Dreams of one workspace: what screens, commands and servers call. Composes run, log and restore, no logic."""
+"""Dreams of one workspace: what screens, commands and servers call. Composes run, log, review, restore and blame."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.agents.archive import (
-    HistoryEntry,
     ReadTo,
-    clamp_cursor,
-    count_skipped,
-    not_dreamt,
-    parse_cursor,
-    parse_history,
 )
-from nanomem_tui.core import atomic
-from nanomem_tui.core.errors import BadInput, NanomemError, Problem, Refused, shown_error
+from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.operations import Operation, Perform
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.dreams.log import DreamLog, DreamRun, Recorded, run_of
-from nanomem_tui.memory.sessions.archive import WHOLE, is_long, long_archive
+from nanomem_tui.dreams.log import DreamLog, DreamQueue, DreamRun, Queue, Recorded, run_of
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import Commit, FileDiff
     from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.dreams.blame import Blames
+    from nanomem_tui.dreams.blame import Blames, Versions
     from nanomem_tui.dreams.entries import Dreamer
     from nanomem_tui.dreams.log import BlamedLine
     from nanomem_tui.dreams.restore import DreamRestore, RestorePreview, Side
     from nanomem_tui.dreams.review import Review
     from nanomem_tui.dreams.run import DreamResult, DreamRunner
-    from nanomem_tui.dreams.versions import Versions
     from nanomem_tui.model.client import Usage
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence
 
 
 # -- Where Dream stands: what waits for the next one, and whether one runs now. Reads only ----------------------------
-
-
-class Queue(NamedTuple):
-    """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all.
-
-    `stated` is what the cursor file says, `given` the last cursor that the agent gave, whose entry may be gone.
-    `unread` are entries that a Dream passed and could not read. Of a long archive `entries` are those from a little
-    before the cursor on, as many as a few Dreams read; `more` wait behind them.
-    """
-
-    cursor: int
-    latest: int
-    waiting: tuple[HistoryEntry, ...]
-    entries: tuple[HistoryEntry, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    stated: int = 0
-    given: int = 0
-    unread: tuple[HistoryEntry, ...] = ()
-    more: int = 0
-
-    @property
-    def ahead(self) -> int:
-        """How many entries to come the cursor file passes over already; 0 when it is not beyond the last one."""
-        return count_skipped(self.stated, self.latest, self.given)
-
-    def too_far(self, git: GitHistory | None) -> Problem | None:
-        """What a cursor file that is `ahead` leads to, and what to write there; None when it is not.
-
-        The newest commit tells up to where Dreams have read, unless that is beyond the last entry as well.
-        """
-        if not self.ahead:
-            return None
-        last = max(self.latest, self.given)
-        newest = git.commits(1) if git else []
-        read = newest[0].cursor_after if newest else None
-        to_come = "the entry" if self.ahead == 1 else f"the {self.ahead:,} entries"
-        what = f"the cursor says {self.stated}, {self.ahead:,} ahead of the last entry ({last}): "
-        what += f"no Dream would ever read {to_come} to come"
-        if read is None or read > last:
-            fix = f"write the last entry that a Dream has read into {DREAM_CURSOR}; 0 has all of them read again"
-        else:
-            wait = sum(1 for entry in self.entries if entry.cursor > read)
-            fix = f"write {read} into {DREAM_CURSOR}: up to there Dreams have read"
-            fix += f", and {counted(wait, 'entry', 'entries')} would wait" if wait else ""
-        return Problem(what, DREAM_CURSOR, None, fix)
-
-    @property
-    def unreadable(self) -> tuple[Problem, ...]:
-        """The lines behind the cursor that are no entry, in the order of the file."""
-        entries = {entry.line for entry in self.entries}
-        read = max((entry.line for entry in self.entries if entry.cursor <= self.cursor), default=0)
-        follows = min((entry.line for entry in self.waiting if entry.cursor == self.cursor + 1), default=0)
-        read = max(read, follows - 1)  # what lies before the very next entry was read, whatever became of it
-        bad = {p.line: p for p in self.problems if p.line is not None and p.line > read and p.line not in entries}
-        return tuple(bad[line] for line in sorted(bad))
-
-    def passed(self, last: int = 0) -> tuple[int, ...]:
-        """The numbers of those that a Dream up to the line `last` passes over: before it, all when it reads all."""
-        rest = any(entry.line > last for entry in self.waiting)
-        lines = (problem.line for problem in self.unreadable if problem.line is not None)
-        return tuple(line for line in lines if line < last or not rest)
-
-
-class DreamQueue:
-    """The history of one workspace as Dream sees it."""
-
-    def __init__(
-        self,
-        paths: Paths,
-        files: FileLayer,
-        presence: Callable[[], Presence],
-        read_to: Callable[[], ReadTo | None] = lambda: None,
-    ) -> None:
-        """`read_to` is asked where the last Dream of ours ended, once cursors are out of order."""
-        self._read_to = read_to
-        self._paths = paths
-        self._files = files
-        self._presence = presence
-
-    def queue(self) -> Queue:
-        """The entries that wait for a Dream, in file order. Reads only.
-
-        Raises AccessDenied when the history cannot be read."""
-        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
-        try:
-            entries, problems, latest, more = self._read(stated)
-        except (OSError, NanomemError) as error:
-            said = shown_error(error, f"reading {self._paths.history.name}")
-            raise type(said)(said.what, self._paths.relative(self._paths.history), said.fix) from error
-        cursor = clamp_cursor(stated, latest)
-        waiting = not_dreamt(entries, max(0, stated), self._read_to)
-        unread: tuple[HistoryEntry, ...] = ()
-        if (self._paths.review / "unread").is_dir():
-            from nanomem_tui.dreams.rules import entries_unread
-
-            unread = entries_unread(self._paths, lambda noted: self._passed(entries, noted, cursor))
-        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread, more)
-
-    def _read(self, stated: int) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...], int, int]:
-        """The entries, what is wrong with lines, the highest cursor, and how many wait beyond these entries: of a long
-        archive only those are read that a few Dreams take. Raises OSError and NanomemError."""
-        path, where = self._paths.history, self._paths.relative(self._paths.history)
-        if is_long(path):
-            long = long_archive(path, where)
-            cursor = clamp_cursor(stated, long.highest)
-            part, told = long.from_piece_of(cursor, WHOLE)
-            more = long.count_above(cursor) - sum(entry.cursor > cursor for entry in part)
-            return tuple(part), tuple(told), long.highest, more
-        try:
-            data = atomic.read_stable(path)
-        except FileNotFoundError:
-            data = b""
-        entries, problems = parse_history(data, where)
-        return entries, problems, max((entry.cursor for entry in entries), default=0), 0
-
-    def _passed(self, entries: Sequence[HistoryEntry], noted: Collection[int], cursor: int) -> list[HistoryEntry]:
-        """Those of the cursors `noted` that a Dream is past."""
-        path = self._paths.history
-        found = long_archive(path, self._paths.relative(path)).of(noted).values() if is_long(path) else entries
-        return [entry for entry in found if entry.cursor <= cursor and entry.cursor in noted]
-
-    def count_between(self, queue: Queue, before: int, last: int) -> int:
-        """How many entries there are behind the cursor `before`, up to that of `last`; `queue`: what was read now."""
-        path = self._paths.history
-        if is_long(path):
-            long = long_archive(path, self._paths.relative(path))
-            return long.count_above(before) - long.count_above(last)
-        return sum(1 for entry in queue.entries if before < entry.cursor <= last)
-
-    def _given(self) -> int:
-        """The last cursor that the agent gave; 0 where its file does not tell."""
-        try:
-            return parse_cursor(atomic.read_stable(self._paths.cursor)) or 0
-        except (OSError, NanomemError):
-            return 0
-
-    def running(self) -> bool:
-        """Whether a Dream of ours, or the agent's own, is under way."""
-        return self._presence().dreaming or self._is_locked()
-
-    def _is_locked(self) -> bool:
-        try:
-            handle = os.open(self.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            return not atomic.try_lock(handle)
-        finally:
-            os.close(handle)
-
-    @property
-    def lock(self) -> Path:
-        """The file whose lock keeps Dreams of ours apart."""
-        return self._paths.data / "dream.lock"
 
 
 class Dreams:
@@ -252,7 +87,8 @@ class Dreams:
         return DreamRestore(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
 
     def _git(self) -> GitHistory | None:
-        """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
+        """Return the history as it is now; objects that were read once stay in memory as long as it is the same
+        repository."""
         now = self._open()
         kept = self._opened
         if (
@@ -264,7 +100,8 @@ class Dreams:
         return self._opened
 
     def _sound(self) -> GitHistory | None:
-        """The history for who would tell what is in it. Raises Refused when it cannot be read: it is not none."""
+        """Return the history for who would tell what is in it. Raises Refused when it cannot be read: it is not
+        none."""
         git = self._git()
         if git is None and self._paths.is_versioned:
             from nanomem_tui.store.files.layer import refuse_unreadable
@@ -330,15 +167,15 @@ class Dreams:
         }
 
     def runs(self, limit: int | None = None) -> list[DreamRun]:
-        """The Dreams, newest first, with files, lines and entries counted."""
+        """Return the Dreams, newest first, with files, lines and entries counted."""
         return self._log.runs(limit)
 
     def recorded(self) -> Recorded:
-        """What the ledger holds of the Dreams of ours, by commit."""
+        """Return what the ledger holds of the Dreams of ours, by commit."""
         return self._log.recorded()
 
     def commits(self, limit: int | None = None) -> list[Commit]:
-        """Every commit of the memory files, newest first."""
+        """Return every commit of the memory files, newest first."""
         return self._log.commits(limit)
 
     def damage(self, shas: Iterable[str] = ()) -> list[str]:
@@ -346,7 +183,7 @@ class Dreams:
         return self._log.damage(shas)
 
     def commit(self, sha: str) -> Commit:
-        """The one commit whose id begins so. Raises NotFound."""
+        """Return the one commit whose id begins so. Raises NotFound."""
         return self._log.commit(sha)
 
     def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
@@ -354,7 +191,7 @@ class Dreams:
         return self._log.show(sha)
 
     def diff(self, first: str, second: str) -> list[FileDiff]:
-        """The memory files as of one commit against another. Raises NotFound."""
+        """Return the memory files as of one commit against another. Raises NotFound."""
         return self._log.diff(first, second)
 
     def run(
@@ -373,7 +210,7 @@ class Dreams:
 
         Without `max_iterations` the whole batch is read: the limit of the settings then holds for each of its entries.
         """
-        from nanomem_tui.dreams.entries import nobody
+        from nanomem_tui.dreams.entries import no_watcher
 
         return self.runner.run(
             dry_run=dry_run,
@@ -382,21 +219,21 @@ class Dreams:
             whole_batch=max_iterations is None,
             timeout=timeout,
             started_by=started_by,
-            watch=watch or nobody,
+            watch=watch or no_watcher,
             dreamer=self.dreamer(dreamer),
             review=review,
         )
 
     def queue(self) -> Queue:
-        """What waits for the next Dream. Reads only."""
+        """Return what waits for the next Dream. Reads only."""
         return self._queue.queue()
 
     def taken_back(self) -> bool:
-        """Whether a person took back the last Dream, so that only a person begins the next one."""
+        """Return whether a person took back the last Dream, so that only a person begins the next one."""
         return self._make_blames is not None and self._blames.taken_back(self._queue.queue().cursor)
 
     def running(self) -> bool:
-        """Whether a Dream, ours or the agent's own, is under way."""
+        """Return whether a Dream, ours or the agent's own, is under way."""
         return self._queue.running()
 
     @cached_property
@@ -409,12 +246,12 @@ class Dreams:
     @cached_property
     def versions(self) -> Versions:
         """Every version of the memory files, and how long what Dreams wrote lasted."""
-        from nanomem_tui.dreams.versions import Versions
+        from nanomem_tui.dreams.blame import Versions
 
         return Versions(self._sound, self._files, self.why_none)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
-        """The Dreamer of that name, `rules` or `model`; without one that of the settings.
+        """Return the Dreamer of that name, `rules` or `model`; without one that of the settings.
 
         Raises InvalidConfig when no language model is set up, BadInput for another name.
         """
@@ -441,11 +278,12 @@ class Dreams:
         return self._blames.doubts(lines)
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
+        """Return who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
         return self._blames.blame(file)
 
     def own_headings(self, file: str) -> Collection[int]:
-        """The lines of the headings that Dreams of ours made in a memory file; none where that cannot be told."""
+        """Return the lines of the headings that Dreams of ours made in a memory file; none where that cannot be
+        told."""
         try:
             return self._blames.own_headings(file) if self._make_blames else ()
         except NanomemError:
@@ -456,7 +294,7 @@ class Dreams:
         return self._blames.with_messages(lines)
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
-        """The lines that a message of a session led to. Raises NotFound."""
+        """Return the lines that a message of a session led to. Raises NotFound."""
         return self._blames.led_to(session_key, index)
 
     def restore_preview(
@@ -471,7 +309,7 @@ class Dreams:
         settle: Side | None = None,
         as_of: bool = False,
     ) -> RestorePreview:
-        """What a restore would do. See `DreamRestore.preview`."""
+        """Return what a restore would do. See `DreamRestore.preview`."""
         return self._restore.preview(
             sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
         )

@@ -1,1 +1,1 @@
-"""What an agent remembers, a service for each kind: items, lessons, sessions, WAL state, history, notes, health."""
+"""What an agent remembers, a service for each kind: items, lessons, facts, sessions, turns, notes, health."""

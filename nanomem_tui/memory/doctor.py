@@ -1,7 +1,4 @@
-"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing.
-
-Owns the checks of the agent's own files; repository, databases and our folder are looked at by `health_store`.
-"""
+"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import layout as agents_layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
-from nanomem_tui.agents.git_history import GitHistory
+from nanomem_tui.agents.git_history import GitHistory, find_repository
 from nanomem_tui.agents.jsonl import repairable
 from nanomem_tui.agents.layout import Layout, agent_settings, session_folders
 from nanomem_tui.agents.markdown import WIDE_FIX, decode
@@ -72,7 +69,8 @@ _CIRCULAR, _MENDS = "nanomem doctor", "nanomem doctor --fix"
 
 
 def with_fix(problem: Problem) -> Problem:
-    """The problem with something to do about it: its own advice, unless that is none or sends the reader round."""
+    """Return the problem with something to do about it: its own advice, unless that is none or sends the reader
+    round."""
     own = "; ".join(part for part in problem.fix.split("; ") if _CIRCULAR not in part or _MENDS in part)
     if own and own == problem.fix:
         return problem
@@ -97,9 +95,7 @@ _OFFERED = 20
 
 
 def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
-    """What is wrong with the git history of the memory files."""
-    from nanomem_tui.agents.git_history import find_repository
-
+    """Yield what is wrong with the git history of the memory files."""
     opened = find_repository(paths)
     problems = opened.problems
     yield from problems
@@ -181,7 +177,8 @@ _MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
 
 
 def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
-    """What is to be said of our file beside a server, and what is wrong with databases of other systems in the home."""
+    """Yield what is to be said of our file beside a server, and what is wrong with databases of other systems in the
+    home."""
     if server is not None:
         if paths.database.exists():
             what = "rows of before lie in this file, and database_url names a server: they are not shown"
@@ -193,7 +190,7 @@ def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
 
 
 def _in_home(paths: Paths) -> list[Path]:
-    """The databases of other systems in the agent's home."""
+    """Return the databases of other systems in the agent's home."""
     return [path for path in (paths.longterm_db, paths.facts_db) if path is not None]
 
 
@@ -206,7 +203,8 @@ def _version(version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
-    """Whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2, but for later releases of two older lines)."""
+    """Return whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2, but for later releases of two older
+    lines)."""
     return version >= WAL_RESET_FIXED[-1] or any(
         fixed[:2] == version[:2] and version >= fixed for fixed in WAL_RESET_FIXED
     )
@@ -222,7 +220,7 @@ def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
 
 
 def stored_secrets(store: MemoryStore) -> Iterator[Problem]:
-    """How many items and lessons hold a secret: a person may have typed it, so that is a note."""
+    """Yield how many items and lessons hold a secret: a person may have typed it, so that is a note."""
     from nanomem_tui.language import secrets
     from nanomem_tui.language.secrets import signs as secret_signs
 
@@ -240,11 +238,12 @@ def stored_secrets(store: MemoryStore) -> Iterator[Problem]:
 
 
 def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], ImportPlan]) -> Iterator[Problem]:
-    """What is wrong with the database that the agent's settings name (`memory.dbPath`), and what of it is not here.
+    """Yield what is wrong with the database that the agent's settings name (`memory.dbPath`), and what of it is not
+    here.
 
     `preview` says what an import of it would bring. Nothing is said of a database that is not there.
     """
-    path = foreign.named(paths, settings)
+    path = foreign.configured_database(paths, settings)
     if path is None or not os.path.lexists(path):
         return
     where = paths.relative(path)
@@ -271,7 +270,7 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
 
 
 def quarantined(paths: Paths) -> Iterator[Problem]:
-    """The files that could not be read whole when they were replaced, or were in the way, kept as they were."""
+    """Yield the files that could not be read whole when they were replaced, or were in the way, kept as they were."""
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
         name, empty = atomic.original_name(path.name), not path.stat().st_size
         why = f"{name} was empty" if empty and not name.endswith(".lock") else atomic.why_kept(path.name)
@@ -293,7 +292,7 @@ def full_disk(paths: Paths) -> Iterator[Problem]:
 
 
 def unwritable(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """The folders that nanomem would write and may not: without ours no change can be kept at all."""
+    """Yield the folders that nanomem would write and may not: without ours no change can be kept at all."""
     ours = paths.data
     while not ours.exists():
         ours = ours.parent
@@ -339,7 +338,7 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
 
 
 def own_names(names: Iterable[str]) -> list[str]:
-    """Those of our files that are looked at: what SQLite keeps beside a database has the mode of that."""
+    """Return those of our files that are looked at: what SQLite keeps beside a database has the mode of that."""
     return [name for name in names if not name.endswith(("-wal", "-shm"))]
 
 
@@ -347,7 +346,7 @@ MISPLACED = "a file lies in the place of the folder"
 
 
 def misplaced(paths: Paths) -> list[Path]:
-    """The files that lie where a folder of ours has to be."""
+    """Return the files that lie where a folder of ours has to be."""
     wanted = [paths.backups, paths.copies, paths.writers, paths.quarantine, paths.own_id.parent]
     return [path for path in wanted if stat.S_ISREG(_kind(path))]
 
@@ -356,7 +355,7 @@ BLOCKS = "what needs the lock fails"
 
 
 def misplaced_locks(paths: Paths) -> dict[Path, str]:
-    """What lies in the place of a lock of ours and is no file, with its kind; links are told as such."""
+    """Return what lies in the place of a lock of ours and is no file, with its kind; links are told as such."""
     found: dict[Path, str] = {}
     for folder, folders, names in os.walk(paths.data):
         folders[:] = [name for name in folders if Path(folder, name) != paths.quarantine]
@@ -368,7 +367,7 @@ def misplaced_locks(paths: Paths) -> dict[Path, str]:
 
 
 def _kind(path: Path) -> int:
-    """The mode of what lies there; 0 where there is nothing."""
+    """Return the mode of what lies there; 0 where there is nothing."""
     try:
         return os.lstat(path).st_mode
     except OSError:
@@ -416,7 +415,7 @@ def examine(
     more: Sequence[Callable[[], Iterable[Problem]]] = (),
     server: object = None,
 ) -> list[Problem]:
-    """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
+    """Return every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
 
     `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then. `wal`: the turn
     logs as the workspace knows them, with what was recovered. `more`: checks that need more than the files. `server`:
@@ -462,7 +461,7 @@ def examine(
 
 
 def _placed(problem: Problem, paths: Paths) -> Problem:
-    """The problem with its place as a person would name it."""
+    """Return the problem with its place as a person would name it."""
     absolute = problem.where.startswith("/")
     return problem._replace(where=paths.relative(Path(problem.where))) if absolute else problem
 
@@ -521,7 +520,7 @@ def _cursors(paths: Paths) -> Iterator[Problem]:
 
 
 def _entries(paths: Paths) -> tuple[int, int]:
-    """How many entries the archive has, and the highest cursor."""
+    """Return how many entries the archive has, and the highest cursor."""
     if is_long(paths.history):
         long = long_archive(paths.history, paths.relative(paths.history))
         return long.count, long.highest
@@ -557,7 +556,7 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
 
 
 def _has_dreamt(paths: Paths) -> bool:
-    """Whether a Dream has left a version; also where the versions cannot be read."""
+    """Return whether a Dream has left a version; also where the versions cannot be read."""
     try:
         history = GitHistory.open(paths)
         return history is not None and any(commit.is_dream for commit in history.walk())
@@ -576,7 +575,7 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
 
 
 def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """The id by which the agent finds its sessions: what is wrong with it."""
+    """Yield the id by which the agent finds its sessions: what is wrong with it."""
     kept, where = agents_layout.workspace_id(paths), paths.relative(paths.workspace_id_file)
     comes = "the agent makes a new one at its next start, and finds none of its sessions"
     if layout.workspace_id is not None and kept != layout.workspace_id:
@@ -602,7 +601,7 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
     left = {
-        str(file.path): repair.never(file, summary, key_of(file.path.name, summary.header), layout)
+        str(file.path): repair.reason_unrescuable(file, summary, key_of(file.path.name, summary.header), layout)
         for file, summary, _ in sessions.summaries()
     }
     for info in sessions.list():
@@ -645,8 +644,8 @@ def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Prob
 
 
 def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
-    """What is broken in the turn logs, and the turns that never ended; those that an agent began which runs now may go
-    on, any number of them in one chat."""
+    """Yield what is broken in the turn logs, and the turns that never ended; those that an agent began which runs now
+    may go on, any number of them in one chat."""
     yield from wal.problems()
     lost, recovered = wal.check(), wal.recovered()
     if agent.running and lost:
@@ -678,8 +677,8 @@ def _token_log(paths: Paths) -> Iterable[Problem]:
 
 
 def _open_to_others(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """What the agent remembers by and anybody on the machine can write, or replace in its folder: so they tell it what
-    to believe. A group that may write is left to its owner."""
+    """Yield what the agent remembers by and anybody on the machine can write, or replace in its folder: so they tell it
+    what to believe. A group that may write is left to its owner."""
     folders = [paths.workspace, paths.memory, *session_folders(paths, layout)]
     files = [paths.soul, paths.user, paths.memory_md, paths.history, paths.ltm_snapshot, paths.lessons]
     files += [folder / name for folder in folders[2:] for name, _ in regular_files(folder, SUFFIX)]
@@ -723,7 +722,7 @@ def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
 
 
 def _data(path: Path) -> bytes:
-    """The bytes of a file, none when it is absent. Raises the errors of `from_os_error`."""
+    """Return the bytes of a file, none when it is absent. Raises the errors of `from_os_error`."""
     return read_log(path.resolve()) if path.exists() else b""
 
 

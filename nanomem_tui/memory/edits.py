@@ -1,7 +1,8 @@
-"""Words of a memory as the label of an operation tells them: quoted, cut, and of a secret its kind and fingerprint.
+"""Edits of rows: the label of an operation, and conflicts between edits of the same field.
 
-The one place where a label is made from the text of an item or a lesson. A label outlives the row: it stands in the
-ledger, in the log, in what undo says, and in the message of a commit. Pure.
+Labels quote a memory with its secrets masked, because a label outlives the row: it is shown in the log, by undo and in
+commit messages. An edit checks that the row is as it was shown; where two programs changed one field, both values are
+kept in the row until a person settles it, and an undo merges with later edits. Pure functions over rows.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 
-def told(text: str) -> str:
-    """The beginning of a text between quotation marks, masked before it is cut."""
+def quote_start(text: str) -> str:
+    """Return the beginning of a text between quotation marks, masked before it is cut."""
     from nanomem_tui.language import secrets  # a status makes no label: it reads no rules of words
 
     return quoted(secrets.mask_start(text))
@@ -27,7 +28,7 @@ def told(text: str) -> str:
 # -- Whether a row is still what a person was shown when the edit began. Pure -----------------------------------------
 
 
-def as_shown(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:
+def check_unchanged(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:
     """Raise Conflict, naming both values, when one of the edited `fields` is neither as it was shown nor as it is to
     be. Without `shown` nothing is expected."""
     for name, value in fields.items() if shown is not None else ():
@@ -45,31 +46,31 @@ GONE = "is_deleted"
 """The field that is noted where the other one deleted it."""
 
 
-def others(row: AnyRow) -> dict[str, Any]:
-    """What the other one made of each field; empty where nothing is to be settled."""
+def conflicting_values(row: AnyRow) -> dict[str, Any]:
+    """Return what the other one made of each field; empty where nothing is to be settled."""
     found = row.meta.get(FIELD) if FIELD in row.meta_json else None
     return found if isinstance(found, dict) else {}
 
 
-def unsettled_lines(row: AnyRow) -> list[str]:
-    """The same in sentences, for a detail."""
+def conflict_lines(row: AnyRow) -> list[str]:
+    """Return the same in sentences, for a detail."""
     return [
         "Conflict: someone else deleted it at the same time, and did not know what it says now."
         if name == GONE
         else f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}"
-        for name, theirs in others(row).items()
+        for name, theirs in conflicting_values(row).items()
     ]
 
 
-def settled(row: AnyRow, fields: Iterable[str] | None = None) -> str:
-    """The free fields once a person wrote those fields, or decided on all that is noted: who writes anything of a thing
-    says that it stays."""
-    return without(row, others(row) if fields is None else {*fields, GONE})
+def settle_conflict(row: AnyRow, fields: Iterable[str] | None = None) -> str:
+    """Return the free fields once a person wrote those fields, or decided on all that is noted: who writes anything of
+    a thing says that it stays."""
+    return drop_conflict(row, conflicting_values(row) if fields is None else {*fields, GONE})
 
 
-def without(row: AnyRow, fields: Iterable[str]) -> str:
-    """The free fields without what is noted of those fields."""
-    noted, gone = others(row), frozenset(fields)
+def drop_conflict(row: AnyRow, fields: Iterable[str]) -> str:
+    """Return the free fields without what is noted of those fields."""
+    noted, gone = conflicting_values(row), frozenset(fields)
     left = {name: theirs for name, theirs in noted.items() if name not in gone}
     if left == noted:
         return row.meta_json
@@ -84,8 +85,8 @@ History = Callable[[str], Sequence[LogEntry]]
 """The operations that touched a key, newest first."""
 
 
-def as_merged(operation: Operation, back: Sequence[Change], rows: Snapshot, history: History) -> Sequence[Change]:
-    """The changes `back`, which take the operation back, as fits rows that hold what another one made of them.
+def merge_undo(operation: Operation, back: Sequence[Change], rows: Snapshot, history: History) -> Sequence[Change]:
+    """Return the changes `back`, which take the operation back, as fits rows that hold what another one made of them.
 
     Raises Conflict where a row was deleted since: nobody would see what is taken back in it."""
     for change in back:
@@ -101,7 +102,7 @@ def _fitted(operation: Operation, back: Change, rows: Snapshot, history: History
     row = rows.table(back.layer).get(back.key) if back.layer in ROW_LAYERS else None
     if row is None or row.is_deleted or back.before is None or back.after is None or "meta_json" in back.before:
         return back
-    noted = others(row)
+    noted = conflicting_values(row)
     if not noted:
         return back
     if back.before.get("is_deleted"):  # it never was: who wrote at the same time kept it
@@ -117,14 +118,14 @@ def _fitted(operation: Operation, back: Change, rows: Snapshot, history: History
 
 
 def _older(operation: Operation, entries: Sequence[LogEntry]) -> list[LogEntry]:
-    """What stands and was done before it, newest first."""
+    """Return what stands and was done before it, newest first."""
     ids = [entry.operation.id for entry in entries]
     at = ids.index(operation.id) + 1 if operation.id in ids else len(ids)
     return [entry for entry in entries[at:] if not entry.undone and not entry.operation.undoes]
 
 
 def _met(before: Sequence[LogEntry], back: Change, name: str, theirs: Any) -> bool:
-    """Whether the operation met the other one's value: written after what its maker saw."""
+    """Return whether the operation met the other one's value: written after what its maker saw."""
     assert back.after is not None
     for entry in before:
         if _sets(entry, back.key, name, theirs):
@@ -144,4 +145,4 @@ def _with(back: Change, row: AnyRow, fields: dict[str, Any]) -> Change:
 
 
 def _settling(back: Change, row: AnyRow, names: Sequence[str]) -> Change:
-    return _with(back, row, {"meta_json": without(row, names)})
+    return _with(back, row, {"meta_json": drop_conflict(row, names)})

@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
-from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.memory.retention import get_superseded
+from nanomem_tui.memory.scopes import is_foreign, scope_label, source_label
 from nanomem_tui.store.values import Item, Lesson, fact_of
 
 Row = TypeVar("Row")
@@ -77,7 +77,7 @@ class FieldTest:
     switch: bool = False
 
     def accepts(self, value: Any, now: datetime) -> bool:
-        """Whether a row whose field holds `value` passes; None passes only an exclusion."""
+        """Return whether a row whose field holds `value` passes; None passes only an exclusion."""
         return self._matches(value, now) is not self.excluded
 
     def _matches(self, value: Any, now: datetime) -> bool:
@@ -109,7 +109,7 @@ class Filter:
     problems: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether the filter asks for anything."""
+        """Return whether the filter asks for anything."""
         return bool(self.words or self.phrases or self.excluded or self.fields)
 
     def predicate(self, get: Callable[[Row, str], Any], now: datetime | None = None) -> Callable[[Row], bool] | None:
@@ -125,7 +125,8 @@ class Filter:
         return lambda row: all(test.accepts(get(row, test.field), moment) for test in tests)
 
     def narrows(self, earlier: Filter) -> bool:
-        """Whether every text that passes this filter also passed `earlier`: then only its rows need another look."""
+        """Return whether every text that passes this filter also passed `earlier`: then only its rows need another
+        look."""
         mine = self.words + self.phrases
         return (
             all(any(old in new for new in mine) for old in earlier.words + earlier.phrases)
@@ -135,7 +136,7 @@ class Filter:
 
 
 def unknown_value(wanted: Filter, rows: Sequence[Row], get: Callable[[Row, str], Any]) -> str:
-    """Which text of a field no row has, as a sentence with those there are; "" where each is had by some row."""
+    """Return which text of a field no row has, as a sentence with those there are; "" where each is had by some row."""
     for test in wanted.fields:
         if test.kind != "text" or test.excluded:
             continue
@@ -167,8 +168,8 @@ def _seconds_since(value: Any, now: datetime) -> float | None:
 
 
 def parse(query: str, fields: Mapping[str, Kind] = FIELDS) -> Filter:
-    """The filter that `query` means; never raises: what can't be understood is a problem in words and is left out, and
-    so is what is more than anybody types: a key must not wait for a megabyte that was pasted."""
+    """Return the filter that `query` means; never raises: what can't be understood is a problem in words and is left
+    out, and so is what is more than anybody types: a key must not wait for a megabyte that was pasted."""
     found = Filter(source=query)
     if len(query) > LONGEST:
         said = f"a filter has at most {LONGEST:,} characters: the rest of {len(query):,} is left out"
@@ -215,7 +216,7 @@ def _with_text(found: Filter, text: str, excluded: bool, phrase: bool) -> Filter
 
 
 def _field_test(name: str, kind: Kind, value: str, excluded: bool) -> FieldTest | str:
-    """The test for one ``field:value``, or what is wrong with it."""
+    """Return the test for one ``field:value``, or what is wrong with it."""
     if not value:
         return f"{name}: a value is missing"
     if kind == "switch":
@@ -376,8 +377,9 @@ def search(
     return Search(texts, wanted, accept, previous).run()
 
 
-def ranked(texts: Sequence[str], found: Found, limit: int = 2000) -> list[int]:
-    """The indexes of `found`, best first: text that begins with a word, then a word that begins with it, then the rest.
+def rank_matches(texts: Sequence[str], found: Found, limit: int = 2000) -> list[int]:
+    """Return the indexes of `found`, best first: text that begins with a word, then a word that begins with it, then
+    the rest.
 
     Longer results than `limit` keep list order: a person narrows those before order matters.
     """
@@ -410,21 +412,21 @@ _OF_FACTS = frozenset({"domain", "category", "key"})
 
 
 def item_field(row: Item, name: str) -> Any:
-    """The value of a field of `ITEM_FIELDS`."""
+    """Return the value of a field of `ITEM_FIELDS`."""
     if name == "scope":
-        return {row.scope_type, row.scope_key, scope_of(row)}
+        return {row.scope_type, row.scope_key, scope_label(row)}
     if name == "age":
         return row.updated_at
     if name == "session":
         return row.session_key
     if name == "source":
-        return {row.source, source_of(row)}
+        return {row.source, source_label(row)}
     if name == "foreign":
         return is_foreign(row)
     if name == "conflict":
         return "conflict" in row.meta
     if name == "superseded":
-        return mark_of(row) is not None
+        return get_superseded(row) is not None
     if name in _OF_FACTS:
         fact = fact_of(row)
         return getattr(fact, name) if fact is not None else None
@@ -432,7 +434,8 @@ def item_field(row: Item, name: str) -> Any:
 
 
 def lesson_field(row: Lesson, name: str, effective: Callable[[Lesson], float], faded: Callable[[Lesson], bool]) -> Any:
-    """The value of a field of `LESSON_FIELDS`; `effective`: how sure it is now, `faded`: whether that is too little."""
+    """Return the value of a field of `LESSON_FIELDS`; `effective`: how sure it is now, `faded`: whether that is too
+    little."""
     if name == "age":
         return row.updated_at
     if name == "session":
@@ -440,27 +443,28 @@ def lesson_field(row: Lesson, name: str, effective: Callable[[Lesson], float], f
     if name == "confidence":
         return effective(row)
     if name == "superseded":
-        return mark_of(row) is not None
+        return get_superseded(row) is not None
     return faded(row) if name == "faded" else getattr(row, name)
 
 
 def lesson_text(row: Lesson) -> str:
-    """What words are searched in."""
+    """Return what words are searched in."""
     return f"{row.trigger}\n{row.better_action}\n{row.bad_action}"
 
 
-def chosen(
+def filter_rows(
     rows: Sequence[Row],
     query: str,
     fields: Mapping[str, Kind],
     text: Callable[[Row], str],
     field: Callable[[Row, str], Any],
 ) -> list[Row]:
-    """The rows that a filter lets through, as they stand; nothing that is only similar: something is done with them.
+    """Return the rows that a filter lets through, as they stand; nothing that is only similar: something is done with
+    them.
 
     Raises BadInput for a filter of which a part is not understood.
     """
-    wanted = parsed(query, fields)
+    wanted = parse_strict(query, fields)
     if not wanted:
         return list(rows)
     test = wanted.predicate(field)
@@ -469,8 +473,8 @@ def chosen(
     return [rows[index] for index in found.indexes]
 
 
-def parsed(query: str, fields: Mapping[str, Kind]) -> Filter:
-    """The filter that `query` means. Raises BadInput for one of which a part is not understood."""
+def parse_strict(query: str, fields: Mapping[str, Kind]) -> Filter:
+    """Return the filter that `query` means. Raises BadInput for one of which a part is not understood."""
     wanted = parse(query, fields)
     if wanted.problems:
         raise BadInput(wanted.problems[0], "--filter", 'like kind:fact scope:telegram:* age:>30d hits:0 "exact" -word')
@@ -514,23 +518,25 @@ class Matcher(NamedTuple):
     precise: bool = False
 
     def __bool__(self) -> bool:
-        """Whether the query asks for anything; an empty one finds nothing."""
+        """Return whether the query asks for anything; an empty one finds nothing."""
         return bool(self.needles)
 
     def matches(self, text: str) -> bool:
-        """Whether `text` holds what the query asks for."""
+        """Return whether `text` holds what the query asks for."""
         folded = fold(text)
         return all(needle in folded for needle in self.needles) and not any(word in folded for word in self.excluded)
 
     def may_be_in(self, line: bytes) -> bool:
-        """Whether a line of JSON may hold it: false only where it is all ASCII and has not every plain word of it."""
+        """Return whether a line of JSON may hold it: false only where it is all ASCII and has not every plain word of
+        it."""
         if not line.isascii() or b"\\u" in line:  # other letters may be the same without case and width
             return True
         folded = line.lower()
         return all(needle.encode() in folded for needle in self.needles if _PLAIN.fullmatch(needle))
 
     def ranges(self, text: str) -> tuple[Range, ...]:
-        """Where the needles lie in `text`, in order, overlaps joined; empty where folding moved letters about."""
+        """Return where the needles lie in `text`, in order, overlaps joined; empty where folding moved letters
+        about."""
         folded, origin = _folded_with_origin(text)
         found: list[Range] = []
         for needle in self.needles:
@@ -547,7 +553,8 @@ class Matcher(NamedTuple):
         return tuple(joined)
 
     def excerpt(self, text: str, width: int = EXCERPT) -> tuple[str, tuple[Range, ...]]:
-        """The part of `text` around its first hit, at most `width` characters and two ellipses, and the hits in it."""
+        """Return the part of `text` around its first hit, at most `width` characters and two ellipses, and the hits in
+        it."""
         ranges = self.ranges(text)
         if len(text) <= width:
             return text, ranges
@@ -560,14 +567,14 @@ class Matcher(NamedTuple):
 
 
 def matcher(query: str) -> Matcher:
-    """The matcher of a query as people type it: words, `"exact phrases"`, `-without`."""
+    """Return the matcher of a query as people type it: words, `"exact phrases"`, `-without`."""
     parsed = parse(query, {})
     precise = bool(parsed.phrases or parsed.excluded)
     return Matcher(parsed.words + parsed.phrases, parsed.excluded, precise)
 
 
-def around(stream: Iterable[Value], many: int = AROUND) -> Iterator[tuple[Value, deque[Value | None]]]:
-    """Each value of a stream with the window that it is in the middle of; None where the stream ends.
+def with_neighbours(stream: Iterable[Value], many: int = AROUND) -> Iterator[tuple[Value, deque[Value | None]]]:
+    """Yield each value of a stream with the window that it is in the middle of; None where the stream ends.
 
     The window is one object that moves on: read it before the next value.
     """

@@ -1,6 +1,6 @@
-"""The rows of other systems' databases that lie around a workspace, as they are shown beside ours, read-only.
+"""Databases of other memory systems around a workspace: find them and read their rows, read-only.
 
-Owns which databases those are, and whose rows of them are told here. Must not know a screen, and never writes.
+Owns which databases belong to a workspace and which of their rows are shown beside ours. Never writes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _read: dict[tuple[Path, str], tuple[object, list[Raw]]] = {}
 
 
 def folder_id(paths: Paths) -> str:
-    """The id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
+    """Return the id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
     import hashlib
 
     return hashlib.sha1(str(paths.workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def named(paths: Paths, settings: Settings) -> Path | None:
-    """The database that the agent's settings name (`memory.dbPath`), whether it is there or not."""
+def configured_database(paths: Paths, settings: Settings) -> Path | None:
+    """Return the database that the agent's settings name (`memory.dbPath`), whether it is there or not."""
     if not settings.memory_db_path:
         return None
     path = Path(settings.memory_db_path)
@@ -41,21 +41,23 @@ def named(paths: Paths, settings: Settings) -> Path | None:
     return path if path.is_absolute() else (paths.home or paths.workspace) / path
 
 
-def sources(paths: Paths, settings: Settings) -> tuple[Path, ...]:
-    """The databases of other systems that belong here: in the agent's home, then the one that its settings name."""
+def find_databases(paths: Paths, settings: Settings) -> tuple[Path, ...]:
+    """Return the databases of other systems that belong here: in the agent's home, then the one that its settings
+    name."""
     found = [paths.longterm_db] if paths.longterm_db is not None else []
-    others = (named(paths, settings), paths.facts_db)
+    others = (configured_database(paths, settings), paths.facts_db)
     for other in others:
         if other is not None and other.is_file() and not any(same_file(other, path) for path in found):
             found += [other] if agents_databases.identify_database(other) in SHOWN else []
     return tuple(found)
 
 
-def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
-    """The rows of such a database that are told here, deleted ones too, in their order; of one of facts, its facts.
+def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
+    """Return the rows of such a database that are told here, deleted ones too, in their order; of one of facts, its
+    facts.
 
     Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
-    keeps for this one. Raises like `foreign_databases.open_read_only`.
+    keeps for this one. Raises like `agents.databases`.
     """
     if agents_databases.identify_database(path) == "facts":
         return _facts(path, workspace_id)
@@ -66,13 +68,13 @@ def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
 
 
 def _facts(path: Path, workspace_id: str) -> list[Raw]:
-    """The facts of a database as rows; read again once it changed."""
+    """Return the facts of a database as rows; read again once it changed."""
     stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
     kept = _read.get((path, workspace_id))
     if kept is None or kept[0] != stamps:
         from nanomem_tui.memory.transfer import crystallized
 
-        found = [{**item._asdict(), "content": item.text} for item in crystallized.items(path, workspace_id)]
+        found = [{**item._asdict(), "content": item.text} for item in crystallized.read_facts(path, workspace_id)]
         kept = _read[path, workspace_id] = (stamps, found)
     return kept[1]
 
@@ -85,18 +87,19 @@ def _stamp(path: str) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def active(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:
-    """The rows of all of them that are not deleted there, each id once, and where each lies."""
+def active_rows(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:
+    """Yield the rows of all of them that are not deleted there, each id once, and where each lies."""
     seen: set[Any] = set()
     for path in databases:
-        for row in rows(paths, path, workspace_id):
+        for row in read_rows(paths, path, workspace_id):
             if not row.get("is_deleted") and row["id"] not in seen:
                 seen.add(row["id"])
                 yield row, path
 
 
-def taken_back(journal: Journal, ids: set[str]) -> set[str]:
-    """Those of the deleted items that went because what brought them was undone; not those that somebody deleted.
+def find_undone(journal: Journal, ids: set[str]) -> set[str]:
+    """Return those of the deleted items that went because what brought them was undone; not those that somebody
+    deleted.
 
     Reads no more of the log than it must; nothing of it when there are no `ids`.
     """
@@ -130,7 +133,7 @@ def _last_words(entries: Sequence[LogEntry]) -> Iterator[tuple[str, bool]]:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file; False for one that leads nowhere."""
+    """Return whether two paths lead to one file; False for one that leads nowhere."""
     try:
         return os.path.samefile(one, other)
     except OSError:

@@ -1,7 +1,7 @@
-"""The inbox: what was captured or imported and stays inactive until a person decides (docs/decisions, 0048).
+"""The inbox: items and lessons that were captured or imported and stay inactive until a person decides (decision 0017).
 
-Owns the decision, as one operation of a person for as many things as it names: accept makes them active, reject takes
-them away, and undo puts either back into the inbox. Must not judge a text; of a secret it has only what was stored.
+Owns the decision as one operation for any number of rows: accept activates them, reject removes them, and undo puts
+either back into the inbox. Must not judge a text; of a secret it has only what was stored.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits, retention, safety
-from nanomem_tui.memory.items import checked
-from nanomem_tui.memory.known_facts import KnownFacts
-from nanomem_tui.memory.merging import Twins
-from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
+from nanomem_tui.memory.items import KnownFacts, SameTextIndex, check_text
+from nanomem_tui.memory.retention import forget_target
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accept_held, hold_for_review, is_waiting, key_for
 from nanomem_tui.store import lookup, values
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -60,23 +59,25 @@ class Inbox:
         self._known = KnownFacts(store)
 
     def list(self) -> list[Waiting]:
-        """Everything that waits, the newest first."""
-        return [of(row) for row in sorted(self._rows(), key=lambda row: (row.created_at, row.id), reverse=True)]
+        """Return everything that waits, the newest first."""
+        return [
+            waiting_row(row) for row in sorted(self._rows(), key=lambda row: (row.created_at, row.id), reverse=True)
+        ]
 
     def count(self) -> int:
-        """How many items and lessons wait."""
+        """Return how many items and lessons wait."""
         groups = (*lookup.item_groups(self._store), *lookup.lesson_groups(self._store))
         return sum(int(group[-1]) for group in groups)
 
     def get(self, row_id: str) -> Waiting:
-        """What waits under that id, or under the one id that begins so. Raises NotFound, BadInput, or NothingToDo for
-        an item or lesson that does not wait."""
+        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput, or
+        NothingToDo for an item or lesson that does not wait."""
         rows = {row.id: row for row in self._rows()}
         near = [rows[row_id]] if row_id in rows else [rows[key] for key in rows if row_id and key.startswith(row_id)]
         if len(near) > 1:
             raise BadInput(f"{len(near)} things in the inbox begin with that id", row_id, "give more of it")
         if near:
-            return of(near[0])
+            return waiting_row(near[0])
         snapshot = self._store.snapshot
         known = snapshot.items.get(row_id) or snapshot.lessons.get(row_id)
         if known is not None and not known.is_deleted:
@@ -95,7 +96,7 @@ class Inbox:
             return self._accept(self._named(ids), text)
 
     def _accept(self, found: Sequence[Waiting], text: str | None) -> Operation:
-        from nanomem_tui.memory.turns import wishes  # and what reads texts: 60 ms, which no list has to wait for
+        from nanomem_tui.memory.turns import capture  # and what reads texts: 60 ms, which no list has to wait for
 
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(one.id for one in found), "accept them one by one")
@@ -104,10 +105,10 @@ class Inbox:
         items: list[Item] = []
         for one in found:
             row = one.row
-            if isinstance(row, Item) and wishes.target_of(row):
+            if isinstance(row, Item) and forget_target(row):
                 if text is not None:
                     raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
-                pairs = wishes.accepted(row, self._store.snapshot.items)
+                pairs = capture.accept_forget(row, self._store.snapshot.items)
                 changes += [change_of("item", before, after) for before, after in pairs]
             elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
                 after = _accepted_item(row, text, clock.iso(now), known.expires_at)
@@ -121,7 +122,7 @@ class Inbox:
                 changes.append(change_of("lesson", row, _accepted_lesson(row, text, clock.iso(now))))
         from nanomem_tui.memory import notes
 
-        changes += notes.changes(self._store.paths, self._store.settings, items)
+        changes += notes.mirror_changes(self._store.paths, self._store.settings, items)
         words = text if text is not None else found[0].text
         return self._perform(new_operation("inbox.accept", f"accept {_told(found, words)}", changes))
 
@@ -145,7 +146,7 @@ class Inbox:
         return found
 
     def _known_fact(self, row: Item) -> Item | None:
-        """The row of the fact that one which waits gives another value; None when it is new, or no fact."""
+        """Return the row of the fact that one which waits gives another value; None when it is new, or no fact."""
         one = values.identity_of_item(row)
         known = self._known.get(one) if one is not None else None
         return known.item if known is not None else None
@@ -155,15 +156,15 @@ class Inbox:
         return retention.expires_at(row.kind, clock.now(), self._store.settings) if row.expires_at else None
 
 
-def of(row: Row) -> Waiting:
+def waiting_row(row: Row) -> Waiting:
     """A row that waits, with what its free fields say of it."""
     held = row.meta.get("inbox")
     why = held.get("why") if isinstance(held, dict) else held
-    return Waiting(row, str(why or "held for a person"), row.created_at, origin(row))
+    return Waiting(row, str(why or "held for a person"), row.created_at, describe_origin(row))
 
 
-def origin(row: Row) -> str:
-    """Who said a thing and where, in words: `user ana in telegram 42, session telegram:42`."""
+def describe_origin(row: Row) -> str:
+    """Return who said a thing and where, in words: `user ana in telegram 42, session telegram:42`."""
     session = f"session {row.session_key}" if row.session_key else ""
     if isinstance(row, Lesson):
         return ", ".join(filter(None, (f"{row.source} {row.actor_key}".strip(), session)))
@@ -176,21 +177,21 @@ def origin(row: Row) -> str:
 
 def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) -> Item:
 
-    words = secrets.mask(row.text) if text is None else checked(text)
-    return values.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
+    words = secrets.mask(row.text) if text is None else check_text(text)
+    return values.with_value(accept_held(row)._replace(text=words, updated_at=at, expires_at=expires))
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
 
     trigger, bad = secrets.mask(row.trigger), secrets.mask(row.bad_action)
-    words = secrets.mask(row.better_action) if text is None else checked(text)
+    words = secrets.mask(row.better_action) if text is None else check_text(text)
     same = (trigger, words) == (row.trigger, row.better_action)
     key = row.key if same else lesson_key(trigger, words, row.scope, row.session_key)
-    return accepted(row)._replace(trigger=trigger, bad_action=bad, better_action=words, key=key, updated_at=at)
+    return accept_held(row)._replace(trigger=trigger, bad_action=bad, better_action=words, key=key, updated_at=at)
 
 
 def _told(found: Sequence[Waiting], words: str) -> str:
-    return edits.told(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
+    return edits.quote_start(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
 
 
 # What an agent proposes to remember through a server: it waits in the inbox, and only a person makes it a memory.
@@ -217,7 +218,7 @@ class Proposals:
         self._store = store
         self._perform = perform
         self._audience = audience
-        self._twins = Twins(store)
+        self._twins = SameTextIndex(store)
 
     def add(self, text: str, kind: str = "fact", why: str = "") -> Proposed:
         """Put a text into the inbox; one that waits already or is remembered is left as it is. A secret is not stored.
@@ -237,12 +238,12 @@ class Proposals:
                 return Proposed(twin, known=True)
             self._refuse_floods()
             item = self._row(words, kind, (scope, key), reason, _held(text, why))
-            label = f"propose {edits.told(item.text)}"
+            label = f"propose {edits.quote_start(item.text)}"
             self._perform(new_operation("inbox.propose", label, [change_of("item", None, item)], actor="agent"))
             return Proposed(item)
 
     def _scope(self, kind: str) -> tuple[str, str]:
-        """Where it would be kept, as what is captured: for the chat or the person; of neither: for everybody."""
+        """Return where it would be kept, as what is captured: for the chat or the person; of neither: for everybody."""
         audience, settings = self._audience, self._store.settings
         scope = settings.capture_scopes.get(kind) or SCOPE_OF_KIND[kind]
         if audience.chat_id is None:
@@ -278,20 +279,20 @@ class Proposals:
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
         why = "proposed by an agent" + (f": {reason}" if reason else "")
-        return waiting(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
+        return hold_for_review(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
 
 
 def _checked(text: str, why: str) -> tuple[str, str]:
-    """The words and the reason as they may be stored, without their secrets. Raises BadInput."""
+    """Return the words and the reason as they may be stored, without their secrets. Raises BadInput."""
     for value, most, where in ((text, MAX_TEXT, "text"), (why, MAX_WHY, "why")):
         if len(value) > most:
             raise BadInput(f"{len(value):,} characters", where, f"give at most {most:,}")
-    words = checked(secrets.mask(text), "text")
+    words = check_text(secrets.mask(text), "text")
     if safety.is_recalled(text):
         raise BadInput("that was recalled, it is known", "text", "propose only what is new")
-    return words, one_line(checked(secrets.mask(why), "why")) if why.strip() else ""
+    return words, one_line(check_text(secrets.mask(why), "why")) if why.strip() else ""
 
 
 def _held(text: str, why: str) -> str:
-    """What a person should know of the text before anything else: it reads as an order, or held a secret."""
-    return safety.held(text) or safety.held(why)
+    """Return what a person should know of the text before anything else: it reads as an order, or held a secret."""
+    return safety.reason_to_hold(text) or safety.reason_to_hold(why)

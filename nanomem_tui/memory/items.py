@@ -1,13 +1,14 @@
-"""Long-term items as a person works with them: read, find, add, edit, disable, pin, delete, merge, compact, prune.
+"""Long-term items: list, search, add, edit, pin, merge, move, delete and compact them, each change one operation.
 
-Every change is one operation handed to the store. Must not know a screen or a file format beyond the foreign rows
-that it shows read-only.
+Owns merging (the item that stays takes over hits, origin and wordings of the others), the index of facts by name, and
+moving items between scopes. Must not know a screen or a file format beyond the foreign rows that are shown beside ours.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,18 +17,18 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import merging, retention, scopes, superseded
-from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.known_facts import KnownFacts
-from nanomem_tui.memory.merging import Twins
+from nanomem_tui.language import dates
+from nanomem_tui.memory import retention, scopes
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.memory.safety import normal
+from nanomem_tui.memory.safety import MAX_TEXT, normalise
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import lookup, values
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped, with_value
+from nanomem_tui.store.values import KINDS, Fact, Hit, Identity, Item, active, dumped, fact_of, identity_of, with_value
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
@@ -35,7 +36,208 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.retention import Compaction
 
 
-MAX_TEXT = 1_000_000
+class KnownFacts(Mapping[Identity, Fact]):
+    """The facts of one store by identity; of two rows that say they are the same fact the newer. Every look is up to
+    date. Raises what loading the rows does."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._changed: set[str] | None = None
+        self._facts: dict[str, Fact] = {}
+        self._ids: defaultdict[Identity, set[str]] = defaultdict(set)
+        self._sorted: list[Fact] | None = None
+
+    def newest_first(self) -> list[Fact]:
+        """Return every fact; the list must not be altered."""
+        self._update()
+        if self._sorted is None:
+            self._sorted = sorted(self._facts.values(), key=_age, reverse=True)
+        return self._sorted
+
+    def _update(self) -> None:
+        snapshot = self._store.load("item")
+        with snapshot.lock:
+            if self._changed is None:
+                self._changed = snapshot.watch()
+                changed = set(snapshot.items)
+            else:
+                changed = set(self._changed)
+            self._changed.clear()
+            for key in changed:
+                self._forget(key)
+                item = snapshot.items.get(key)
+                if item is not None and (fact := _active(item)) is not None:
+                    self._facts[key] = fact
+                    self._ids[identity_of(fact)].add(key)
+                    self._sorted = None
+
+    def _forget(self, key: str) -> None:
+        fact = self._facts.pop(key, None)
+        if fact is None:
+            return
+        self._sorted = None
+        known = identity_of(fact)
+        self._ids[known].discard(key)
+        if not self._ids[known]:
+            del self._ids[known]
+
+    def __getitem__(self, known: Identity) -> Fact:
+        self._update()
+        if known not in self._ids:
+            raise KeyError(known)
+        return max((self._facts[key] for key in self._ids[known]), key=_age)
+
+    def __iter__(self) -> Iterator[Identity]:
+        self._update()
+        return iter(list(self._ids))
+
+    def __len__(self) -> int:
+        self._update()
+        return len(self._ids)
+
+
+def _active(item: Item) -> Fact | None:
+    if item.is_deleted or (not item.enabled and item.waits):
+        return None
+    return fact_of(item)
+
+
+def _age(fact: Fact) -> tuple[str, str]:
+    return fact.item.updated_at, fact.id
+
+
+# -- One item made of several: what it takes over from those that go. Pure --------------------------------------------
+
+MOST = 200
+"""Sources that one item keeps of those merged into it, the oldest first; the ledger has every one."""
+LONG = 500
+"""Characters of words beyond which they are no alias, and are kept in the ledger only."""
+ORIGIN = ("session_key", "source_message_id", "source_role")
+TOLD = ("source", *ORIGIN, "channel", "chat_id", "sender_id")
+"""What is kept of a source, where it is known."""
+
+
+def merge_into(kept: Item, others: Sequence[Item]) -> Item:
+    """Return the item that stays, with what it takes over from the others: hits, the oldest origin and time, pin,
+    importance and the longest life, their sources and their words."""
+    rows = [kept, *others]
+    oldest = min(rows, key=lambda row: (row.created_at, row.id))
+    known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
+    recalled = [row.last_accessed_at for row in rows if row.last_accessed_at]
+    kept = times.date_item(kept, times.day_said(kept)) if dates.has_relative(kept.text) else kept
+    return kept._replace(
+        hits=sum(row.hits for row in rows),
+        created_at=oldest.created_at,
+        pinned=any(row.pinned for row in rows),
+        importance=max(row.importance for row in rows),
+        expires_at=retention.latest_expiry(rows),
+        last_accessed_at=max(recalled, default=None),
+        meta_json=_told(kept, others),
+        **{name: getattr(known, name) for name in ORIGIN},
+    )
+
+
+def merged_words(item: Item) -> Sequence[str]:
+    """Return the words of items that were merged into this one, as long as its own words are those of that time."""
+    if '"aliases"' not in item.meta_json:
+        return ()
+    found = item.meta.get("aliases")
+    if not isinstance(found, dict) or found.get("of") != _print(item.text):
+        return ()
+    words = found.get("words")
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else ()
+
+
+def _told(kept: Item, others: Sequence[Item]) -> str:
+    meta = kept.meta
+    told = {entry["id"]: entry for row in (kept, *others) for entry in _entries(row)}
+    for row in (kept, *others):
+        told.setdefault(row.id, _entry(row, kept))
+    entries = sorted(told.values(), key=lambda entry: (str(entry.get("created_at")), str(entry["id"])))
+    meta["merged_from"] = entries[:MOST]
+    words = list(merged_words(kept))
+    for row in others:
+        words += [row.text, *merged_words(row)] if row.scope_key == kept.scope_key else []
+    words = [word for word in dict.fromkeys(words) if word != kept.text and len(word) <= LONG]
+    if words:
+        meta["aliases"] = {"of": _print(kept.text), "words": words[:MOST]}
+    return dumped(meta)
+
+
+def _entries(row: Item) -> Iterable[dict[str, Any]]:
+    found = row.meta.get("merged_from") if '"merged_from"' in row.meta_json else None
+    rows = found if isinstance(found, list) else []
+    return [entry for entry in rows if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+
+def _entry(row: Item, kept: Item) -> dict[str, Any]:
+    """A source: the id, words, hits and times of a row, and where it is from. What another scope said stays there: its
+    words are left out."""
+    told = {name: value for name in TOLD if (value := getattr(row, name))}
+    if row.scope_key == kept.scope_key and row.text != kept.text and len(row.text) <= LONG:
+        told["text"] = row.text
+    return {"id": row.id, "hits": row.hits, "created_at": row.created_at, **told}
+
+
+def _print(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+# Which item is the same memory as a text: by scope and by the words without width, case and marks, its own or those
+# of an item that was merged into it.
+
+
+class SameTextIndex:
+    """The items of one store by scope key; texts are folded where they are first compared."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._snapshot = store.snapshot
+        self._changed: set[str] | None = None
+        self._places: dict[str, str] = {}
+        self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
+
+    def find(self, scope_key: str, text: str) -> Item | None:
+        """Return the item of that scope that says the same; an enabled one before a disabled one, one with these very
+        words before one that was merged with such, never a deleted one."""
+        wanted = normalise(text)
+        with self._snapshot.lock:
+            self._update()
+            folded = self._scopes.get(scope_key, {})
+            found: Item | None = None
+            best = (False, False)
+            for key, known in folded.items():
+                item = self._snapshot.items[key]
+                words = known if known is not None else tuple(map(normalise, (item.text, *merged_words(item))))
+                folded[key] = words
+                if wanted in words and (found is None or (bool(item.enabled), words[0] == wanted) > best):
+                    found, best = item, (bool(item.enabled), words[0] == wanted)
+            return found
+
+    def of_scope(self, scope_key: str) -> list[Item]:
+        """Return the items of that scope that are not deleted."""
+        with self._snapshot.lock:
+            self._update()
+            return [self._snapshot.items[key] for key in self._scopes.get(scope_key, ())]
+
+    def _update(self) -> None:
+        items = self._snapshot.items
+        if self._changed is None:
+            self._changed = self._snapshot.watch()
+            changed = list(items)
+        else:
+            changed = list(self._changed)
+        self._changed.clear()
+        for key in changed:
+            if (old := self._places.pop(key, None)) is not None:
+                del self._scopes[old][key]
+            item = items.get(key)
+            if item is not None and not item.is_deleted:
+                self._places[key] = item.scope_key
+                self._scopes[item.scope_key][key] = None
+
+
+# Long-term items as a person works with them: read, find, add, edit, disable, pin, delete, merge, compact, prune.
+
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
 PLACE = frozenset(EDITABLE[3:])
 
@@ -53,15 +255,15 @@ class Items:
         self._recall = recall
 
     @cached_property
-    def _twins(self) -> Twins:
+    def _twins(self) -> SameTextIndex:
 
-        return Twins(self._store)
+        return SameTextIndex(self._store)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Item]:
-        """The active items, newest first, without those that wait in the inbox; the list is made once per change and
-        must not be altered."""
+        """Return the active items, newest first, without those that wait in the inbox; the list is made once per change
+        and must not be altered."""
         snapshot = self._store.load("item")
         counter = snapshot.counter
         if self._sorted[0] != counter:
@@ -71,21 +273,21 @@ class Items:
         return self._sorted[1]
 
     def first(self, limit: int) -> list[Item]:
-        """The newest items for a first page; does not load the rest where a database holds them."""
+        """Return the newest items for a first page; does not load the rest where a database holds them."""
         found = lookup.newest(self._store, limit) if not self._store.loaded else None
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """The active rows of other systems' databases that are not imported, or whose import was taken back; not
+        """Return the active rows of other systems' databases that are not imported, or whose import was taken back; not
         those that a person deleted here. Read-only."""
         if not self._foreign:
             return []
-        from nanomem_tui.memory.foreign import active, taken_back
+        from nanomem_tui.memory.foreign import active_rows, find_undone
 
-        rows = list(active(self._store.paths, self._foreign, self._store.workspace_id))
+        rows = list(active_rows(self._store.paths, self._foreign, self._store.workspace_id))
         ours = self._store.load().items
         gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
-        back = taken_back(self._store.journal, gone)
+        back = find_undone(self._store.journal, gone)
         found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
         found = values.without_known_facts(found, ours.values())
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
@@ -115,7 +317,8 @@ class Items:
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
 
     def get(self, item_id: str) -> Item:
-        """The item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits` tells.
+        """Return the item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
+        tells.
 
         Raises NotFound or BadInput.
         """
@@ -138,13 +341,13 @@ class Items:
         return row
 
     def history(self, item_id: str) -> list[LogEntry]:
-        """Every operation that touched the item, newest first; also of a deleted one."""
+        """Return every operation that touched the item, newest first; also of a deleted one."""
         rows = self._store.load().items
         key = item_id if item_id in rows else self.get(item_id).id
         return self._store.journal.log(10_000, key=key)
 
     def search(self, query: str, **asked: Any) -> list[Hit]:
-        """The hits of `asked`, which takes the same."""
+        """Return the hits of `asked`, which takes the same."""
         return list(self.asked(query, **asked).hits)
 
     def asked(
@@ -159,7 +362,7 @@ class Items:
         limit: int = 20,
         within: Span | None = None,
     ) -> Recalled:
-        """The best items for the query, best first, with what the answer says beside them.
+        """Return the best items for the query, best first, with what the answer says beside them.
 
         Without channel, chat and sender every scope is searched (the owner's view); with any of them only what is
         visible there: that chat, that sender, and what is global. `within`: only what was said in these days or is
@@ -205,7 +408,7 @@ class Items:
         now = clock.iso(moment := clock.now())
         item = Item(
             id=new_key("ltm"),
-            text=checked(text),
+            text=check_text(text),
             kind=_one_of(kind, KINDS, "--kind"),
             scope_type=scope_type,
             scope_key=scope_key,
@@ -218,37 +421,35 @@ class Items:
             updated_at=now,
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        item = times.dated(item, self._today())
+        item = times.date_item(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:
             return self._confirmed(twin, item)
         from nanomem_tui.memory import notes
 
         warnings = self.warnings(item)
-        mirrored = notes.changes(self._store.paths, self._store.settings, [item])
-        operation = new_operation("items.add", f"add {told(text)}", [change_of("item", None, item), *mirrored])
+        mirrored = notes.mirror_changes(self._store.paths, self._store.settings, [item])
+        operation = new_operation("items.add", f"add {quote_start(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
     def _confirmed(self, twin: Item, item: Item) -> tuple[Operation, Item, list[str]]:
-        """The item that says what `item` says already, once it was said again."""
+        """Return the item that says what `item` says already, once it was said again."""
         after = twin._replace(
             hits=twin.hits + 1,
             updated_at=max(twin.updated_at, item.updated_at),
             importance=max(twin.importance, item.importance),
             expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
         )
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
 
-        after = times.dated(after, self._today())
+        after = times.date_item(after, self._today())
         fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
         warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
-        label = f"confirm {told(twin.text)}, which is remembered already"
+        label = f"confirm {quote_start(twin.text)}, which is remembered already"
         return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
 
     def warnings(self, item: Item) -> list[str]:
-        """What a person should know who gave an item its text: the same text is there already, or the filters of
+        """Return what a person should know who gave an item its text: the same text is there already, or the filters of
         captured text would have held it. It is kept as given all the same."""
         from nanomem_tui.memory import safety
 
@@ -270,28 +471,30 @@ class Items:
             self._store.see_others()
         row = self._active(item_id)
         if "text" in fields:
-            fields["text"] = checked(fields["text"])
+            fields["text"] = check_text(fields["text"])
         if "kind" in fields:
             fields["kind"] = _one_of(fields["kind"], KINDS, "--kind")
         if "importance" in fields:
             fields["importance"] = _fraction(fields["importance"])
-        as_shown(row, expected, fields)
-        if all(getattr(row, name) == value for name, value in fields.items()) and settled(row, fields) == row.meta_json:
+        check_unchanged(row, expected, fields)
+        if (
+            all(getattr(row, name) == value for name, value in fields.items())
+            and settle_conflict(row, fields) == row.meta_json
+        ):
             raise NothingToDo("nothing to change", row.id)
         moment = clock.now()
         if fields.get("kind", row.kind) != row.kind:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
-        after = with_value(row._replace(**fields, updated_at=at, meta_json=settled(row, fields)))
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
+        after = with_value(row._replace(**fields, updated_at=at, meta_json=settle_conflict(row, fields)))
 
-        after = times.reworded(row, after, self._today())
-        return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
+        after = times.redate_item(row, after, self._today())
+        return self._perform(
+            new_operation("items.edit", f"edit {quote_start(after.text)}", [change_of("item", row, after)])
+        )
 
     def _today(self) -> str:
-        """The day in the agent's zone."""
-        from nanomem_tui.memory.recall import times  # a reading command reads no dates
-
+        """Return the day in the agent's zone."""
         return times.day_of_time(clock.iso(clock.now()), times.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -314,11 +517,11 @@ class Items:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         back = verb == "enable"
         changes = [
-            change_of("item", row, (superseded.cleared(row) if back else row)._replace(**{field: value}))
+            change_of("item", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
             for row in touched
         ]
-        label = f"{verb} {told(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
-        label += superseded.noted(touched) if back else ""
+        label = f"{verb} {quote_start(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
+        label += retention.superseded_label(touched) if back else ""
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
@@ -333,15 +536,18 @@ class Items:
             fix = "make them alike first, or `nanomem memory merge … --into ID` says which one stands"
             raise Refused("they differ in scope or kind", f"{len(rows)} items", fix)
         kept, others = rows[-1], rows[:-1]
-        after = merging.merged(kept, others)
+        after = merge_into(kept, others)
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
-        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {told(kept.text)}", changes))
+        return self._perform(
+            new_operation("items.merge", f"merge {len(rows)} items into {quote_start(kept.text)}", changes)
+        )
 
     # -- compaction and pruning -----------------------------------------------------------------------------------
 
     def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
-        """What a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates only)."""
+        """Return what a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates
+        only)."""
         from nanomem_tui.memory.retention import compact_items
 
         limit = self._store.settings.max_items if max_items is None else max_items
@@ -371,24 +577,24 @@ class Items:
         somebody took back is not made again before there are 1.1 times the items that it met.
         """
         limit, rows, journal = self._store.settings.max_items, self._store.snapshot.items, self._store.journal
-        number = retention.enabled(rows.values()) if retention.is_over(len(rows), limit) else 0
-        if not retention.is_over(number, limit) or retention.waits(self._store, number):
+        number = retention.count_enabled(rows.values()) if retention.is_over_cap(len(rows), limit) else 0
+        if not retention.is_over_cap(number, limit) or retention.is_announced(self._store, number):
             return
         last = journal.newest("items.compact", "compaction")
         if last is not None and last.undone and number <= retention.BUFFER * last.operation.meta.get("found", 0):
             return
         removed = len(self.compact_preview(limit).removed)
-        if 2 * removed > number and not retention.is_told(self._store, last):
-            self._perform(retention.notice(retention.Overflow(number, limit, removed)))
+        if 2 * removed > number and not retention.was_announced(self._store, last):
+            self._perform(retention.compaction_notice(retention.Overflow(number, limit, removed)))
         elif removed:
             self.compact(limit, actor="compaction")
 
     def problems(self) -> list[Problem]:
-        """What a person should know of a compaction that a checkpoint is to start, or made in the last days."""
-        return retention.problems(self._store)
+        """Return what a person should know of a compaction that a checkpoint is to start, or made in the last days."""
+        return retention.compaction_problems(self._store)
 
     def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:
-        """The items not updated for that many days, by kind and scope; pinned ones stay."""
+        """Return the items not updated for that many days, by kind and scope; pinned ones stay."""
         if older_than_days < 0:
             raise BadInput("days cannot be negative", "--older-than-days")
         self.known_kind(kind)
@@ -417,7 +623,7 @@ def _foreign_item(row: dict[str, Any], name: str) -> Item:
     return Item(**{**known, "text": row["content"], "source": f"foreign:{name}", "revision": 0})
 
 
-def checked(text: str, where: str = "--text") -> str:
+def check_text(text: str, where: str = "--text") -> str:
     """A text as an item keeps it. Raises BadInput for one that is empty, too long or no UTF-8; `where`: its option."""
     if not text.strip():
         raise BadInput("the text is empty", where, "give the words to remember")
@@ -461,7 +667,7 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
         raise NothingToDo("nothing to change", ", ".join(ids))
     if len(parts) == 1:
         return perform(parts[0])
-    values = {name: told(str(value)) if name == "text" else value for name, value in fields.items()}
+    values = {name: quote_start(str(value)) if name == "text" else value for name, value in fields.items()}
     label = f"edit {counted(len(parts), 'item')}: {', '.join(f'{name} {value}' for name, value in values.items())}"
     return perform(new_operation("items.edit", label, [change for part in parts for change in part.changes]))
 
@@ -471,7 +677,7 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
 Verb = Literal["move", "copy"]
 
 
-class Twin(NamedTuple):
+class SameMemory(NamedTuple):
     """An item that cannot simply go, and the one at the target that stands in its way. `why` in words; `mergeable`:
     one item can be made of the two."""
 
@@ -489,11 +695,11 @@ class Plan(NamedTuple):
     scope: Scope
     goes: tuple[Item, ...]
     there: tuple[Item, ...] = ()
-    twins: tuple[Twin, ...] = ()
+    twins: tuple[SameMemory, ...] = ()
     unseen: tuple[Item, ...] = ()
 
     @property
-    def mergeable(self) -> tuple[Twin, ...]:
+    def mergeable(self) -> tuple[SameMemory, ...]:
         """Those that a merge makes one of."""
         return tuple(twin for twin in self.twins if twin.mergeable)
 
@@ -517,17 +723,17 @@ class Moving:
     def __init__(self, store: MemoryStore, perform: Perform) -> None:
         self._store = store
         self._perform = perform
-        self._twins = Twins(store)
+        self._twins = SameTextIndex(store)
         self._facts = KnownFacts(store)
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
-        """What would become of the items. Raises NotFound, and Refused for one that waits in the inbox."""
+        """Return what would become of the items. Raises NotFound, and Refused for one that waits in the inbox."""
         rows = list({row.id: row for row in map(self._row, ids)}.values())
         if not rows:
             raise BadInput("no item is named", verb, "name the items by their ids")
         goes: list[Item] = []
         there: list[Item] = []
-        twins: list[Twin] = []
+        twins: list[SameMemory] = []
         arriving: dict[object, Item] = {}
         for row in rows:
             if _is_in(row, scope):
@@ -555,12 +761,13 @@ class Moving:
             plan = self.plan(ids, scope, verb)
             changes, number = self._changes(plan, merge=merge)
             row = plan.goes[0] if plan.goes else plan.mergeable[0].item
-            what = told(row.text) if number == 1 else counted(number, "item")
+            what = quote_start(row.text) if number == 1 else counted(number, "item")
             operation = new_operation(f"items.{verb}", f"{verb} {what} to {scope.name}", changes)
             return self._perform(operation), plan
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """What moves the items, merged where their words are there already, for who performs it. Raises as `do`."""
+        """Return what moves the items, merged where their words are there already, for who performs it. Raises as
+        `do`."""
         return self._changes(self.plan(ids, scope), merge=True)[0]
 
     def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
@@ -583,7 +790,7 @@ class Moving:
             before.setdefault(twin.there.id, twin.there)
         for key, rows in merged.items():
             kept = moved.get(key, before[key])
-            moved[key] = merging.merged(kept, [_placed(row, plan.scope) for row in rows])
+            moved[key] = merge_into(kept, [_placed(row, plan.scope) for row in rows])
         gone = [row for rows in merged.values() for row in rows]
         changes = [change_of("item", before[key], after) for key, after in moved.items()]
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in gone]
@@ -603,7 +810,7 @@ class Moving:
         return change_of("item", self._store.snapshot.items.get(key), made)
 
     def _free_id(self, identity: values.Identity) -> str:
-        """The id of the fact there; one of its own where a row that lives has that."""
+        """Return the id of the fact there; one of its own where a row that lives has that."""
         row = self._store.snapshot.items.get(key := values.id_of(identity))
         return key if row is None or row.is_deleted else new_key("fact")
 
@@ -616,8 +823,8 @@ class Moving:
             raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
         return row
 
-    def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> Twin | None:
-        """What stands in the way at the target."""
+    def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:
+        """Return what stands in the way at the target."""
         identity = values.identity_of_item(_placed(row, scope))
         fact = self._facts.get(identity) if identity is not None else None
         if fact is not None and fact.id != row.id:
@@ -628,31 +835,34 @@ class Moving:
         return _compared(row, same, scope)
 
 
-def _compared(row: Item, there: Item, scope: Scope) -> Twin:
+def _compared(row: Item, there: Item, scope: Scope) -> SameMemory:
     if there.waits:
-        return Twin(row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False)
+        return SameMemory(
+            row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False
+        )
     if not there.enabled and row.enabled:
-        return Twin(row, there, f"the same text is switched off in {scope.name} ({there.id})", mergeable=False)
-    if normal(row.text) != normal(there.text) and values.identity_of_item(row) is not None:
-        return Twin(row, there, f"the fact has another value in {scope.name} ({there.id})", mergeable=False)
+        return SameMemory(row, there, f"the same text is switched off in {scope.name} ({there.id})", mergeable=False)
+    if normalise(row.text) != normalise(there.text) and values.identity_of_item(row) is not None:
+        return SameMemory(row, there, f"the fact has another value in {scope.name} ({there.id})", mergeable=False)
     if row.kind != there.kind:
-        return Twin(row, there, f"the same text is there as {there.kind} ({there.id})", mergeable=False)
-    return Twin(row, there, f"the same text is already in {scope.name} ({there.id})", mergeable=True)
+        return SameMemory(row, there, f"the same text is there as {there.kind} ({there.id})", mergeable=False)
+    return SameMemory(row, there, f"the same text is already in {scope.name} ({there.id})", mergeable=True)
 
 
 def _is_in(row: Item, scope: Scope) -> bool:
-    """Whether an item is of that scope; what is global under a chat's key is of none."""
+    """Return whether an item is of that scope; what is global under a chat's key is of none."""
     if scope.scope_type == "global":
         return row.scope_type == "global" and not row.scope_key.startswith("channel:")
     return (row.scope_type, row.scope_key) == (scope.scope_type, scope.scope_key)
 
 
 def _placed(row: Item, scope: Scope) -> Item:
-    """The item there. It was not said again by that: `updated_at` stays, so that no older word passes for the newer."""
+    """Return the item there. It was not said again by that: `updated_at` stays, so that no older word passes for the
+    newer."""
     return row._replace(**scope.fields)
 
 
 def _marks(row: Item, scope: Scope) -> list[object]:
     """By what an item is known at its target: its words, and the fact that it is."""
     identity = values.identity_of_item(_placed(row, scope))
-    return [normal(row.text), *([identity] if identity is not None else [])]
+    return [normalise(row.text), *([identity] if identity is not None else [])]

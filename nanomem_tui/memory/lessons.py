@@ -1,11 +1,20 @@
-"""Self-improvement lessons as a person works with them (seed 000 §2.5). Every change is one operation."""
+"""Self-improvement lessons (seed 000 §2.5): edit them, learn from failures and corrections, rank them for a message.
+
+Owns the service for a person, what an event teaches and how sure that is, when a lesson becomes global, which lessons a
+prompt gets, and how lessons fare once they were shown (`Efficacy`). Learning is pure: an event and the present lessons
+give the new rows, and the turn performs them. A disabled lesson is never taught, enabled or deleted by an event.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
@@ -13,13 +22,15 @@ from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Operation, new_key, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import superseded
-from nanomem_tui.memory.edits import as_shown, settled, told
+from nanomem_tui.language.tokens import fold, tokens
+from nanomem_tui.memory import retention
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.scopes import confirm_held
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Lesson, active, dumped, lesson_key
+from nanomem_tui.store.values import Lesson, Record, active, dumped, lesson_key
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.retention import Compaction
@@ -28,8 +39,8 @@ if TYPE_CHECKING:
 # How sure a lesson is now (seed 000 §2.5): it fades with time since it was last confirmed. Pure; reads no words.
 
 
-def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
-    """The confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
+def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> float:
+    """Return the confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
     moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
     last = max((moment for moment in moments if moment is not None), default=None)
     hours = max(0.0, (now - last).total_seconds() / 3600) if last is not None else 0.0
@@ -37,13 +48,13 @@ def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
 
 
 def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
-    """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
-    moment ago is not below the least by a moment."""
-    return weak(effective(lesson, settings, now), settings)
+    """Return whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was
+    learned a moment ago is not below the least by a moment."""
+    return is_weak_confidence(effective_confidence(lesson, settings, now), settings)
 
 
-def weak(sure: float, settings: Settings) -> bool:
-    """Whether a lesson of that confidence is not given."""
+def is_weak_confidence(sure: float, settings: Settings) -> bool:
+    """Return whether a lesson of that confidence is not given."""
     return math.ceil(sure) < settings.min_lesson_confidence
 
 
@@ -59,7 +70,7 @@ class Lessons:
         self._perform = perform
 
     def all(self, *, include_disabled: bool = True) -> list[Lesson]:
-        """The lessons that are not deleted and do not wait in the inbox, newest first."""
+        """Return the lessons that are not deleted and do not wait in the inbox, newest first."""
         snapshot = self._store.load("lesson")
         with snapshot.lock:
             rows = [row for row in active(snapshot.lessons.values()) if not row.waits]
@@ -78,8 +89,8 @@ class Lessons:
         return {"total": scopes.total(), "enabled": enabled, "inbox": inbox, "by_scope": by_scope}
 
     def get(self, lesson_id: str) -> Lesson:
-        """The lesson of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
-        tells. Raises NotFound or BadInput."""
+        """Return the lesson of that id, or of the one id that begins so; also one that waits in the inbox, which
+        `waits` tells. Raises NotFound or BadInput."""
         rows = self._store.load("lesson").lessons
         row = rows.get(lesson_id)
         if row is None:
@@ -99,36 +110,35 @@ class Lessons:
         return row
 
     def history(self, lesson_id: str) -> list[LogEntry]:
-        """Every operation that touched the lesson, newest first."""
+        """Return every operation that touched the lesson, newest first."""
         return self._store.journal.log(10_000, key=lesson_id)
 
     def effective(self, lesson: Lesson) -> float:
-        """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
-        return effective(lesson, self._store.settings, clock.now())
+        """Return the confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least
+        0."""
+        return effective_confidence(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
-        """The ids of those that are enabled and not sure enough any more to be given now."""
+        """Return the ids of those that are enabled and not sure enough any more to be given now."""
         now, settings = clock.now(), self._store.settings
         return frozenset(row.id for row in rows if row.enabled and is_weak(row, settings, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
-        """The lesson that is given instead of this one, where it would be given, as it is newer and of the same topic;
-        None when there is none."""
-        from nanomem_tui.memory import learning
-
+        """Return the lesson that is given instead of this one, where it would be given, as it is newer and of the same
+        topic; None when there is none."""
         rows, settings = self.all(include_disabled=False), self._store.settings
-        return learning.newer(row, rows, settings, clock.now(), session_key=row.session_key)
+        return find_newer(row, rows, settings, clock.now(), session_key=row.session_key)
 
     def strong(self) -> int:
-        """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
+        """Return how many are enabled and sure enough to be given now; the others faded, and a message gets none of
+        them."""
         enabled = [row for row in lookup.lessons(self._store) if row.enabled]
         return len(enabled) - len(self.faded(enabled))
 
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
-        """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
+        """Return why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
         NotFound or BadInput."""
         from nanomem_tui.core.settings import OFF
-        from nanomem_tui.memory import learning
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
         if not settings.memory_enabled:
@@ -141,21 +151,21 @@ class Lessons:
             return f"disabled: nanomem memory lessons enable {row.id}"
         if is_withdrawn(row):
             return "it proved harmful"
-        if learning.is_about_no_name(row):
+        if is_about_no_name(row):
             return "the name of its tool is none, so it stands in no block"
         if is_weak(row, settings, now):
-            sure = effective(row, settings, now)
+            sure = effective_confidence(row, settings, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
             again = f"to confirm it: nanomem memory lessons edit {row.id} --confidence {row.confidence}"
             return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}; {again}"
         if row.scope != "global" and row.session_key != session_key:
             return f"of another session: {row.session_key}"
         rows = self.all(include_disabled=False)
-        ranked = learning.ranked(rows, text, settings, now, session_key=session_key)
+        ranked = rank_for_message(rows, text, settings, now, session_key=session_key)
         rank = next((at for at, one in enumerate(ranked, 1) if one.id == row.id), 0)
         most = settings.max_lessons_in_prompt
         if not rank:
-            newer = learning.newer(row, rows, settings, now, session_key=session_key)
+            newer = find_newer(row, rows, settings, now, session_key=session_key)
             return f"{newer.id} says otherwise of {row.trigger}" if newer else "another lesson says the same"
         return f"rank {rank} of {len(ranked)}, {most} are given (max_lessons_in_prompt)" if rank > most else ""
 
@@ -170,7 +180,9 @@ class Lessons:
     ) -> Operation:
         """A new lesson; its id is the key of the operation's one change. Raises BadInput."""
         lesson = self.new(trigger, better_action, bad_action, scope, session_key, confidence)
-        operation = new_operation("lessons.add", f"add lesson {told(trigger)}", [change_of("lesson", None, lesson)])
+        operation = new_operation(
+            "lessons.add", f"add lesson {quote_start(trigger)}", [change_of("lesson", None, lesson)]
+        )
         return self._perform(operation)
 
     def new(
@@ -200,7 +212,8 @@ class Lessons:
         return lesson._replace(key=_key(lesson))
 
     def same(self, lesson: Lesson) -> Lesson | None:
-        """The lesson that is there already with the same key; also one that is disabled or waits in the inbox."""
+        """Return the lesson that is there already with the same key; also one that is disabled or waits in the
+        inbox."""
         rows = self._store.load("lesson").lessons.values()
         return next((row for row in rows if row.key == lesson.key and not row.is_deleted), None)
 
@@ -216,15 +229,14 @@ class Lessons:
         if expected is not None:
             self._store.see_others()
         row = self._active(lesson_id)
-        after = row._replace(**_checked(fields), meta_json=settled(row, fields))
-        as_shown(row, expected, fields)
+        after = row._replace(**_checked(fields), meta_json=settle_conflict(row, fields))
+        check_unchanged(row, expected, fields)
         if after == row and "confidence" not in fields:
             raise NothingToDo("nothing to change", row.id)
         key = _key(after) if _key(after) != _key(row) else row.key
         after = after._replace(key=key, updated_at=clock.iso(clock.now()))
-        label = (
-            f"{'edit' if after._replace(updated_at=row.updated_at) != row else 'confirm'} lesson {told(row.trigger)}"
-        )
+        verb = "edit" if after._replace(updated_at=row.updated_at) != row else "confirm"
+        label = f"{verb} lesson {quote_start(row.trigger)}"
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -242,15 +254,15 @@ class Lessons:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         back = verb == "enable"
         changes = [
-            change_of("lesson", row, (superseded.cleared(row) if back else row)._replace(**{field: value}))
+            change_of("lesson", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
             for row in touched
         ]
-        what = f"lesson {told(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
-        what += superseded.noted(touched) if back else ""
+        what = f"lesson {quote_start(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
+        what += retention.superseded_label(touched) if back else ""
         return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
-        """What a compaction to `max_lessons` would remove; never a disabled lesson."""
+        """Return what a compaction to `max_lessons` would remove; never a disabled lesson."""
         from nanomem_tui.memory.retention import compact_lessons
 
         limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
@@ -327,12 +339,12 @@ class Efficacy(NamedTuple):
         return "validated" if share >= GOOD else "harmful" if share <= BAD else "neutral"
 
     def to_json(self) -> dict[str, object]:
-        """The record with its verdict, as `lessons show` prints it."""
+        """Return the record with its verdict, as `lessons show` prints it."""
         return {**self._asdict(), "verdict": self.verdict}
 
 
-def of(lesson: Lesson) -> Efficacy:
-    """The record of a lesson; an empty one where there is none that can be read."""
+def efficacy_of(lesson: Lesson) -> Efficacy:
+    """Return the record of a lesson; an empty one where there is none that can be read."""
     if '"efficacy"' not in lesson.meta_json:
         return Efficacy()
     body = lesson.meta.get("efficacy")
@@ -344,19 +356,19 @@ def of(lesson: Lesson) -> Efficacy:
 
 
 def is_wish(lesson: Lesson) -> bool:
-    """Whether a lesson is about answers: a person's wish, and no advice about a tool."""
+    """Return whether a lesson is about answers: a person's wish, and no advice about a tool."""
     return lesson.trigger.startswith("response:")
 
 
 def is_withdrawn(lesson: Lesson) -> bool:
-    """Whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a model
-    does not heed it says nothing against it."""
-    return not is_wish(lesson) and of(lesson).verdict == "harmful"
+    """Return whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a
+    model does not heed it says nothing against it."""
+    return not is_wish(lesson) and efficacy_of(lesson).verdict == "harmful"
 
 
-def words(lesson: Lesson) -> str:
-    """The record of a lesson as a person reads it."""
-    record = of(lesson)
+def describe_efficacy(lesson: Lesson) -> str:
+    """Return the record of a lesson as a person reads it."""
+    record = efficacy_of(lesson)
     if not record.shown:
         return "never shown"
     counts = f"shown {record.shown:,}, followed {record.followed:,}, recurred {record.recurred:,}"
@@ -364,7 +376,7 @@ def words(lesson: Lesson) -> str:
     return f"{counts}; {record.verdict}{f', {given}' if record.verdict == 'harmful' else ''}"
 
 
-class Judged(NamedTuple):
+class JudgedLesson(NamedTuple):
     """A lesson with its new record, as it was, and what happened: followed, recurred, or empty for nothing decided."""
 
     lesson: Lesson
@@ -372,29 +384,29 @@ class Judged(NamedTuple):
     outcome: Outcome
 
 
-def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[Judged]:
-    """The lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in it,
-    whether a call failed."""
+def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[JudgedLesson]:
+    """Return the lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in
+    it, whether a call failed."""
     found = []
     for lesson in shown:
         tool = lesson.trigger.removeprefix("tool:").removesuffix(":error")
         is_about = lesson.trigger.startswith("tool:") and tool in failed
         outcome: Outcome = "" if not is_about else "recurred" if failed[tool] else "followed"
-        record = of(lesson)
+        record = efficacy_of(lesson)
         record = record._replace(shown=record.shown + 1, last_shown_at=clock.iso(now))
-        found.append(Judged(with_record(lesson, _counted(record, outcome)), lesson, outcome))
+        found.append(JudgedLesson(with_efficacy(lesson, _counted(record, outcome)), lesson, outcome))
     return found
 
 
-def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[Judged]:
-    """The lessons about answers that stood before the model when it gave the answer before this message. `corrected`:
-    the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers that this
-    chat corrected before; a lesson of all chats that is about anything else is not decided here."""
+def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[JudgedLesson]:
+    """Return the lessons about answers that stood before the model when it gave the answer before this message.
+    `corrected`: the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers
+    that this chat corrected before; a lesson of all chats that is about anything else is not decided here."""
     found = []
     for lesson in shown:
         if is_wish(lesson) and (lesson.scope == "session" or lesson.trigger in taught):
             outcome: Outcome = "recurred" if corrected == lesson.trigger else "followed"
-            found.append(Judged(with_record(lesson, _counted(of(lesson), outcome)), lesson, outcome))
+            found.append(JudgedLesson(with_efficacy(lesson, _counted(efficacy_of(lesson), outcome)), lesson, outcome))
     return found
 
 
@@ -404,7 +416,458 @@ def _counted(record: Efficacy, outcome: Outcome) -> Efficacy:
     )
 
 
-def with_record(lesson: Lesson, record: Efficacy) -> Lesson:
-    """The lesson with another record."""
+def with_efficacy(lesson: Lesson, record: Efficacy) -> Lesson:
+    """Return the lesson with another record."""
     meta = {**lesson.meta, "efficacy": record._asdict()}
     return lesson._replace(meta_json=dumped(meta))
+
+
+# Lessons that learn (seed 000 §2.5): from tools that fail, from success after failure, from a person's corrections.
+
+TRIGGER, ACTION = 120, 260
+HEAD = 180
+"""Of an action that is too long, the characters at its beginning that stay; the rest is its end."""
+PROMOTED = 5
+"""Confidence of a lesson that became global."""
+FIRST = {"tool_feedback": 1, "user_feedback": 2}
+"""Confidence that one event gives: a person counts twice a tool."""
+
+What = Literal["learned", "confirmed", "reinforced", "promoted", "dropped", "recurred", "held"]
+
+
+class ToolResult(NamedTuple):
+    """What a tool gave back. `error`: the text of an exception, empty when there was none. `tool`: see `tool_name`."""
+
+    tool: str
+    result: str = ""
+    error: str = ""
+    arguments: str = ""
+
+    @property
+    def failed(self) -> str:
+        """The text of the failure (an exception, or a result that begins `error:`), empty after a success."""
+        if self.error.strip():
+            return self.error.strip()
+        plain = self.result.strip()
+        return plain if plain[:6].lower() == "error:" else ""
+
+
+class Feedback(NamedTuple):
+    """A message of a person, and the answer before it that it may correct."""
+
+    text: str
+    answer: str = ""
+    echoes: bool = False
+
+
+class TaughtLesson(NamedTuple):
+    """A lesson as it is to be, what it was (None: it is new), and what happened to it."""
+
+    lesson: Lesson
+    before: Lesson | None
+    what: What
+
+
+def shorten(text: str, limit: int = ACTION, head: int = HEAD) -> str:
+    """`text` on one line within `limit` characters: its head, ` … `, its tail."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[:head]} … {line[len(line) - (limit - head - 3) :]}"
+
+
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+@lru_cache(1_024)
+def tool_name(name: str) -> str:
+    """A tool's name as lessons have it. It is anybody's text: of what is no name only which it is comes in a block."""
+    from nanomem_tui.language import injection
+
+    if _NAME.fullmatch(name) and not injection.reason(re.sub(r"[_.:-]+", " ", name)):
+        return name
+    return f"unnamed-{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+
+
+def learn(
+    event: ToolResult | Feedback,
+    lessons: Mapping[str, Lesson],
+    settings: Settings,
+    now: datetime,
+    *,
+    session_key: str,
+    actor_key: str = "",
+    held: str = "",
+    recurred: Collection[str] = (),
+) -> list[TaughtLesson]:
+    """Return what an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
+
+    `held`: why a person has to accept what this one corrects; it confirms nothing that is known. `recurred`: the
+    ids of the lessons whose failure came in this turn although they were shown: nothing in it makes them surer."""
+    if not (settings.memory_enabled and settings.learning_enabled):
+        return []
+    active = [lesson for lesson in lessons.values() if not lesson.is_deleted]
+    if isinstance(event, Feedback):
+        taught = _from_feedback(event, active, settings, now, session_key, actor_key, held)
+    elif failure := event.failed:
+        taught = _from_failure(event._replace(tool=tool_name(event.tool)), failure, active, now, session_key)
+    else:
+        taught = _from_success(event._replace(tool=tool_name(event.tool)), active, now, session_key, recurred)
+    taught = [_in_spite(one, recurred) for one in taught]
+    changed = {one.lesson.id for one in taught}
+    beyond = find_over_cap(
+        [*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings
+    )
+    dropped = [TaughtLesson(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
+    return [*taught, *dropped]
+
+
+def _in_spite(taught: TaughtLesson, recurred: Collection[str]) -> TaughtLesson:
+    """Return what an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that
+    the failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
+    before = taught.before
+    if before is None or taught.what != "confirmed":
+        return taught
+    if before.id not in recurred and efficacy_of(before).verdict != "harmful":
+        return taught
+    at = taught.lesson.updated_at if is_wish(before) else before.updated_at
+    return TaughtLesson(taught.lesson._replace(confidence=before.confidence, updated_at=at), before, "recurred")
+
+
+def _from_failure(
+    event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
+) -> list[TaughtLesson]:
+    # What a tool gives back is anybody's text, and no list knows all orders: none of its words go into a lesson.
+    from nanomem_tui.language import injection
+
+    better = suggest_better_way(event.tool, failure, "" if injection.reason(event.arguments) else event.arguments)
+    return _teach(f"tool:{event.tool}:error", "", better, "tool_feedback", lessons, now, session_key, "")
+
+
+def _from_success(
+    event: ToolResult, lessons: Sequence[Lesson], now: datetime, session_key: str, recurred: Collection[str]
+) -> list[TaughtLesson]:
+    """A tool that works again confirms the newest of this session's lessons about its failures (+1)."""
+    trigger = f"tool:{event.tool}:error"[:TRIGGER]
+    mine = [
+        one for one in lessons
+        if one.enabled and one.trigger == trigger and one.session_key == session_key
+        and efficacy_of(one).verdict != "harmful"  # it stands in no block: nothing succeeded for its sake
+    ]  # fmt: skip
+    open_ones = [one for one in mine if _later(one.updated_at, one.last_applied_at)]
+    if not open_ones:
+        return []
+    newest = max(open_ones, key=lambda one: one.updated_at)
+    if newest.id in recurred:  # it succeeded at last, and not for the sake of that lesson
+        return []
+    at = clock.iso(now)
+    after = newest._replace(confidence=min(10, newest.confidence + 1), last_applied_at=at, updated_at=at)
+    return [TaughtLesson(after, newest, "reinforced")]
+
+
+def _from_feedback(
+    event: Feedback,
+    lessons: Sequence[Lesson],
+    settings: Settings,
+    now: datetime,
+    session_key: str,
+    actor_key: str,
+    unknown: str,
+) -> list[TaughtLesson]:
+    from nanomem_tui.language import corrections, injection
+
+    found = corrections.detect(event.text, settings, event.answer)
+    if found is None or found.is_empty:
+        return []
+    order = injection.reason(found.text)
+    why = order or unknown
+    bad = "" if event.echoes or corrections.says_nothing(event.answer) else event.answer
+    if not why:  # one who may teach says what waited only for that
+        at = clock.iso(now)
+        lessons = [confirm_held(one, actor_key, at) if _waits_for_origin(one) else one for one in lessons]
+    taught = _teach(found.trigger, bad, found.text, "user_feedback", lessons, now, session_key, actor_key)
+    if unknown and any(one.before is not None and one.what != "held" for one in taught):
+        return []
+    if why:
+        # Kept for a person to look at, disabled, so that nothing teaches or shows it; once accepted it is accepted.
+        held = json.dumps({"inbox": {"why": why, "finding": "injection" if order else "origin"}}, ensure_ascii=False)
+        return [
+            TaughtLesson(one.lesson._replace(enabled=False, meta_json=held), None, "held")
+            if one.before is None
+            else one
+            for one in taught
+        ]
+    rest = [one for one in lessons if one.id not in {one.lesson.id for one in taught}]
+    return _promote(taught, [*rest, *(one.lesson for one in taught)], settings, now)
+
+
+def _waits_for_origin(lesson: Lesson) -> bool:
+    why = lesson.meta.get("inbox") if not lesson.enabled else None
+    return isinstance(why, dict) and why.get("finding") == "origin"
+
+
+def _teach(
+    trigger: str, bad: str, better: str, source: str, lessons: Sequence[Lesson], now: datetime, session: str, actor: str
+) -> list[TaughtLesson]:
+    from nanomem_tui.language import secrets
+
+    trigger, better = secrets.mask(trigger)[:TRIGGER], shorten(secrets.mask(better))
+    bad = shorten(secrets.mask(bad))
+    key = lesson_key(trigger, better, "session", session)
+    at, step = clock.iso(now), FIRST[source]
+    same = next((one for one in lessons if one.key == key), None)
+    if same is not None and not same.enabled:
+        return [TaughtLesson(same, same, "held")] if same.waits else []
+    if same is None:
+        lesson = Lesson(
+            id=new_key("lesson"), key=key, trigger=trigger, bad_action=bad, better_action=better, scope="session",
+            session_key=session, actor_key=actor, source=source, confidence=step, hits=1, created_at=at, updated_at=at,
+        )  # fmt: skip
+        return [TaughtLesson(lesson, None, "learned")]
+    after = same._replace(
+        confidence=min(10, same.confidence + step),
+        hits=same.hits + 1,
+        updated_at=at,
+        bad_action="" if source == "tool_feedback" else bad or same.bad_action,
+        actor_key=actor or same.actor_key,
+    )
+    return [TaughtLesson(after, same, "confirmed")]
+
+
+def _promote(
+    taught: list[TaughtLesson], lessons: Sequence[Lesson], settings: Settings, now: datetime
+) -> list[TaughtLesson]:
+    """Return what was taught, with the global lesson once enough people taught the same; later corrections add to its
+    hits."""
+    if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
+        return taught
+    own, at = taught[0], clock.iso(now)
+    key = lesson_key(own.lesson.trigger, own.lesson.better_action, "global", "")
+    alike = [one for one in lessons if one.scope == "session" and one.enabled and _global_key(one) == key]
+    actors = {one.actor_key for one in alike if one.actor_key}
+    known = next((one for one in lessons if one.key == key), None)
+    if (known is not None and not known.enabled) or (known is None and len(actors) < settings.promotion_min_users):
+        return taught
+    marked = [own._replace(lesson=own.lesson._replace(promoted_global_key=key))]
+    marked += [
+        TaughtLesson(one._replace(promoted_global_key=key), one, "promoted")
+        for one in alike
+        if one.promoted_global_key != key and one.id != own.lesson.id
+    ]
+    if known is not None:
+        return [*marked, TaughtLesson(known._replace(hits=known.hits + 1, updated_at=at), known, "confirmed")]
+    new = own.lesson._replace(
+        id=new_key("lesson_global"), key=key, scope="global", session_key="", actor_key="", source="auto_promoted",
+        confidence=PROMOTED, hits=sum(one.hits for one in alike), created_at=at, updated_at=at, last_applied_at="",
+        promoted_global_key="", meta_json=json.dumps({"actors": len(actors)}),
+    )  # fmt: skip
+    return [*marked, TaughtLesson(new, None, "promoted")]
+
+
+def _global_key(lesson: Lesson) -> str:
+    return lesson_key(lesson.trigger, lesson.better_action, "global", "")
+
+
+def find_over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
+    """Return the lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor
+    dropped."""
+    enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
+    too_many = len(enabled) - settings.max_lessons
+    return sorted(enabled, key=lambda one: (one.confidence, one.updated_at))[:too_many] if too_many > 0 else []
+
+
+def rank(lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str) -> list[Lesson]:
+    """Return the lessons to put before the model, best first: those of `ranked`, as many as the settings say."""
+    return rank_for_message(lessons, text, settings, now, session_key=session_key)[: settings.max_lessons_in_prompt]
+
+
+def rank_for_message(
+    lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str
+) -> list[Lesson]:
+    """Return every lesson that may be given with a message, best first: what shares words with it and is recent, then
+    what is surer now, then what happened more often. None that faded or proved harmful, each thing that is said once,
+    and of what people said of one topic the last that counts (`superseded`)."""
+    if not (settings.memory_enabled and settings.learning_enabled):
+        return []
+    words = set(tokens(text))
+    scored = []
+    shown: set[tuple[str, str]] = set()
+    seen = [(one, effective_confidence(one, settings, now)) for one in lessons if _shows(one, session_key)]
+    given = [(one, sure) for one, sure in seen if not is_weak_confidence(sure, settings)]
+    older = find_superseded_lessons(one for one, _ in given)
+    for lesson, sure in sorted(given, key=lambda one: one[0].scope != "session"):
+        same = (fold(lesson.trigger), fold(lesson.better_action))
+        if same in shown or lesson.id in older:
+            continue
+        shown.add(same)
+        mine = _words_of(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}")
+        moment = clock.parse(lesson.updated_at) or now
+        recency = 1.0 / (1.0 + math.log1p(max(0.0, (now - moment).total_seconds() / 3600)))
+        overlap = len(words & mine) / len(words) if words else 0.0
+        scored.append((overlap + 0.2 * recency, sure, lesson.hits, lesson))
+    scored.sort(key=lambda entry: entry[:3], reverse=True)
+    return [lesson for *_, lesson in scored]
+
+
+def find_newer(
+    lesson: Lesson, lessons: Iterable[Lesson], settings: Settings, now: datetime, *, session_key: str
+) -> Lesson | None:
+    """Return the lesson that is given in a session instead of this one, which is older and of the same topic."""
+    given = [one for one in lessons if _shows(one, session_key) and not is_weak(one, settings, now)]
+    return find_superseded_lessons(given).get(lesson.id)
+
+
+def find_superseded_lessons(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
+    """Of lessons that would stand before one model: those that another takes the place of, by id, with that one.
+
+    Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there;
+    so a lesson that a person wrote gives way too, but to another that a person wrote. The same is true of what one
+    correction asks for and another forbids in so many words; what a person wrote takes no part in that. So an older
+    one is kept, and counts again when the newer one is gone."""
+    from nanomem_tui.language import corrections, stances
+
+    topics: dict[str, list[Lesson]] = {}
+    older: dict[str, Lesson] = {}
+    orders: list[tuple[Lesson, tuple[stances.Stance, ...]]] = []
+    for one in sorted(lessons, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
+        if topic := corrections.topic(one.trigger, one.better_action):
+            topics.setdefault(topic, []).append(one)
+        elif one.source in _SAID and (found := stances.stances(one.better_action)):
+            orders.append((one, found))
+    for *before, last in topics.values():
+        older |= {one.id: last for one in before if _SAID.intersection((one.source, last.source))}
+    holds = {stance.subject: (one, stance) for one, found in orders for stance in found}
+    for one, found in orders:
+        by, stance = holds[found[0].subject]
+        if len(found) == 1 and stance.wanted != found[0].wanted:  # one that orders more is not wrong in all of it
+            older[one.id] = by
+    return older
+
+
+_SAID = frozenset({"user_feedback", "auto_promoted"})
+
+
+@lru_cache(2_048)  # the same lessons are ranked in every turn
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(tokens(text))
+
+
+def _shows(lesson: Lesson, session_key: str) -> bool:
+    here = lesson.scope == "global" or lesson.session_key == session_key
+    if not (lesson.enabled and not lesson.is_deleted and here and not is_withdrawn(lesson)):
+        return False
+    return not is_about_no_name(lesson)
+
+
+def is_about_no_name(lesson: Lesson) -> bool:
+    """Return whether a lesson was learned, here or by an agent, of a tool whose name is none: it stands in no block."""
+    if lesson.source != "tool_feedback" or not lesson.trigger.startswith("tool:"):
+        return False
+    name = lesson.trigger.removeprefix("tool:").removesuffix(":error")
+    return tool_name(name) != name
+
+
+def _later(first: str, second: str) -> bool:
+    one, two = clock.parse(first), clock.parse(second)
+    return one is not None and (two is None or one > two)
+
+
+# The reflection that a lesson learned from a failed tool leaves (seed 003): which tool, with what, what it said, and
+# what follows from it.
+
+KIND = "reflection"
+ARGUMENTS, REFLECTION_HEAD = 500, 400
+"""Characters of the arguments that are kept, and of them those at their beginning."""
+_FAILED = frozenset({"learned", "confirmed", "recurred"})
+
+
+def reflect_failure(
+    event: ToolResult, taught: TaughtLesson, known: Callable[[str], Record | None], at: str
+) -> tuple[Record, TaughtLesson] | None:
+    """Return the reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
+    learned from it, or the reflection was deleted. `known` gives a record by its id, deleted ones too."""
+    lesson = taught.lesson
+    if not event.failed or taught.what not in _FAILED or lesson.source != "tool_feedback":
+        return None
+    row = known(str(lesson.meta.get("reflection") or "")) or known(reflection_id(lesson.key))
+    if row is not None and row.is_deleted:
+        return None
+    meta = {
+        **(row.meta if row else {}),
+        "args": _said(event.arguments, ARGUMENTS, REFLECTION_HEAD),
+        "lesson": lesson.id,
+    }
+    meta |= {"error": error} if (error := _said(event.failed)) else {}
+    times = meta.get("times", 1)
+    meta["times"] = times + 1 if row and isinstance(times, int) else 1
+    first = row or Record(
+        reflection_id(lesson.key), KIND, event.tool, lesson.better_action, lesson.session_key, "agent", created_at=at
+    )
+    after = first._replace(at=at, updated_at=at, meta_json=dumped(meta))
+    linked = lesson._replace(meta_json=dumped({**lesson.meta, "reflection": after.id}))
+    return after, taught._replace(lesson=linked)
+
+
+def reflection_id(lesson_key: str) -> str:
+    """Return the id of the reflection of a lesson that was learned from a tool, also of one that is learned again."""
+    return f"{KIND}_{hashlib.blake2b(lesson_key.encode('utf-8', 'replace'), digest_size=10).hexdigest()}"
+
+
+def _said(text: str, limit: int = ACTION, head: int = HEAD) -> str:
+    """Arguments or an error as they are kept: without secrets, on one line, and none that order a model about."""
+    from nanomem_tui.language import injection, secrets
+
+    return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)
+
+
+# -- What to do better after a tool failed, by the words of the failure (seed 000 §2.5), in English -------------------
+
+LONGEST_PLACE = 120
+"""Characters of a path or an address that a sentence names."""
+
+_ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"(?:\b(?:https?|status|code|error)\b\W{0,3}|^\W*)40[13]\b|"
+            r"\b40[13]\W{0,3}(?:forbidden|unauthori[sz]ed|client error)|"
+            r"^(?=.*https?://).*(?:\b40[13]\b|forbidden|unauthori[sz]ed|access denied)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        "The server refuses access to {what}: give its credentials, or take another source, when calling `{tool}`.",
+    ),
+    (
+        re.compile(
+            r"permission|denied|outside|not allowed|forbidden|unauthori[sz]ed|\b40[13]\b|权限|拒绝", re.IGNORECASE
+        ),
+        "Ensure {what} is inside allowed workspace and has permissions before `{tool}`.",
+    ),
+    (
+        re.compile(r"not found|no such|does not exist|missing|\b404\b|找不到|不存在", re.IGNORECASE),
+        "Check that {what} exists and is readable before calling `{tool}`.",
+    ),
+    (
+        re.compile(r"time(?:d )?[- ]?out|too (?:large|long|many)|limit|out of memory|超时", re.IGNORECASE),
+        "Use smaller scope or lighter parameters when calling `{tool}`.",
+    ),
+    (
+        re.compile(
+            r"invalid|required|missing argument|unexpected|type ?error|value ?error|schema|json|参数", re.IGNORECASE
+        ),
+        "Check the names and types of the parameters before calling `{tool}`.",
+    ),
+    (
+        re.compile(r"connection|network|unreachable|dns|refused|ssl|\b5\d\d\b|网络|连接", re.IGNORECASE),
+        "Check that the address is right and reachable, and retry later, when calling `{tool}`.",
+    ),
+)
+_PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
+
+
+def suggest_better_way(tool: str, failure: str, asked: str = "") -> str:
+    """Return what to do better the next time, by the kind of failure. A place that failed is named where the call asked
+    for it (`asked`, its arguments): another one would send the model wherever the failure says."""
+    places = (place.rstrip(".") for place in _PLACE.findall(failure))
+    place = next((place for place in places if place in asked), "")
+    what = f"`{place[:LONGEST_PLACE]}`" if place else "the target"
+    for pattern, text in _ADVICE:
+        if pattern.search(failure):
+            return text.format(tool=tool, what=what)
+    return f"Read the error of `{tool}` and change the call before trying it again."

@@ -1,4 +1,7 @@
-"""Notes in Markdown: daily `memory/YYYY-MM-DD.md`, and the mirrors `episodic/` and `semantic/` there. Reads only."""
+"""Notes in Markdown: daily `memory/YYYY-MM-DD.md`, and the mirrors `episodic/` and `semantic/` of seed 001.
+
+Reads notes; `MirrorLayer` appends to the mirrors what an operation adds.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +54,12 @@ class Notes:
         self._parsed = Parsed(decode)
 
     def list(self) -> builtins.list[Note]:
-        """Every note: dated ones by day, the newest first, then the others by name."""
+        """Return every note: dated ones by day, the newest first, then the others by name."""
         notes = [note for note, _ in self._files()]
         return sorted(sorted(notes, key=lambda note: note.name), key=lambda note: note.date, reverse=True)
 
     def read(self, name: str) -> str:
-        """The text of a note; bytes that are no UTF-8 become U+FFFD. Raises NotFound."""
+        """Return the text of a note; bytes that are no UTF-8 become U+FFFD. Raises NotFound."""
         for note, path in self._files():
             if note.name == name:
                 (text, _), unreadable = self._parsed.get(path, self._paths.relative(path))
@@ -66,7 +69,7 @@ class Notes:
         raise NotFound("no such note", name)
 
     def search(self, query: str, limit: int = 100) -> builtins.list[NoteHit]:
-        """The lines that hold every word of `query`, in the order of `list`, at most `limit`."""
+        """Return the lines that hold every word of `query`, in the order of `list`, at most `limit`."""
         from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
@@ -81,7 +84,8 @@ class Notes:
         return [hit for hit, _ in zip(found, range(max(0, limit)), strict=False)]
 
     def neighbours(self, name: str, line: int, many: int = 2) -> tuple[builtins.list[NoteHit], builtins.list[NoteHit]]:
-        """The lines before and after one that are not empty, at most `many` each, in their order. Raises NotFound."""
+        """Return the lines before and after one that are not empty, at most `many` each, in their order. Raises
+        NotFound."""
         lines = _lines(self.read(name))
 
         def told(numbers: Iterable[int]) -> builtins.list[NoteHit]:
@@ -90,7 +94,7 @@ class Notes:
         return told(range(line - 2, -1, -1))[::-1], told(range(line, len(lines)))
 
     def problems(self) -> builtins.list[Problem]:
-        """What could not be read, line by line, and what is no file."""
+        """Return what could not be read, line by line, and what is no file."""
         found: builtins.list[Problem] = []
         for _, path in self._files():
             (_, problems), unreadable = self._parsed.get(path, self._paths.relative(path))
@@ -116,7 +120,7 @@ class Notes:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text without their ends."""
+    """Return the lines of a text without their ends."""
     return text.replace("\r\n", "\n").split("\n")
 
 
@@ -139,15 +143,15 @@ class Line(NamedTuple):
     text: str
 
 
-def kept_here(paths: Paths, settings: Settings) -> bool:
-    """Whether this workspace has mirrors: by the setting, or because it keeps them already."""
+def has_mirrors(paths: Paths, settings: Settings) -> bool:
+    """Return whether this workspace has mirrors: by the setting, or because it keeps them already."""
     if settings.mirrors != "auto":
         return settings.mirrors == "on"
     return any(_is_folder(paths.memory / name) for name in FOLDERS)
 
 
-def line_of(item: Item) -> Line:
-    """The line of an item, in the form of seed 001; characters that a terminal obeys are made visible."""
+def mirror_line(item: Item) -> Line:
+    """Return the line of an item, in the form of seed 001; characters that a terminal obeys are made visible."""
     at = clock.parse(item.created_at) or clock.now()
     text = dump_mirror_line(at, safe_text(item.text)).decode("utf-8").removesuffix("\n")
     if item.kind in _SEMANTIC:
@@ -157,15 +161,17 @@ def line_of(item: Item) -> Line:
     return Line(f"episodic/{day}.md", day, text)
 
 
-def changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
-    """What the operation that adds these items does to the mirrors; nothing where none are kept.
+def mirror_changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
+    """Return what the operation that adds these items does to the mirrors; nothing where none are kept.
 
     For items that are new: one that was merged into an item that is there has its line already.
     """
-    if not kept_here(paths, settings):
+    if not has_mirrors(paths, settings):
         return []
     return [
-        Change("mirror", f"{line.file}#{item.id}", None, line._asdict()) for item in items for line in [line_of(item)]
+        Change("mirror", f"{line.file}#{item.id}", None, line._asdict())
+        for item in items
+        for line in [mirror_line(item)]
     ]
 
 
@@ -216,7 +222,7 @@ class MirrorLayer:
                 self._failures.pop(file, None)
 
     def problems(self) -> list[Problem]:
-        """What could not be written."""
+        """Return what could not be written."""
         return list(self._failures.values())
 
     def _write(self, file: str, title: str, added: Sequence[str], removed: Sequence[str]) -> None:
@@ -234,7 +240,7 @@ class MirrorLayer:
 
 
 def _line(value: object) -> Line | None:
-    """The line in a recorded value; None for what is none, or leads elsewhere."""
+    """Return the line in a recorded value; None for what is none, or leads elsewhere."""
     if not isinstance(value, dict):
         return None
     file, title, text = (value.get(name) for name in Line._fields)
@@ -307,7 +313,7 @@ def _read(handle: int, start: int, end: int) -> bytes:
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether there is a folder, and no link to one."""
+    """Return whether there is a folder, and no link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:

@@ -1,7 +1,7 @@
-"""What the doctor can put right by itself: each with its cause, what is done, and how it is done without losing a byte.
+"""Repairs that `doctor --fix` makes: each with its cause, what is done, and how no byte is lost.
 
-What cannot be read goes to the quarantine as it was, files that hinder others are moved there, and nothing is deleted.
-The agent's own files are left alone while one runs. Whoever calls this makes a backup first.
+What cannot be read moves to the quarantine unchanged, files in the way move there too, and nothing is deleted. The
+agent's own files are left alone while it runs. The caller makes a backup first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nanomem_tui.store.files.history import LAYER, file_value
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 # One thing that the doctor can put right, and the move of a file to the quarantine, which many of them are.
@@ -60,8 +60,8 @@ class Repair(NamedTuple):
     changes: Callable[[], Sequence[Change]] | None = None
 
 
-def aside(ws: Workspace, path: Path, what: str) -> Repair:
-    """The move of a file to the quarantine; `what`: what is wrong with it."""
+def quarantine(ws: Memory, path: Path, what: str) -> Repair:
+    """Return the move of a file to the quarantine; `what`: what is wrong with it."""
 
     def move() -> None:
         if path.is_symlink():
@@ -76,7 +76,7 @@ def aside(ws: Workspace, path: Path, what: str) -> Repair:
 # -- Repairs of our own database that `doctor --fix` makes. The caller makes a backup first ---------------------------
 
 
-def store_repairs(ws: Workspace) -> Iterator[Repair]:
+def store_repairs(ws: Memory) -> Iterator[Repair]:
     """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
     with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
         if not ws.store.has_database:
@@ -120,20 +120,20 @@ def store_repairs(ws: Workspace) -> Iterator[Repair]:
     for entry in ws.store.unfinished():
         if entry.state == operation_log.STUCK:
             close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
-            yield Repair(half_done(entry.operation), where, "what is there stays", close)
+            yield Repair(describe_half_done(entry.operation), where, "what is there stays", close)
     if not ws.store.index_state().current:
         yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
 
 
-def of_work(ws: Workspace) -> Iterator[Repair]:
-    """The newest schema for the records of work."""
+def work_repairs(ws: Memory) -> Iterator[Repair]:
+    """Yield the newest schema for the records of work."""
     if ws.tier_database.has_older_schema():
         how = "they are brought up to date; of a file a copy is kept"
         what, where = "the records of work have an older schema", ws.tier_database.where
         yield Repair(what, where, how, ws.tier_database.bring_up_to_date)
 
 
-def half_done(operation: Operation) -> str:
+def describe_half_done(operation: Operation) -> str:
     """In words: which operation could not be finished, and which files somebody may have changed since."""
     files = dict.fromkeys(change.key for change in operation.changes if change.layer not in ROW_LAYERS)
     return f"{operation.label} ({operation.id}) is half done: not all of its files fit it ({', '.join(files)})"
@@ -145,14 +145,14 @@ NAMED = 3
 """Places that the log names of what was put right; all stand in its free field `fixes`."""
 
 
-def repairs(ws: Workspace) -> list[Repair]:
-    """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
+def find_repairs(ws: Memory) -> list[Repair]:
+    """Return everything that can be put right now, or once the agent has stopped. Changes nothing."""
     found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
     agent = ws.agent()
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
     every = [
-        *_each(ws, _misplaced, store_repairs, of_work),
+        *_each(ws, _misplaced, store_repairs, work_repairs),
         *found,
         *_each(ws, _left_behind, _modes),
     ]
@@ -160,14 +160,14 @@ def repairs(ws: Workspace) -> list[Repair]:
     return every if mark is None else [one._replace(held=f"{mark.what}; {mark.way}") for one in every]
 
 
-def _each(ws: Workspace, *finders: Callable[[Workspace], Iterator[Repair]]) -> Iterator[Repair]:
-    """What all of these find. What one of them cannot read the doctor names, and the rest is put right."""
+def _each(ws: Memory, *finders: Callable[[Memory], Iterator[Repair]]) -> Iterator[Repair]:
+    """Yield what all of these find. What one of them cannot read the doctor names, and the rest is put right."""
     for finder in finders:
         with contextlib.suppress(NanomemError, OSError):
             yield from finder(ws)
 
 
-def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
+def apply_repairs(ws: Memory, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
     """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other.
 
     The log tells of it before it is done, with the name of the `backup` that takes it back; where the log itself is to
@@ -182,8 +182,9 @@ def mend(ws: Workspace, found: Sequence[Repair], backup: str = "") -> list[tuple
     return done + _change(ws, [one for one in can if one.changes is not None])
 
 
-def ways_back(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
-    """What takes back what was put right, each a sentence without its end; `backup`: the one that was made before."""
+def describe_undo(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
+    """Return what takes back what was put right, each a sentence without its end; `backup`: the one that was made
+    before."""
     if not any(not why for _, why in done):
         return []
     changed = any(one.changes is not None for one, why in done if not why)
@@ -191,7 +192,7 @@ def ways_back(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
     return [*undo, f"`nanomem backup restore {backup}` takes it back"]
 
 
-def _change(ws: Workspace, wanted: Sequence[Repair]) -> list[tuple[Repair, str]]:
+def _change(ws: Memory, wanted: Sequence[Repair]) -> list[tuple[Repair, str]]:
     """Make the changes of these as one operation; each by itself where one of them cannot be made."""
     try:
         changes = [change for one in wanted if one.changes is not None for change in one.changes()]
@@ -239,20 +240,20 @@ def _why(error: NanomemError | OSError) -> str:
     return f"{error.what}; {error.fix}" if error.fix else error.what
 
 
-def _misplaced(ws: Workspace) -> Iterator[Repair]:
-    """What lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
+def _misplaced(ws: Memory) -> Iterator[Repair]:
+    """Yield what lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
     wrong = doctor.misplaced(ws.paths)
     if ws.paths.quarantine in wrong:
         return
     for path in wrong:
-        yield aside(ws, path, doctor.MISPLACED)
+        yield quarantine(ws, path, doctor.MISPLACED)
     for path, kind in doctor.misplaced_locks(ws.paths).items():
         what, do = f"a {kind} lies in the place of a lock", partial(atomic.move_aside, ws.paths.quarantine, path)
         yield Repair(what, ws.paths.relative(path), "it is moved to the quarantine", do)
 
 
-def _identity(ws: Workspace) -> Iterator[Repair]:
-    """The id by which the agent finds its sessions, where one folder alone can be theirs."""
+def _identity(ws: Memory) -> Iterator[Repair]:
+    """Yield the id by which the agent finds its sessions, where one folder alone can be theirs."""
     kept, known = layout.workspace_id(ws.paths), ws.layout.workspace_id
     if known is None or kept == known:
         return
@@ -269,7 +270,7 @@ def _identity(ws: Workspace) -> Iterator[Repair]:
     yield Repair(what, ws.paths.relative(path), f"it becomes {known}, under which its sessions lie", put_back)
 
 
-def _lines(ws: Workspace) -> Iterator[Repair]:
+def _lines(ws: Memory) -> Iterator[Repair]:
     """Files of lines: what is no line of JSON hinders the agent, which then reads none of them or cannot go on, and of
     several objects on one line it reads none."""
     paths = ws.paths
@@ -308,16 +309,16 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
             yield Repair(", ".join(what), where, "; ".join(how), changes=changes)
 
 
-def _rewritten(ws: Workspace, path: Path, before: bytes, after: bytes, *, keep: bool) -> list[Change]:
-    """The change of a file of lines. `keep`: it loses what cannot be read, and the quarantine gets a copy."""
+def _rewritten(ws: Memory, path: Path, before: bytes, after: bytes, *, keep: bool) -> list[Change]:
+    """Return the change of a file of lines. `keep`: it loses what cannot be read, and the quarantine gets a copy."""
     if keep:
         atomic.quarantine(ws.paths.quarantine, path.name, before)
     values = (file_value(ws.paths.backups, data) for data in (before, after))
     return [Change(LAYER, ws.paths.relative(path), *values)]
 
 
-def _shared(ws: Workspace) -> Iterator[Repair]:
-    """The items of an agent in a file that ends in the middle: it would start with none of them."""
+def _shared(ws: Memory) -> Iterator[Repair]:
+    """Yield the items of an agent in a file that ends in the middle: it would start with none of them."""
     for name in ws.store.spoiled_files():
         where = ws.paths.relative(ws.paths.memory / name)
         how = "it is written anew from what is shown, and the file as it is is kept in the quarantine"
@@ -328,7 +329,7 @@ def _write(path: Path, before: bytes, after: bytes) -> None:
     atomic.write_atomic(path, after, expected=atomic.sha256(before))
 
 
-def _documents(ws: Workspace) -> Iterator[Repair]:
+def _documents(ws: Memory) -> Iterator[Repair]:
     """Documents on which every turn of an agent fails that reads UTF-8 alone."""
     for path in (ws.paths.soul, ws.paths.user, ws.paths.memory_md):
         try:
@@ -348,8 +349,8 @@ def _documents(ws: Workspace) -> Iterator[Repair]:
             yield Repair(what, where, how, changes=partial(_decoded, ws, path, data, keep=True))
 
 
-def _decoded(ws: Workspace, path: Path, data: bytes, *, keep: bool) -> list[Change]:
-    """The change that makes plain UTF-8 of a document. `keep`: the quarantine gets a copy of what is no text."""
+def _decoded(ws: Memory, path: Path, data: bytes, *, keep: bool) -> list[Change]:
+    """Return the change that makes plain UTF-8 of a document. `keep`: the quarantine gets a copy of what is no text."""
     key, now = ws.paths.relative(path), ws.documents.load(ws.paths.relative(path))
     if now.data != data:
         raise Conflict("the file changed meanwhile", key, "look at it again and repeat it")
@@ -359,8 +360,8 @@ def _decoded(ws: Workspace, path: Path, data: bytes, *, keep: bool) -> list[Chan
     return [Change("file", key, now.value, {"text": core_files.decode(data, "replace"), "encoding": mark})]
 
 
-def _cursors(ws: Workspace) -> Iterator[Repair]:
-    """The counters of the archive: where they do not fit it, the agent loses entries, or pays for them again."""
+def _cursors(ws: Memory) -> Iterator[Repair]:
+    """Yield the counters of the archive: where they do not fit it, the agent loses entries, or pays for them again."""
     paths = ws.paths
     entries, _ = parse_history(_bytes(paths.history), "")
     latest = max((entry.cursor for entry in entries), default=0)
@@ -385,7 +386,7 @@ def _cursors(ws: Workspace) -> Iterator[Repair]:
         yield _counter(ws, paths.dream_cursor, f"{dreamt} is no place in an archive that ends at {last}", right)
 
 
-def _counter(ws: Workspace, path: Path, what: str, right: int) -> Repair:
+def _counter(ws: Memory, path: Path, what: str, right: int) -> Repair:
     def changes() -> list[Change]:
         before, after = _bytes(path), str(right).encode()
         atomic.quarantine(ws.paths.quarantine, path.name, before)
@@ -396,8 +397,8 @@ def _counter(ws: Workspace, path: Path, what: str, right: int) -> Repair:
     return Repair(what, ws.paths.relative(path), f"it becomes {right}", changes=changes)
 
 
-def _committed(ws: Workspace) -> int | None:
-    """The Dream's cursor as the last commit holds it."""
+def _committed(ws: Memory) -> int | None:
+    """Return the Dream's cursor as the last commit holds it."""
     try:
         git = ws.git()
         head = git.head() if git is not None else None
@@ -406,25 +407,25 @@ def _committed(ws: Workspace) -> int | None:
         return None
 
 
-def _sidecars(ws: Workspace) -> Iterator[Repair]:
+def _sidecars(ws: Memory) -> Iterator[Repair]:
     """Checkpoints of turns in flight that the agent throws away at its next start."""
     for folder in session_folders(ws.paths, ws.layout):
         for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
             transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
             if not transcript.exists():
-                yield aside(ws, folder / name, "a turn in flight without its session")
+                yield quarantine(ws, folder / name, "a turn in flight without its session")
             elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
-                yield aside(ws, folder / name, "a turn in flight, older than its session")
+                yield quarantine(ws, folder / name, "a turn in flight, older than its session")
 
 
-def _locks(ws: Workspace) -> Iterator[Repair]:
+def _locks(ws: Memory) -> Iterator[Repair]:
     for problem in doctor.repository(ws.paths, ws.agent()):
         if problem.severity == "error" and problem.where.endswith(".lock"):
-            yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
+            yield quarantine(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
-def _sessions(ws: Workspace) -> Iterator[Repair]:
-    for one in repair.rescues(ws):
+def _sessions(ws: Memory) -> Iterator[Repair]:
+    for one in repair.plan_rescues(ws):
         if not one.refused:
             how = "its file gets the name that the agent looks for"
             if one.joined:
@@ -434,8 +435,8 @@ def _sessions(ws: Workspace) -> Iterator[Repair]:
             yield Repair(what, ws.paths.relative(Path(one.path)), how, do)
 
 
-def _transcripts(ws: Workspace) -> Iterator[Repair]:
-    for one in repair.broken(ws):
+def _transcripts(ws: Memory) -> Iterator[Repair]:
+    for one in repair.find_broken(ws):
         lines = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
         how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
         if not one.lines:
@@ -444,16 +445,16 @@ def _transcripts(ws: Workspace) -> Iterator[Repair]:
         if one.wide:
             lines = "UTF-16 or UTF-32, of which agents read nothing" + (f"; {lines}" if one.lines or one.shared else "")
             how = "it is written as UTF-8; undo brings the file back as it was"
-        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.changes, ws, one))
+        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.repair_changes, ws, one))
 
 
-def _left_behind(ws: Workspace) -> Iterator[Repair]:
+def _left_behind(ws: Memory) -> Iterator[Repair]:
     for problem in doctor.left_behind(ws.paths, ws.layout):
         if problem.fix == "it can be removed":
-            yield aside(ws, _place(ws, problem), problem.what)._replace(aside=True)
+            yield quarantine(ws, _place(ws, problem), problem.what)._replace(aside=True)
 
 
-def _modes(ws: Workspace) -> Iterator[Repair]:
+def _modes(ws: Memory) -> Iterator[Repair]:
     """Files of ours that others may read, or that we may not write."""
     wrong = [*doctor.misplaced(ws.paths), *doctor.misplaced_locks(ws.paths)]
     for folder, folders, names in os.walk(ws.paths.data):
@@ -472,7 +473,7 @@ def _allow(path: Path, right: int) -> None:
             os.chmod(one, right)
 
 
-def _place(ws: Workspace, problem: Problem) -> Path:
+def _place(ws: Memory, problem: Problem) -> Path:
     bases = [base for base in (ws.paths.workspace, ws.paths.home) if base is not None]
     return next((base / problem.where for base in bases if os.path.lexists(base / problem.where)), Path(problem.where))
 

@@ -1,7 +1,8 @@
-"""How long items are kept (seed 001 §9 `retention`): when one expires, the hygiene that takes expired ones away, and
-the way back of deleted ones.
+"""How long a memory lives: superseded by a newer one, expired, deleted, restored, or removed by the cap.
 
-Taking away is a deletion that undo and `restore` bring back. Must not decide what is captured.
+Owns the mark of a superseded row (disabled, with the winner, the time and the reason in its free fields, see
+docs/decisions/0052), the expiry of each kind, and the compaction at the cap with its notice. Must not decide what is
+captured.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from nanomem_tui.core import clock
@@ -17,15 +18,154 @@ from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToD
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, normalised
-from nanomem_tui.memory.edits import told
+from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.store import lookup
+from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, identity_of_item
+from nanomem_tui.store.values import Item, Lesson, Row, dumped, identity_of_item
 
 if TYPE_CHECKING:
     from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.memory_store import MemoryStore
 
+
+R = TypeVar("R", Item, Lesson)
+Why = Literal["outdated", "wrong"]
+FIELD, WINNER = "superseded", "supersedes"
+CHAIN = 20
+"""How often one thing may have been said anew, for the words of the first time to find the last."""
+TOLD: Mapping[str, str] = {"outdated": "it was so before", "wrong": "it was not so"}
+
+
+class Superseded(NamedTuple):
+    """By which row (its layer and id), when (UTC ISO), and why: `outdated` or `wrong`."""
+
+    by: str
+    layer: str
+    at: str
+    why: str
+
+
+def mark_superseded(row: Row, by: Row, layer: str, why: Why, at: str) -> Row:
+    """Return the row once `by` stands in its place. `layer`: that of `by`."""
+    meta = {**row.meta, FIELD: {"by": by.id, "layer": layer, "at": at, "why": why}}
+    return row._replace(enabled=False, meta_json=dumped(meta))
+
+
+def mark_winner(row: Row, over: str) -> Row:
+    """Return the row that stands, which remembers over which one."""
+    meta = row.meta
+    known = meta.get(WINNER)
+    ids = [*(known if isinstance(known, list) else []), over]
+    return row._replace(meta_json=dumped({**meta, WINNER: list(dict.fromkeys(ids))}))
+
+
+def get_superseded(row: Row) -> Superseded | None:
+    """By what a row is superseded; None for one that is not, or that is enabled again."""
+    if row.enabled or f'"{FIELD}"' not in row.meta_json:
+        return None
+    mark = row.meta.get(FIELD)
+    if not isinstance(mark, dict) or not isinstance(mark.get("by"), str):
+        return None
+    return Superseded(*(str(mark.get(name) or "") for name in Superseded._fields))
+
+
+def clear_superseded(row: R) -> R:
+    """Return the row without the mark, as who enables it wants it."""
+    if f'"{FIELD}"' not in row.meta_json:
+        return row
+    return row._replace(meta_json=dumped({name: value for name, value in row.meta.items() if name != FIELD}))
+
+
+def superseded_ids(row: Row) -> list[str]:
+    """Return the ids over which a row was made to stand; some may stand again."""
+    known = row.meta.get(WINNER) if f'"{WINNER}"' in row.meta_json else None
+    return [one for one in known if isinstance(one, str)] if isinstance(known, list) else []
+
+
+def find_superseded(row: Item, items: Mapping[str, Item]) -> list[Item]:
+    """Return the items in whose place a row stands, and those in whose place these stood, that are still there."""
+    marked = [
+        (mark.by, one) for one in items.values() if not one.is_deleted and (mark := get_superseded(one)) is not None
+    ]
+    found = {row.id: row}
+    while more := {one.id: one for by, one in marked if by in found and one.id not in found}:
+        found |= more
+    del found[row.id]
+    return [*found.values()]
+
+
+def describe_superseded(mark: Superseded, tables: Mapping[str, Mapping[str, Row]]) -> str:
+    """Return the mark in words: by what, when, why. `tables`: the rows of each layer by id."""
+    row = tables.get(mark.layer or "item", {}).get(mark.by)
+    said = "" if row is None else f" “{row_text(row)}”"
+    gone = " (deleted since)" if row is None or row.is_deleted else "" if row.enabled else " (disabled since)"
+    why = f", {TOLD[mark.why]}" if mark.why in TOLD else ""
+    return f"by {mark.by}{said}{gone} on {mark.at[:10]}{why}"
+
+
+def superseded_label(rows: Iterable[Row]) -> str:
+    """Return what the label of an operation that enables rows says of those that were superseded; empty when none
+    was."""
+    marks = [mark for row in rows if (mark := get_superseded(row)) is not None]
+    if not marks:
+        return ""
+    return f", which {marks[0].by} had superseded" if len(marks) == 1 else f", {len(marks):,} of them superseded"
+
+
+def row_text(row: Row) -> str:
+    """Return the words of an item, or what a lesson says is better."""
+    return row.text if isinstance(row, Item) else row.better_action
+
+
+def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], Mapping[str, Item]]) -> list[Candidate]:
+    """Return the rows found, those that others took the place of replaced by these: the words of what was so before
+    find what is so now. `rows` gives the items with some ids. One that stands nowhere any more is left out."""
+    standing: dict[str, Candidate] = {}
+    waiting = []
+    for one in found:
+        if (mark := get_superseded(one.item)) is None:
+            standing[one.item.id] = one
+        else:
+            waiting.append((mark, one))
+    for _ in range(CHAIN):
+        if not waiting:
+            break
+        known = rows([mark.by for mark, _ in waiting])
+        several, waiting = waiting, []
+        for mark, one in several:
+            row = known.get(mark.by)
+            if row is None or row.is_deleted:
+                continue
+            if (after := get_superseded(row)) is not None:
+                waiting.append((after, one))
+            elif row.enabled and (row.id not in standing or standing[row.id].score < one.score):
+                standing[row.id] = Candidate(row, one.score, one.item)
+    return [*standing.values()]
+
+
+def superseded_notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
+    """Return what a person who looks at a row should know of it, each with a name: by what it is superseded, and what
+    of that it supersedes stands back still. `tables` as in `words`."""
+    mark = get_superseded(row)
+    found = [("Superseded", describe_superseded(mark, tables))] if mark is not None else []
+    for one in superseded_ids(row):
+        lost = tables["item"].get(one) or tables["lesson"].get(one)
+        known = get_superseded(lost) if lost is not None and not lost.is_deleted else None
+        if lost is not None and known is not None and known.by == row.id:
+            why = f", {TOLD[known.why]}" if known.why in TOLD else ""
+            found.append(("Supersedes", f"{one} “{row_text(lost)}” on {known.at[:10]}{why}"))
+    return found
+
+
+def forget_target(row: object) -> str:
+    """Return the id of the item that a proposal would delete; empty for every other row."""
+    held = row.meta.get("inbox") if isinstance(row, Item) and not row.enabled else None
+    return str(held.get("forgets", "")) if isinstance(held, dict) else ""
+
+
+# How long items are kept (seed 001 §9 `retention`): when one expires, the hygiene that takes expired ones away, and
+# the way back of deleted ones.
 
 HOUR = timedelta(hours=1)
 KIND = "items.expire"
@@ -33,7 +173,7 @@ _last: WeakKeyDictionary[MemoryStore, datetime] = WeakKeyDictionary()
 """When hygiene last looked at a store, in this process."""
 
 
-def days(kind: str, settings: Settings) -> int:
+def days_kept(kind: str, settings: Settings) -> int:
     """Days that an item of a kind is kept; 0: for good."""
     by_kind = {
         "episodic": settings.retention_episodic_days,
@@ -45,39 +185,41 @@ def days(kind: str, settings: Settings) -> int:
 
 
 def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
-    """When an item of a kind that is remembered at `moment` expires, UTC ISO; None: never."""
-    number = days(kind, settings)
+    """Return when an item of a kind that is remembered at `moment` expires, UTC ISO; None: never."""
+    number = days_kept(kind, settings)
     try:
         return clock.iso(moment + timedelta(days=number)) if number else None
     except OverflowError:
         return None
 
 
-def longest(items: Iterable[Item]) -> str | None:
-    """When the last of some items expires, UTC ISO; None: one of them never does."""
+def latest_expiry(items: Iterable[Item]) -> str | None:
+    """Return when the last of some items expires, UTC ISO; None: one of them never does."""
     times = [item.expires_at for item in items]
     return None if None in times else max((time for time in times if time), default=None)
 
 
 def expiry(item: Item, settings: Settings) -> str | None:
-    """When an item expires as things are now, UTC ISO; None: never, as it is pinned or its kind is kept for good.
+    """Return when an item expires as things are now, UTC ISO; None: never, as it is pinned or its kind is kept for
+    good.
 
     It has the date of the settings under which it was remembered. `0` holds at once, also for what is there, and as the
     date stays, another number lets it expire again; how many days else holds for what is remembered from then on.
     """
-    return item.expires_at if days(item.kind, settings) and not item.pinned else None
+    return item.expires_at if days_kept(item.kind, settings) and not item.pinned else None
 
 
 def is_expired(item: Item, now: datetime) -> bool:
-    """Whether the time of an item is over; a pinned one's never is."""
+    """Return whether the time of an item is over; a pinned one's never is."""
     if item.pinned or not item.expires_at:
         return False
     moment = clock.parse(item.expires_at)
     return moment is not None and moment <= now
 
 
-def expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
-    """The active items whose time is over; none of a kind that is kept for good, and none that waits in the inbox."""
+def find_expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
+    """Return the active items whose time is over; none of a kind that is kept for good, and none that waits in the
+    inbox."""
     return [
         row for row in items if not row.is_deleted and expiry(row, settings) and is_expired(row, now) and not row.waits
     ]
@@ -94,7 +236,7 @@ def prune_expired(
     """Delete what is expired, as one operation. Raises NothingToDo."""
     snapshot = store.load("item")
     with snapshot.lock:
-        rows = expired(snapshot.items.values(), settings, now or clock.now())
+        rows = find_expired(snapshot.items.values(), settings, now or clock.now())
     if not rows:
         raise NothingToDo("nothing to prune", "no item is expired")
     changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
@@ -102,11 +244,11 @@ def prune_expired(
     return (perform or store.perform)(new_operation(KIND, label, changes, actor=actor))
 
 
-def hygiene(
+def prune_hourly(
     store: MemoryStore, settings: Settings, now: datetime | None = None, perform: Perform | None = None
 ) -> Operation | None:
-    """What a turn does at most once an hour in a process: delete what is expired. None when it is not yet time, or
-    nothing is expired. Raises the store's errors."""
+    """Return what a turn does at most once an hour in a process: delete what is expired. None when it is not yet time,
+    or nothing is expired. Raises the store's errors."""
     moment = now or clock.now()
     last = _last.get(store)
     if last is not None and timedelta(0) <= moment - last < HOUR:
@@ -118,9 +260,9 @@ def hygiene(
         return None
 
 
-def taken_back(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
-    """The changes that take an operation back. An item that was deleted because its time was over begins its time
-    anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
+def undo_changes(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
+    """Return the changes that take an operation back. An item that was deleted because its time was over begins its
+    time anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
     whatever time it was given since."""
     changes = operation.inverse()
     if not any(change.layer == "item" for change in changes):
@@ -148,8 +290,8 @@ def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -
     )
 
 
-def deleted(store: MemoryStore) -> list[Item]:
-    """The deleted memories, the last touched first; what was only a wish to forget one is none."""
+def list_deleted(store: MemoryStore) -> list[Item]:
+    """Return the deleted memories, the last touched first; what was only a wish to forget one is none."""
     snapshot = store.load("item")
     with snapshot.lock:
         rows = [row for row in snapshot.items.values() if _is_deleted_memory(row)]
@@ -157,7 +299,7 @@ def deleted(store: MemoryStore) -> list[Item]:
 
 
 def find_deleted(store: MemoryStore, item_id: str) -> Item:
-    """The deleted item of that id, or of the one id that begins so. Raises NotFound, BadInput or NothingToDo."""
+    """Return the deleted item of that id, or of the one id that begins so. Raises NotFound, BadInput or NothingToDo."""
     rows = store.load("item").items
     row = rows.get(item_id)
     if row is None:
@@ -175,9 +317,8 @@ def find_deleted(store: MemoryStore, item_id: str) -> Item:
 
 
 def _is_deleted_memory(row: Item) -> bool:
-    from nanomem_tui.memory.turns.wishes import target_of
 
-    return row.is_deleted and not target_of(row)
+    return row.is_deleted and not forget_target(row)
 
 
 def restore(
@@ -196,13 +337,11 @@ def restore(
         row._replace(expires_at=expires_at(row.kind, now, settings)) if is_expired(row, now) else row for row in after
     ]
     changes = [change_of("item", old, new) for old, new in zip(before, after, strict=True)]
-    what = told(after[0].text) if len(after) == 1 else counted(len(after), "item")
+    what = quote_start(after[0].text) if len(after) == 1 else counted(len(after), "item")
     return (perform or store.perform)(new_operation("items.restore", f"restore {what}", changes)), after
 
 
 # What a compaction would remove, and why (seed 000 §Compaction strategy). Pure: it decides, it does not remove.
-
-R = TypeVar("R", Item, Lesson)
 
 
 class Compaction(NamedTuple, Generic[R]):
@@ -234,7 +373,7 @@ def compact_items(items: Iterable[Item], limit: int) -> Compaction[Item]:
 
 
 def compact_lessons(lessons: Iterable[Lesson], limit: int) -> Compaction[Lesson]:
-    """The same for lessons; a disabled lesson is never removed."""
+    """Return the same for lessons; a disabled lesson is never removed."""
     rows = sorted(lessons, key=lambda row: (row.updated_at, row.id), reverse=True)
     return _compact(
         rows,
@@ -286,7 +425,7 @@ BUFFER = 1.1
 """Times the cap that there may be before a checkpoint compacts (seed 000: not at every write)."""
 WAIT = timedelta(days=1)
 """How long what came at once stays after it was told that it will be compacted."""
-TOLD = timedelta(days=7)
+NOTICE_FOR = timedelta(days=7)
 """How long what was told, or done, stays in the status."""
 RUNAWAY = 2
 """Times as many items as were told of, from which nothing waits: something writes in a loop."""
@@ -300,7 +439,7 @@ class Overflow(NamedTuple):
     removed: int
 
     def line(self) -> str:
-        """What a person is told before it happens, with the setting that prevents it."""
+        """Return what a person is told before it happens, with the setting that prevents it."""
         return (
             f"That makes {counted(self.items, 'item')}, more than {BUFFER} times `max_items` ({self.cap:,}):"
             f" {self.removed:,} of them are compacted away after a day, copies first, then the oldest."
@@ -308,19 +447,19 @@ class Overflow(NamedTuple):
         )
 
 
-def overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int) -> Overflow | None:
-    """What a compaction would remove once these items came; None when it would remove nothing."""
+def plan_overflow(present: Mapping[str, Item], coming: Iterable[Item], cap: int) -> Overflow | None:
+    """Return what a compaction would remove once these items came; None when it would remove nothing."""
     rows = {key: row for key, row in present.items() if _counts(row)}
     before = len(rows)
     rows.update((row.id, row) for row in coming if _counts(row))
-    if not is_over(len(rows), cap) or len(rows) == before:
+    if not is_over_cap(len(rows), cap) or len(rows) == before:
         return None
     removed = len(compact_items(rows.values(), cap).removed)
     return Overflow(len(rows), cap, removed) if removed else None
 
 
-def notice(found: Overflow) -> Operation:
-    """The entry of the log that tells what will be compacted; nothing is before `WAIT` is over."""
+def compaction_notice(found: Overflow) -> Operation:
+    """Return the entry of the log that tells what will be compacted; nothing is before `WAIT` is over."""
     label = (
         f"{counted(found.items, 'item')}, more than {BUFFER} times `max_items` ({found.cap:,}):"
         f" {found.removed:,} are compacted away after a day"
@@ -328,34 +467,34 @@ def notice(found: Overflow) -> Operation:
     return new_operation(CAP_KIND, label, (), actor="compaction", meta=found._asdict())
 
 
-def is_over(items: int, cap: int) -> bool:
-    """Whether so many enabled items are compacted by a checkpoint."""
+def is_over_cap(items: int, cap: int) -> bool:
+    """Return whether so many enabled items are compacted by a checkpoint."""
     return bool(cap) and items > BUFFER * cap
 
 
-def enabled(items: Iterable[Item]) -> int:
-    """How many items count for the cap."""
+def count_enabled(items: Iterable[Item]) -> int:
+    """Return how many items count for the cap."""
     return sum(map(_counts, items))
 
 
-def waits(store: MemoryStore, items: int) -> bool:
-    """Whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
+def is_announced(store: MemoryStore, items: int) -> bool:
+    """Return whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
     told = store.journal.newest(CAP_KIND, "compaction")
     if told is None or not _within(told.operation.at, WAIT):
         return False
     return items <= RUNAWAY * int(told.operation.meta.get("items", 0))
 
 
-def is_told(store: MemoryStore, since: LogEntry | None) -> bool:
-    """Whether it was told in the last days, and after `since`, that items are beyond the cap."""
+def was_announced(store: MemoryStore, since: LogEntry | None) -> bool:
+    """Return whether it was told in the last days, and after `since`, that items are beyond the cap."""
     told = store.journal.newest(CAP_KIND, "compaction")
-    if told is None or not _within(told.operation.at, TOLD):
+    if told is None or not _within(told.operation.at, NOTICE_FOR):
         return False
     return since is None or told.operation.at > since.operation.at
 
 
-def problems(store: MemoryStore) -> list[Problem]:
-    """What the status says of a compaction that is coming, or was made by a checkpoint in the last days.
+def compaction_problems(store: MemoryStore) -> list[Problem]:
+    """Return what the status says of a compaction that is coming, or was made by a checkpoint in the last days.
 
     Costs one look at the counters where there are no more rows, deleted ones too, than the cap has room for.
     """
@@ -366,22 +505,22 @@ def problems(store: MemoryStore) -> list[Problem]:
 
 def _problems(store: MemoryStore) -> list[Problem]:
     cap = store.settings.max_items
-    if not is_over(lookup.item_rows(store), cap):
+    if not is_over_cap(lookup.item_rows(store), cap):
         return []
     found: list[Problem] = []
     done: LogEntry | None = store.journal.newest("items.compact", "compaction")
     told = store.journal.newest(CAP_KIND, "compaction")
     if told is not None and done is not None and told.operation.at < done.operation.at:
         told = None  # that was done
-    if told is not None and _within(told.operation.at, TOLD):
+    if told is not None and _within(told.operation.at, NOTICE_FOR):
         number = sum(group[4] for group in lookup.item_groups(store) if group[3])
-        if is_over(number, cap):
+        if is_over_cap(number, cap):
             at = clock.parse(told.operation.at)
             after = clock.iso(at + WAIT)[:16].replace("T", " ") if at is not None else "a day"
             what = f"{counted(number, 'item')}, more than {BUFFER} times `max_items` ({cap:,}): some {number - cap:,}"
             fix = f"to keep them: `nanomem config set max_items {_round(number)}` (0: no cap)"
             found.append(Problem(f"{what} are compacted away after {after} UTC", "items", None, fix, "warning"))
-    if done is not None and not done.undone and _within(done.operation.at, TOLD):
+    if done is not None and not done.undone and _within(done.operation.at, NOTICE_FOR):
         fix = f"`nanomem undo {done.operation.id}` brings them back, and they stay; `max_items` is the cap (0: none)"
         found.append(Problem(f"a checkpoint made this {done.operation.label}", "items", None, fix, "note"))
     return found

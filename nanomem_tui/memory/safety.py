@@ -1,7 +1,8 @@
 """What must not become a memory as it stands: each reason with its place in the text (seed 001 §6).
 
-Owns the rules of length, code, commands and recalled text, and asks `injection` and `secrets` for theirs. It decides
-what a text is; what is done about it (`QUARANTINED`: kept for a person; the rest: not captured) is the same for all.
+Owns the rules of length, code, commands and recalled text, and asks `injection` and `secrets` for theirs; also the
+forms in which texts are compared (`normalise`, `same_words`) and cut. It decides what a text is; what follows
+(`QUARANTINED`: kept for a person; the rest: not captured) is the same for all callers.
 
 Length: at least 8 characters, where a character of Chinese, Japanese or Korean counts as two (two of them make a word,
 as four letters do), so that 我喜欢茶 is long enough; at most 300 characters of any script.
@@ -12,11 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.attach import fence
-from nanomem_tui.language import injection, secrets
+from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.tokens import fold
+
+if TYPE_CHECKING:
+    pass
+
 
 Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]
 
@@ -62,15 +67,15 @@ class Finding(NamedTuple):
 
 
 def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
-    """Everything that keeps `text` from being an active memory; empty when nothing does. A secret that was masked is
-    still a reason.
+    """Return everything that keeps `text` from being an active memory; empty when nothing does. A secret that was
+    masked is still a reason.
 
     `recalled`: texts of the items that were put before the model in this session, which are never captured again.
     """
     whole = (0, len(text))
     found: list[Finding] = []
     stripped = text.strip()
-    if weight(stripped) < SHORTEST:
+    if letter_length(stripped) < SHORTEST:
         found.append(Finding("short", f"fewer than {SHORTEST} characters", whole))
     if len(stripped) > LONGEST:
         found.append(Finding("long", f"more than {LONGEST} characters", whole))
@@ -87,8 +92,8 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
     return found + [Finding("secret", f"it holds a secret: {name}", span) for name, span in marks]
 
 
-def held(text: str) -> str:
-    """Why a text that nobody looked at has to wait for a person, as a capture would; empty when it need not."""
+def reason_to_hold(text: str) -> str:
+    """Return why a text that nobody looked at has to wait for a person, as a capture would; empty when it need not."""
     if why := injection.reason(text):
         return why
     found = secrets.find(text)
@@ -96,20 +101,20 @@ def held(text: str) -> str:
 
 
 def warnings(text: str) -> list[str]:
-    """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
+    """Return what a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
     told = [found.why for found in check(text) if found.kind in ("injection", "code", "command")]
-    return told + of_secrets(text)
+    return told + check_secrets(text)
 
 
-def of_data(value: object) -> list[str]:
-    """The same of what happened or what was done, as JSON: commands and code are what that is made of."""
+def check_data(value: object) -> list[str]:
+    """Return the same of what happened or what was done, as JSON: commands and code are what that is made of."""
     text = "\n".join(_told(value))
     why = injection.reason(text)
-    return [*([why] if why else []), *of_secrets(text)]
+    return [*([why] if why else []), *check_secrets(text)]
 
 
 def _told(value: object, name: str = "") -> Iterator[str]:
-    """Each text in a value, behind the name of its field."""
+    """Yield each text in a value, behind the name of its field."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from _told(one, str(key))
@@ -120,8 +125,8 @@ def _told(value: object, name: str = "") -> Iterator[str]:
         yield f"{name}: {value}" if name else str(value)
 
 
-def of_secrets(text: str) -> list[str]:
-    """The same of the secrets in it alone: a lesson is an order, and may name a command."""
+def check_secrets(text: str) -> list[str]:
+    """Return the same of the secrets in it alone: a lesson is an order, and may name a command."""
     kinds = dict.fromkeys(secret.kind for secret in secrets.find(text))
     return [
         f"kept as you typed it; it holds {'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}: `nanomem scrub --mask` "
@@ -130,13 +135,14 @@ def of_secrets(text: str) -> list[str]:
     ]
 
 
-def weight(text: str) -> int:
-    """The length of a text in letters: a character of Chinese, Japanese or Korean counts as two."""
+def letter_length(text: str) -> int:
+    """Return the length of a text in letters: a character of Chinese, Japanese or Korean counts as two."""
     return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
 
 
 def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
-    """Whether a text is what a prompt showed: it holds the fence or the label of the block, or is a recalled item."""
+    """Return whether a text is what a prompt showed: it holds the fence or the label of the block, or is a recalled
+    item."""
     lower = " ".join(text.lower().split())
     if any(mark.lower() in lower for mark in (FENCE_OPEN, FENCE_CLOSE, LABEL)):
         return True
@@ -144,11 +150,31 @@ def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
 
 
 def _bare(text: str) -> str:
-    """The words of a memory without the kind and the dates that a block gives with it."""
-    return normal(_DATES.sub("", _SHOWN.sub("", text)))
+    """Return the words of a memory without the kind and the dates that a block gives with it."""
+    return normalise(_DATES.sub("", _SHOWN.sub("", text)))
 
 
 @lru_cache(4096)
-def normal(text: str) -> str:
-    """The form in which two texts are the same memory: width, case and white space folded, marks at the end dropped."""
+def normalise(text: str) -> str:
+    """Return the form in which two texts are the same memory: width, case and white space folded, marks at the end
+    dropped."""
     return fold(text).strip(" .!。！,，;；")
+
+
+MAX_TEXT = 1_000_000
+
+
+MAX_EXCHANGE = 400
+"""Characters of a question or an answer that are kept, as in the session state."""
+
+
+def same_words(text: str) -> str:
+    """Return the form in which two pending items are the same: case, white space, secrets, marks at the end and the
+    dates that were put behind relative ones left out."""
+    return short_line(dates.unannotated(text)).casefold().rstrip(" .!?,;:…。！？，；")
+
+
+def short_line(text: str) -> str:
+    """A text on one line, cut, with a name in place of each secret, as the session state has it."""
+    line = " ".join(secrets.mask_start(text)[: MAX_EXCHANGE * 4].split())
+    return line if len(line) <= MAX_EXCHANGE else line[:MAX_EXCHANGE].rstrip() + "..."

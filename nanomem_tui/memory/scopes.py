@@ -68,7 +68,7 @@ _BY_CHANNEL: Mapping[str, Callable[[str], bool | None]] = MappingProxyType(
 
 
 def is_group(channel: str | None, chat_id: str | None, sender_id: str | None) -> bool:
-    """Whether a chat is a group. One without a known sender is private, unless its id tells otherwise."""
+    """Return whether a chat is a group. One without a known sender is private, unless its id tells otherwise."""
     if not channel or not chat_id or channel in PRIVATE_CHANNELS:
         return False
     if chat_id.startswith(("group:", "private:")):
@@ -80,14 +80,14 @@ def is_group(channel: str | None, chat_id: str | None, sender_id: str | None) ->
     return bool(sender_id) and not {chat_id, chat} & {sender_id, *str(sender_id).split("|")}
 
 
-def is_of_one(channel: str | None, chat_id: str | None) -> bool:
-    """Whether the id of a chat alone tells that one person writes in it."""
+def is_one_person(channel: str | None, chat_id: str | None) -> bool:
+    """Return whether the id of a chat alone tells that one person writes in it."""
     tells = _BY_CHANNEL.get(channel or "")
     return tells is not None and bool(chat_id) and tells(str(chat_id)) is False
 
 
 def is_private(item: Item) -> bool:
-    """Whether an item that follows a person was said in a private chat."""
+    """Return whether an item that follows a person was said in a private chat."""
     who = item.scope_key.split(":", 3)[-1]
     return item.chat_id is not None and not is_group(item.channel or item.scope_key.split(":")[1], item.chat_id, who)
 
@@ -133,23 +133,23 @@ class Audience(NamedTuple):
 
 
 def chat_key(channel: str | None, chat_id: str | None) -> str:
-    """The scope key of a chat. Raises BadInput when the channel or the chat is missing or malformed."""
+    """Return the scope key of a chat. Raises BadInput when the channel or the chat is missing or malformed."""
     return f"channel:{_channel(channel, 'chat')}:chat:{_id(chat_id, 'chat', '--chat-id')}"
 
 
 def user_key(channel: str | None, sender_id: str | None, chat_id: str | None = None) -> str:
-    """The scope key of a sender; of the chat where no sender is known (seed 001 §5). Raises BadInput."""
+    """Return the scope key of a sender; of the chat where no sender is known (seed 001 §5). Raises BadInput."""
     who = sender_id if sender_id is not None else chat_id
     return f"channel:{_channel(channel, 'user')}:user:{_id(who, 'user', '--sender-id or --chat-id')}"
 
 
 def global_key(workspace_id: str) -> str:
-    """The scope key of what every chat of a workspace may see."""
+    """Return the scope key of what every chat of a workspace may see."""
     return global_scope(workspace_id)
 
 
 def state_key(session_key: str, channel: str, chat_id: str) -> str:
-    """The key under which turns, pending items and lessons of a session are kept for a chat.
+    """Return the key under which turns, pending items and lessons of a session are kept for a chat.
 
     A session belongs to the chat whose key it is or begins with (`telegram:-100:topic:42`). A name that the agent uses
     for several chats gives each of them a state of its own. Raises BadInput for the session of another chat.
@@ -165,7 +165,7 @@ def state_key(session_key: str, channel: str, chat_id: str) -> str:
 
 
 def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
-    """The key under which something of `scope` (chat, user, global) is kept for an audience. Raises BadInput."""
+    """Return the key under which something of `scope` (chat, user, global) is kept for an audience. Raises BadInput."""
     if scope == "global":
         _belonging(audience)  # a slip must not make global what is meant for somebody
         return global_key(workspace_id)
@@ -184,7 +184,7 @@ def layers(
     private_in_groups: Collection[str] = (),
     session_key: str = "",
 ) -> LayerOf:
-    """The function that says in which layer an item is visible to `audience`, None when it is not.
+    """Return the function that says in which layer an item is visible to `audience`, None when it is not.
 
     The chat layer holds every kind of this chat; the user layer preferences and facts of this sender only; the global
     layer what belongs to nobody, where `with_global`. What a person said in a private chat is not visible in a group,
@@ -228,7 +228,7 @@ def layers(
 
 
 def sessions_of(audience: Audience, session_key: str = "") -> frozenset[str] | None:
-    """The keys of the sessions whose words an audience may be told; None: of all, for the owner.
+    """Return the keys of the sessions whose words an audience may be told; None: of all, for the owner.
 
     They are those of its chat: the chat's own and, where `session_key` is one within it, that too. In a channel whose
     sessions the agent names freely it is that one alone. Who asks without a chat is told of none, and what the agent
@@ -251,7 +251,7 @@ def sessions_of(audience: Audience, session_key: str = "") -> frozenset[str] | N
 
 
 def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
-    """The layer of one item; `layers` is the same for many."""
+    """Return the layer of one item; `layers` is the same for many."""
     return layers(audience, scope, with_global=with_global)(item)
 
 
@@ -263,29 +263,29 @@ def _belonging(audience: Audience) -> None:
 
 
 def is_waiting(item: Item) -> bool:
-    """Whether the item waits in the inbox for a person: captured, never active, never recalled until accepted.
+    """Return whether the item waits in the inbox for a person: captured, never active, never recalled until accepted.
 
     A waiting item is disabled and says why in `meta["inbox"]`; so it is undone, recorded and saved like any other.
     """
     return item.waits
 
 
-def waiting(row: R, why: str, **details: object) -> R:
-    """The item or lesson as it waits in the inbox, with the reason and what else the person should know."""
+def hold_for_review(row: R, why: str, **details: object) -> R:
+    """Return the item or lesson as it waits in the inbox, with the reason and what else the person should know."""
     meta = {**row.meta, "inbox": {"why": why, **details}}
     return row._replace(enabled=False, meta_json=dumped(meta))
 
 
-def accepted(row: R) -> R:
-    """The item or lesson once a person accepted it: active, and no longer in the inbox."""
+def accept_held(row: R) -> R:
+    """Return the item or lesson once a person accepted it: active, and no longer in the inbox."""
     meta = {name: value for name, value in row.meta.items() if name != "inbox"}
     return row._replace(enabled=True, meta_json=dumped(meta))
 
 
-def said_again(row: R, by: str | None, at: str) -> R:
-    """The item or lesson once one who may teach said what waited for its origin alone: active, and it tells who said it
-    and when (UTC ISO)."""
-    active = accepted(row)
+def confirm_held(row: R, by: str | None, at: str) -> R:
+    """Return the item or lesson once one who may teach said what waited for its origin alone: active, and it tells who
+    said it and when (UTC ISO)."""
+    active = accept_held(row)
     return active._replace(meta_json=dumped({**active.meta, SAID_AGAIN: {"by": by or "", "at": at}}))
 
 
@@ -332,7 +332,7 @@ class Scope(NamedTuple):
     @property
     def name(self) -> str:
         """As people type it."""
-        return name_of(self.scope_type, self.scope_key)
+        return scope_name(self.scope_type, self.scope_key)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -347,8 +347,8 @@ class Scope(NamedTuple):
         return f"the chat {self.name}" if self.scope_type == "chat" else f"{self.name}, in every chat"
 
 
-def named(text: str, workspace_id: str) -> Scope:
-    """The scope that a person names, or that a key names. Raises BadInput."""
+def parse_scope(text: str, workspace_id: str) -> Scope:
+    """Return the scope that a person names, or that a key names. Raises BadInput."""
     text = text.strip()
     if text.casefold() == "global":
         return Scope("global", key_for("global", Audience(), workspace_id))
@@ -364,13 +364,13 @@ def named(text: str, workspace_id: str) -> Scope:
     return Scope(kind, key_for(kind, audience, workspace_id), *audience)
 
 
-def of_item(item: Item) -> Scope:
-    """The scope of an item, read from its key; one whose key names nobody has neither channel nor chat."""
-    return of_key(item.scope_type, item.scope_key)
+def scope_of_item(item: Item) -> Scope:
+    """Return the scope of an item, read from its key; one whose key names nobody has neither channel nor chat."""
+    return scope_of_key(item.scope_type, item.scope_key)
 
 
-def of_key(scope_type: str, scope_key: str) -> Scope:
-    """The scope of that type and key."""
+def scope_of_key(scope_type: str, scope_key: str) -> Scope:
+    """Return the scope of that type and key."""
     key = _KEY.fullmatch(scope_key)
     if key is None or key[2] != scope_type:
         return Scope(scope_type, scope_key)
@@ -378,7 +378,7 @@ def of_key(scope_type: str, scope_key: str) -> Scope:
     return Scope(kind, scope_key, channel, who if kind == "chat" else None, who if kind == "user" else None)
 
 
-def name_of(scope_type: str, scope_key: str) -> str:
+def scope_name(scope_type: str, scope_key: str) -> str:
     """A scope as people type it; its key where it has no such name."""
     if scope_type == "global":
         return scope_key if scope_key.startswith("channel:") else "global"
@@ -388,8 +388,9 @@ def name_of(scope_type: str, scope_key: str) -> str:
     return f"{key[1]}:{'@' if scope_type == 'user' else ''}{key[3]}"
 
 
-def lies_in(scope_type: str, scope_key: str, key: str) -> bool:
-    """Whether what has this scope is of the scope with `key`: what is global may keep the key of where it was said."""
+def is_in_scope(scope_type: str, scope_key: str, key: str) -> bool:
+    """Return whether what has this scope is of the scope with `key`: what is global may keep the key of where it was
+    said."""
     is_global = scope_type == "global" and key.startswith("workspace:") and not scope_key.startswith("channel:")
     return scope_key == key or is_global
 
@@ -418,7 +419,7 @@ class ScopeRow(NamedTuple):
         return sum(self.kinds.values())
 
 
-class Sees(NamedTuple):
+class Visibility(NamedTuple):
     """What one asker sees: how many items through each layer, of which scopes, and how many there are."""
 
     audience: Audience
@@ -446,8 +447,10 @@ class Groups:
             if key not in self._examples:
                 self._examples[key] = row
 
-    def sees(self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Sees:
-        """What an asker sees; the owner sees all. Raises BadInput."""
+    def sees(
+        self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()
+    ) -> Visibility:
+        """Return what an asker sees; the owner sees all. Raises BadInput."""
         layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
         by_layer, by_scope, total = Counter[str](), Counter[str](), 0
         for key, number in self._counts.items():
@@ -458,9 +461,9 @@ class Groups:
             layer = layer_of(example)
             if layer is not None:
                 by_layer[layer] += number
-                by_scope[of_key(example.scope_type, example.scope_key).name] += number
+                by_scope[scope_of_key(example.scope_type, example.scope_key).name] += number
         ordered: dict[str, int] = {name: by_layer[name] for name in LAYERS if by_layer[name]}
-        return Sees(audience, ordered, dict(by_scope), total)
+        return Visibility(audience, ordered, dict(by_scope), total)
 
     def matrix(
         self,
@@ -470,7 +473,7 @@ class Groups:
         with_global: bool = True,
         private_in_groups: Collection[str] = (),
     ) -> list[ScopeRow]:
-        """Every scope with what it holds, global first, then chats, then persons, each by name."""
+        """Return every scope with what it holds, global first, then chats, then persons, each by name."""
         kinds: dict[tuple[str, str], Counter[str]] = {}
         other: dict[tuple[str, str], Counter[str]] = {}
         for key, number in self._counts.items():
@@ -489,8 +492,8 @@ class Groups:
             other.setdefault(place, Counter())
         seen = self._seen_by(askers, with_global=with_global, private_in_groups=private_in_groups)
         rows = [
-            ScopeRow(of_key(*place), _in_order(kinds[place]), found["disabled"], found["waiting"], found["unseen"],
-                     taught[place], tuple(seen.get(place, ())))
+            ScopeRow(scope_of_key(*place), _in_order(kinds[place]), found["disabled"], found["waiting"],
+                     found["unseen"], taught[place], tuple(seen.get(place, ())))
             for place, found in other.items()
         ]  # fmt: skip
         return sorted(rows, key=lambda row: (_ORDER.get(row.scope.scope_type, 3), row.scope.name))
@@ -509,14 +512,14 @@ class Groups:
 
 
 def is_unseen(item: Item) -> bool:
-    """Whether no chat and no person sees an item, whoever asks: its scope contradicts itself, or its kind does not
-    follow a person."""
+    """Return whether no chat and no person sees an item, whoever asks: its scope contradicts itself, or its kind does
+    not follow a person."""
     return _unseen(item.scope_type, item.scope_key, item.kind, item.chat_id, item.sender_id)
 
 
 @lru_cache(4096)
 def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sender_id: str | None) -> bool:
-    scope = of_key(scope_type, scope_key)
+    scope = scope_of_key(scope_type, scope_key)
     if scope_type == "global":
         return scope_key.startswith("channel:")
     example = Item("", "", kind, scope_type, scope_key, scope.channel, chat_id, sender_id)
@@ -528,7 +531,7 @@ def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sen
 
 
 def _place(scope_type: str, scope_key: str) -> tuple[str, str]:
-    """All that every chat sees is one scope, whichever agent gave it its key."""
+    """Return all that every chat sees is one scope, whichever agent gave it its key."""
     whole = scope_type == "global" and not scope_key.startswith("channel:")
     return (scope_type, "") if whole else (scope_type, scope_key)
 
@@ -551,11 +554,11 @@ FOREIGN = "foreign:"
 
 
 def is_foreign(item: Item) -> bool:
-    """Whether the item lies in another system's database."""
+    """Return whether the item lies in another system's database."""
     return item.source.startswith(FOREIGN)
 
 
-def scope_of(item: Item) -> str:
+def scope_label(item: Item) -> str:
     """A scope as people say it: `global`, `telegram:42`, `telegram:@7` for a user."""
     if item.scope_type == "global":
         return "global"
@@ -565,6 +568,6 @@ def scope_of(item: Item) -> str:
     return item.scope_key or item.scope_type
 
 
-def source_of(item: Item) -> str:
-    """Where an item came from, short."""
+def source_label(item: Item) -> str:
+    """Return where an item came from, short."""
     return item.source.removeprefix(FOREIGN)

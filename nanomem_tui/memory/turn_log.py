@@ -1,7 +1,7 @@
-"""WAL state: the logs of turns of the scoped system, and the turns that began and never ended. Reads only.
+"""Turn logs (WAL state of the scoped system, seed 001 §4.3): read them all, and write the one of our own turns.
 
-Several logs may name one session (a copy, or one of each of two systems): they are told as one, by the time of their
-turns. A turn that stands in two of them by its id is told once.
+Several logs may name one session (a copy, or one of each of two systems): they are joined by the time of their turns,
+and a turn that is in two of them by its id is listed once.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from nanomem_tui.core.errors import BadInput, Conflict, InvalidConfig, NotFound,
 from nanomem_tui.core.files import Parsed, regular_files
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.language import secrets
+from nanomem_tui.memory.turns.traces import OpenTurn
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
-    from nanomem_tui.memory.turns.injections import Traces
+    from nanomem_tui.memory.turns.traces import Traces
 
 
 _OWN_ID = re.compile(r"turn_([0-9]{10,14})_[0-9]+")
@@ -34,14 +35,14 @@ _MARGIN = timedelta(seconds=2)
 
 
 def state_folder(paths: Paths, setting: str) -> Path:
-    """The folder that `wal_state_dir` names. Raises InvalidConfig when it lies outside the workspace."""
+    """Return the folder that `wal_state_dir` names. Raises InvalidConfig when it lies outside the workspace."""
     folder = Path(os.path.normpath(paths.workspace / setting))
     if not setting or folder == paths.workspace or not folder.is_relative_to(paths.workspace):
         raise InvalidConfig("the session state must lie in a folder of the workspace", setting, "correct wal_state_dir")
     return folder
 
 
-def usual_or_named(paths: Paths, setting: str) -> Path:
+def wal_folder(paths: Paths, setting: str) -> Path:
     """As `state_folder`, for who only looks: the usual folder when the setting names no possible one."""
     try:
         return state_folder(paths, setting)
@@ -63,23 +64,10 @@ class WalInfo(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-class OpenTurn(NamedTuple):
-    """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO; `id` is empty for
-    turns of others; `line` is one of the log `path`."""
-
-    session_key: str
-    number: int
-    at: str
-    user: str
-    line: int
-    id: str = ""
-    path: str = ""
-
-
 def may_go_on(turn: OpenTurn, since: datetime | None) -> bool:
-    """Whether a turn that has no end belongs to an agent that began at `since` and still runs; None: nobody knows when
-    it began, so that it may be any. A turn's time can be that of its message, which may have waited for the agent:
-    an id of ours tells when the turn itself began."""
+    """Return whether a turn that has no end belongs to an agent that began at `since` and still runs; None: nobody
+    knows when it began, so that it may be any. A turn's time can be that of its message, which may have waited for the
+    agent: an id of ours tells when the turn itself began."""
     if since is None:
         return True
     own = _OWN_ID.fullmatch(turn.id)
@@ -115,7 +103,7 @@ class WalStates:
         self._parsed = Parsed(_parse)
 
     def list(self) -> builtins.list[WalInfo]:
-        """The log of every session, the last written first."""
+        """Return the log of every session, the last written first."""
         infos = [
             WalInfo(
                 session_key=session.state.session_key,
@@ -132,18 +120,18 @@ class WalStates:
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
 
     def get(self, session_key: str) -> WalState:
-        """The log of a session. Raises NotFound."""
+        """Return the log of a session. Raises NotFound."""
         for session in self._sessions():
             if session.state.session_key == session_key:
                 return session.state
         raise NotFound("no turn log of that session", session_key, "`nanomem wal list` shows them all")
 
     def check(self) -> builtins.list[OpenTurn]:
-        """Every turn that began and never ended, the newest first; without those that were recovered."""
+        """Return every turn that began and never ended, the newest first; without those that were recovered."""
         return self._never_ended(recovered=False)
 
     def recovered(self) -> builtins.list[OpenTurn]:
-        """Every turn that never ended and was recovered into a pending item, the newest first."""
+        """Return every turn that never ended and was recovered into a pending item, the newest first."""
         return self._never_ended(recovered=True)
 
     def _never_ended(self, *, recovered: bool) -> builtins.list[OpenTurn]:
@@ -153,13 +141,13 @@ class WalStates:
         return sorted(found, key=lambda turn: turn.at, reverse=True)
 
     def is_recovered(self, session_key: str, turn: Turn) -> bool:
-        """Whether a turn that never ended was recovered."""
+        """Return whether a turn that never ended was recovered."""
         if self._traces is None:
             return False
         return any(item.is_of(turn.at_pre, turn.id) for item in self._traces.pending.known(session_key))
 
     def counts(self) -> dict[str, int]:
-        """How many `files` and `turns` there are, and how many turns are `open`."""
+        """Return how many `files` and `turns` there are, and how many turns are `open`."""
         infos = self.list()
         return {
             "files": sum(1 + len(info.others) for info in infos),
@@ -168,17 +156,17 @@ class WalStates:
         }
 
     def problems(self) -> builtins.list[Problem]:
-        """What could not be read, line by line."""
+        """Return what could not be read, line by line."""
         return [
             problem for log in self._logs() for problem in (*log.state.problems, log.unreadable) if problem is not None
         ]
 
     def unreadable(self) -> builtins.list[Problem]:
-        """The logs that cannot be read at all: nobody knows which turns are in them."""
+        """Return the logs that cannot be read at all: nobody knows which turns are in them."""
         return [log.unreadable for log in self._logs() if log.unreadable is not None]
 
     def _open(self, session: _Session) -> Iterator[tuple[OpenTurn, bool]]:
-        """The turns of a session that never ended, each with whether it was recovered."""
+        """Yield the turns of a session that never ended, each with whether it was recovered."""
         key = session.state.session_key
         for turn, path in zip(session.state.turns, session.paths, strict=True):
             if turn.open:
@@ -205,7 +193,7 @@ class WalStates:
 
 
 def _joined(logs: Sequence[_Log]) -> _Session:
-    """The logs of one session as one."""
+    """Return the logs of one session as one."""
     first = logs[0].state
     told = [(turn, str(log.path)) for log in logs for turn in log.state.turns]
     if len(logs) > 1:
@@ -313,8 +301,8 @@ class WalWriter:
                 atomic.append_to(handle, turn_log.dump_post(now, None, (), turn, declined=True))
 
     def has_end(self, session_key: str, turn: str) -> bool:
-        """Whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined, in
-        whatever process. False where the file cannot be read, or says nothing of it."""
+        """Return whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined,
+        in whatever process. False where the file cannot be read, or says nothing of it."""
         try:
             with files.opened(self.file(session_key)) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -330,7 +318,7 @@ class WalWriter:
         return False
 
     def stamp(self, session_key: str) -> tuple[int, int] | None:
-        """What tells that a session's file was written: its inode and size; None where there is none."""
+        """Return what tells that a session's file was written: its inode and size; None where there is none."""
         try:
             found = self.file(session_key).stat()
         except (OSError, BadInput):
@@ -338,7 +326,7 @@ class WalWriter:
         return found.st_ino, found.st_size
 
     def file(self, session_key: str) -> Path:
-        """Where the session's turns lie: the seed's name, or one with a hash where that is another session's.
+        """Return where the session's turns lie: the seed's name, or one with a hash where that is another session's.
 
         Seed 001 gives `slack:T1_C2` and `slack_T1:C2` one name; turns of two sessions in one file would answer each
         other. A name beyond what a folder can hold is cut and hashed too.
@@ -365,7 +353,7 @@ class WalWriter:
 
 
 def _owner(path: Path) -> str | None:
-    """Whose turns a file holds; None where there is no file, or none that says."""
+    """Return whose turns a file holds; None where there is no file, or none that says."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -377,7 +365,7 @@ def _owner(path: Path) -> str | None:
 
 
 def _owner_in(head: bytes) -> str | None:
-    """The key that a head names, with the blanks at its end: the ids of two chats may differ in nothing else."""
+    """Return the key that a head names, with the blanks at its end: the ids of two chats may differ in nothing else."""
     found = _KEY_LINE.search(head.partition(b"\n## Turns")[0])
     key = found[1].decode("utf-8", "replace").removesuffix("\r") if found else ""
     return key if key.strip() else None

@@ -1,1 +1,1 @@
-"""What wants a person's eye, and what a person decides about it: findings, duplicates, contradictions, rules."""
+"""Review: what needs a person's decision, and the decision: findings, duplicates, conflicts, leaks, rules."""

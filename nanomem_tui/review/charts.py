@@ -1,7 +1,6 @@
-"""What a memory looks like over time and by kind, as numbers to draw: growth, hit rate, never recalled, duplicates,
-checkpoints, tokens and cost.
+"""Numbers to draw of a memory: growth, hit rate, never recalled, duplicates, checkpoints, tokens, cost, Dream survival.
 
-Owns what is counted and the sentence that says what it comes to. Reads only; must not draw.
+Owns what is counted and the sentence that sums it up. Reads only; must not draw.
 """
 
 from __future__ import annotations
@@ -12,11 +11,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.review.queue import TriagedMemory
     from nanomem_tui.store.values import Item
-    from nanomem_tui.workspace import Workspace
 
 DAYS = 3_660
 """Days in a row that are counted at most."""
@@ -44,17 +44,31 @@ class Picture(NamedTuple):
     unit: str = ""
     so_far: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the picture as the command line prints it."""
+        points = [{"label": label, **dict(zip(self.parts, values, strict=True))} if self.parts != ("",)
+                  else {"label": label, "value": values[0]}
+                  for label, values in zip(self.labels, self.values, strict=True)]  # fmt: skip
+        return {"id": self.name, "title": self.title, "said": self.said, "unit": self.unit, "points": points}
 
-def pictures(ws: Workspace) -> Iterable[Picture]:
-    """Every picture, the quick ones first."""
-    for read in PICTURES.values():
-        yield read(ws)
+
+def pictures(ws: TriagedMemory) -> Iterable[Picture]:
+    """Yield every picture, the quick ones first."""
+    for name in PICTURES:
+        yield picture(ws, name)
+
+
+def picture(ws: TriagedMemory, name: str) -> Picture:
+    """Return the picture of that name. Raises BadInput for another, and what reading its numbers does."""
+    if name not in PICTURES:
+        raise BadInput(f"no picture `{name}`", "pictures", f"one of {', '.join(PICTURES)}")
+    return PICTURES[name](ws)
 
 
 # Items
 
 
-def _growth(ws: Workspace) -> Picture:
+def _growth(ws: TriagedMemory) -> Picture:
     """Items at the end of each day, by kind: what was written until then, less what was deleted until then."""
     snapshot = ws.store.load("item")
     with snapshot.lock:
@@ -85,7 +99,7 @@ def _growth(ws: Workspace) -> Picture:
     return Picture("growth", "Growth by kind", f"{said}.", "stacked", days, parts, values, so_far=True)
 
 
-def _deleted(ws: Workspace, wanted: set[str]) -> dict[str, str]:
+def _deleted(ws: TriagedMemory, wanted: set[str]) -> dict[str, str]:
     """On which day each of these rows was deleted, as far as that was recorded."""
     found: dict[str, str] = {}
     left = set(wanted)
@@ -103,7 +117,7 @@ def _deleted(ws: Workspace, wanted: set[str]) -> dict[str, str]:
     return found
 
 
-def _unused(ws: Workspace) -> Picture:
+def _unused(ws: TriagedMemory) -> Picture:
     """Of the items of each age, how many were never recalled."""
     rows = [row for row in ws.items.all() if row.enabled]
     never: Counter[str] = Counter()
@@ -127,7 +141,7 @@ def _age(row: Item) -> str:
     return next((name for limit, name in AGES if days < limit), OLDER)
 
 
-def _duplicates(ws: Workspace) -> Picture:
+def _duplicates(ws: TriagedMemory) -> Picture:
     """Of the items of each kind, how many say what another says."""
     alike = {key for one in ws.triage.findings(["duplicate"]) for key in one.ids[1:] or one.ids}
     rows = ws.items.all()
@@ -145,8 +159,8 @@ def _duplicates(ws: Workspace) -> Picture:
 # Turns, checkpoints, tokens
 
 
-def _hit_rate(ws: Workspace) -> Picture:
-    """The share of each day's turns for which something was recalled."""
+def _hit_rate(ws: TriagedMemory) -> Picture:
+    """Return the share of each day's turns for which something was recalled."""
     turns = ws.traces.injections.turns()
     days: defaultdict[str, list[bool]] = defaultdict(list)
     for turn in turns:
@@ -162,8 +176,8 @@ def _hit_rate(ws: Workspace) -> Picture:
     return Picture("hits", "Hit rate", said, "curve", labels, ("",), values)
 
 
-def _checkpoints(ws: Workspace) -> Picture:
-    """What each of the last checkpoints took."""
+def _checkpoints(ws: TriagedMemory) -> Picture:
+    """Return what each of the last checkpoints took."""
     done = ws.traces.checkpoints.last()
     if not done:
         return Picture("checkpoints", "Checkpoints", "No checkpoint was timed yet.", "stacked", unit="ms")
@@ -176,7 +190,7 @@ def _checkpoints(ws: Workspace) -> Picture:
     return Picture("checkpoints", "Checkpoints", said, "stacked", labels, ("",), [(one.ms,) for one in done], "ms")
 
 
-def _usage(ws: Workspace, measure: Literal["tokens", "cost"]) -> Picture:
+def _usage(ws: TriagedMemory, measure: Literal["tokens", "cost"]) -> Picture:
     rows = ws.usage.rows()
     title = "Cost by source" if measure == "cost" else "Tokens by source"
 
@@ -207,15 +221,28 @@ def _summed(day: Mapping[str, float], parts: Sequence[str], of: Mapping[str, str
     return tuple(now.values())
 
 
-def _tokens(ws: Workspace) -> Picture:
+def _tokens(ws: TriagedMemory) -> Picture:
     return _usage(ws, "tokens")
 
 
-def _cost(ws: Workspace) -> Picture:
+def _cost(ws: TriagedMemory) -> Picture:
     return _usage(ws, "cost")
 
 
-PICTURES: Mapping[str, Callable[[Workspace], Picture]] = {
+def _survival(ws: TriagedMemory) -> Picture:
+    """Return how much of what each Dream wrote still stands, the oldest first."""
+    lasting = [one for one in reversed(ws.dream.versions.survival()) if one.added]
+    lasting.sort(key=lambda one: one.number)
+    if not lasting:
+        return Picture("survival", "Dream survival", "No Dream has written a line yet.", "curve")
+    added, standing = sum(one.added for one in lasting), sum(one.standing for one in lasting)
+    dreams = counted(len(lasting), "Dream")
+    said = f"Of {counted(added, 'line')} by {dreams}, {standing:,} still stand ({standing / added:.0%})."
+    labels = [f"{_day(one.at)} {one.sha[:8]}" for one in lasting]
+    return Picture("survival", "Dream survival", said, "curve", labels, ("",), [(one.share,) for one in lasting])
+
+
+PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
     "growth": _growth,
     "unused": _unused,
     "hits": _hit_rate,
@@ -228,13 +255,13 @@ PICTURES: Mapping[str, Callable[[Workspace], Picture]] = {
 
 
 def _day(at: str) -> str:
-    """The local day of a time (ISO); "" for none."""
+    """Return the local day of a time (ISO); "" for none."""
     moment = clock.parse(at)
     return f"{moment.astimezone():%Y-%m-%d}" if moment is not None else ""
 
 
 def _each_day(known: Iterable[str]) -> list[str]:
-    """Every day from the first of `known` to the last; only those where that would be too many."""
+    """Return every day from the first of `known` to the last; only those where that would be too many."""
     days = sorted(known)
     if not days:
         return []
@@ -247,7 +274,7 @@ def _each_day(known: Iterable[str]) -> list[str]:
 
 
 def _parts(sums: Mapping[str, float]) -> tuple[list[str], dict[str, str]]:
-    """The names that are told apart, the largest first, and which of them each name counts as."""
+    """Return the names that are told apart, the largest first, and which of them each name counts as."""
     names = sorted(sums, key=lambda name: (-sums[name], name))
     if len(names) <= PARTS:
         return names, {name: name for name in names}

@@ -1,7 +1,7 @@
-"""Memories that contradict each other, and what a person makes of a pair; every decision is one operation.
+"""Memories that contradict each other, and the decision about a pair; every decision is one operation.
 
-Owns the decisions: one of the two gives way (kept, marked, never given to an agent), both stay, or one moves to the
-scope where it holds. Must not read a text (`language.compare` does).
+Owns the decisions: one of the two gives way (kept, marked superseded, never injected), both stay, or one moves to the
+scope where it holds. `language.compare` reads the texts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, R
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.compare import Comparison
-from nanomem_tui.memory import superseded
-from nanomem_tui.memory.edits import told
-from nanomem_tui.memory.superseded import Why, text_of
-from nanomem_tui.review.duplicates import swapped
-from nanomem_tui.review.findings import Finding, snoozed_until
-from nanomem_tui.review.pairs import Pairs, said_by, stands_for
+from nanomem_tui.memory import retention
+from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.memory.retention import Why, row_text
+from nanomem_tui.review.duplicates import changed_runs
+from nanomem_tui.review.findings import Finding, snooze_end
+from nanomem_tui.review.pairs import Pairs, covers, spoken_text
 from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -66,7 +66,7 @@ class Contradiction(NamedTuple):
             return "may be the same thing said otherwise"
         if self.judged.relation == "denial":
             return "says that it is not so any more"
-        runs = list(swapped(said_by(self.older), said_by(self.newer)))
+        runs = list(changed_runs(spoken_text(self.older), spoken_text(self.newer)))
         whole = [(old, new) for old, new in runs if old and new and max(len(old), len(new)) <= SHOWN]
         return f"a newer value: {whole[-1][1]}, not {whole[-1][0]}" if whole else "a newer value"
 
@@ -79,7 +79,7 @@ class Contradiction(NamedTuple):
     @property
     def print_(self) -> str:
         """Changes with the words of either."""
-        texts = "\0".join(text_of(row) for row in sorted((self.older, self.newer), key=lambda row: row.id))
+        texts = "\0".join(row_text(row) for row in sorted((self.older, self.newer), key=lambda row: row.id))
         return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     @property
@@ -106,7 +106,7 @@ class Conflicts:
         self._pairs = pairs or Pairs(store)
 
     def found(self) -> list[Contradiction]:
-        """All contradictions, also those that a person keeps: the surest first, then the newest."""
+        """Return all contradictions, also those that a person keeps: the surest first, then the newest."""
         found = self._pairs.all()
         same = {frozenset((pair.older.id, pair.newer.id)) for pair in found if pair.judged.relation == "same"}
         pairs = _telling([Contradiction(*pair) for pair in found if pair.judged.relation != "same"])
@@ -115,14 +115,14 @@ class Conflicts:
         return sorted(pairs, key=lambda one: -one.weight)
 
     def all(self) -> list[Contradiction]:
-        """Those that a person neither keeps nor put off."""
+        """Return those that a person neither keeps nor put off."""
         pairs = self.found()
         hidden = {one.id for one in self._marks.hidden([finding_of(pair) for pair in pairs])}
         return [pair for pair in pairs if pair.id not in hidden]
 
     def get(self, name: str) -> Contradiction:
-        """The contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is in.
-        Raises NotFound."""
+        """Return the contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is
+        in. Raises NotFound."""
         pairs = self.found()
         near = next((one for one in pairs if name in (one.id, *one.ids)), None)
         near = near or next((one for one in pairs if name and any(key.startswith(name) for key in one.ids)), None)
@@ -133,15 +133,15 @@ class Conflicts:
     # -- deciding -----------------------------------------------------------------------------------------------
 
     def supersede(self, pairs: Sequence[Contradiction]) -> Operation:
-        """The newer stands, the older was so before. Raises Conflict when one of them changed, NothingToDo."""
+        """Return the newer stands, the older was so before. Raises Conflict when one of them changed, NothingToDo."""
         return self._decided("supersede", pairs, "older", "outdated")
 
     def keep_new(self, pairs: Sequence[Contradiction]) -> Operation:
-        """The newer stands, the older was never so. Raises as `supersede`."""
+        """Return the newer stands, the older was never so. Raises as `supersede`."""
         return self._decided("keep-new", pairs, "older", "wrong")
 
     def keep_old(self, pairs: Sequence[Contradiction]) -> Operation:
-        """The older stands, the newer is not so. Raises as `supersede`."""
+        """Return the older stands, the newer is not so. Raises as `supersede`."""
         return self._decided("keep-old", pairs, "newer", "wrong")
 
     def keep_both(self, pairs: Sequence[Contradiction]) -> Operation:
@@ -155,7 +155,7 @@ class Conflicts:
         """Put them off `until` then (UTC ISO; a week where it is empty). Raises as `supersede`."""
         with self._store.deciding.alone():
             self._checked(pairs)
-            changes = self._marks.changes([finding_of(one) for one in pairs], "snooze", until or snoozed_until())
+            changes = self._marks.changes([finding_of(one) for one in pairs], "snooze", until or snooze_end())
             return self._perform(new_operation("conflicts.snooze", f"put off {_named(pairs)}", changes))
 
     def split(self, pair: Contradiction, scope: str, side: Side = "older") -> Operation:
@@ -163,7 +163,7 @@ class Conflicts:
         lesson, NothingToDo, and as `supersede`."""
         with self._store.deciding.alone():
             changes = self.split_changes(pair, scope, side)
-            label = f"move {told(text_of(pair.row(side)))} to {scope}"
+            label = f"move {quote_start(row_text(pair.row(side)))} to {scope}"
             return self._perform(new_operation("conflicts.split", label, changes))
 
     def _decided(self, verb: str, pairs: Sequence[Contradiction], goes: Side, why: Why) -> Operation:
@@ -172,20 +172,20 @@ class Conflicts:
             if len(pairs) == 1:
                 one = pairs[0]
                 stays = one.newer if goes == "older" else one.older
-                label = f"supersede {told(text_of(one.row(goes)))} by {told(text_of(stays))}"
+                label = f"supersede {quote_start(row_text(one.row(goes)))} by {quote_start(row_text(stays))}"
             else:
                 label = f"supersede the {goes} of {counted(len(pairs), 'contradiction')}"
             return self._perform(new_operation(f"conflicts.{verb}", label, changes))
 
     def changes(self, pairs: Sequence[Contradiction], goes: Side, why: Why) -> list[Change]:
-        """What makes one side of each pair give way to the other, for who performs it. Raises as `supersede`, and
-        Refused where chats would be left with neither."""
+        """Return what makes one side of each pair give way to the other, for who performs it. Raises as `supersede`,
+        and Refused where chats would be left with neither."""
         self._checked(pairs)
         at = clock.iso(clock.now())
         after: dict[tuple[str, str], Row] = {}
         for pair in pairs:
             loser, winner = (pair.older, pair.newer) if goes == "older" else (pair.newer, pair.older)
-            if not stands_for(winner, loser):
+            if not covers(winner, loser):
                 fix = "others would be left with neither: keep both, or make it global first"
                 raise Refused(f"only {scope_words(winner)} sees what stands", winner.id, fix)
             lost, won = (layer_of(loser), loser.id), (layer_of(winner), winner.id)
@@ -194,12 +194,12 @@ class Conflicts:
             if won in after and not after[won].enabled:
                 raise Refused("it gives way to another of these", winner.id, "decide on these one by one")
             gone = after.get(lost, self._now(*lost))
-            after[lost] = superseded.superseded(gone, winner, won[0], why, at)
-            after[won] = superseded.standing(after.get(won, self._now(*won)), loser.id)
+            after[lost] = retention.mark_superseded(gone, winner, won[0], why, at)
+            after[won] = retention.mark_winner(after.get(won, self._now(*won)), loser.id)
         return [change_of(layer, self._now(layer, key), row) for (layer, key), row in after.items()]
 
     def split_changes(self, pair: Contradiction, scope: str, side: Side = "older") -> list[Change]:
-        """What moves one of the two and keeps both, for who performs it. Raises as `split`."""
+        """Return what moves one of the two and keeps both, for who performs it. Raises as `split`."""
         self._checked([pair])
         row = self._now(layer_of(pair.row(side)), pair.row(side).id)
         if not isinstance(row, Item):
@@ -217,7 +217,7 @@ class Conflicts:
             for row in (pair.older, pair.newer):
                 now = self._store.load().table(layer_of(row)).get(row.id)
                 same = now is not None and not now.is_deleted and cast("Row", now).enabled
-                if not same or text_of(cast("Row", now)) != text_of(row):
+                if not same or row_text(cast("Row", now)) != row_text(row):
                     raise Conflict("somebody changed it meanwhile", row.id, "look at it again")
 
     def _now(self, layer: str, key: str) -> Row:
@@ -225,8 +225,8 @@ class Conflicts:
 
 
 def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
-    """The pairs that are worth a look: not what is a list, nor an older value beside one that a third took the place
-    of as well, nor what is too unsure."""
+    """Return the pairs that are worth a look: not what is a list, nor an older value beside one that a third took the
+    place of as well, nor what is too unsure."""
     later: defaultdict[str, set[str]] = defaultdict(set)
     many: Counter[str] = Counter()
     for one in pairs:
@@ -243,7 +243,8 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
 
 
 def _once(pairs: Sequence[Contradiction], same: Collection[frozenset[str]]) -> list[Contradiction]:
-    """The pairs, one of those that tell the same change of one memory: where both are of one scope before others."""
+    """Return the pairs, one of those that tell the same change of one memory: where both are of one scope before
+    others."""
     kept: list[Contradiction] = []
     newer: defaultdict[str, list[str]] = defaultdict(list)
     for one in sorted(pairs, key=lambda one: one.across):
@@ -258,14 +259,14 @@ def finding_of(pair: Contradiction) -> Finding:
     first = pair.older
     scope, source = (first.scope_key if isinstance(first, Item) else first.session_key), first.source
     return Finding(
-        pair.id, "conflict", layer_of(first), pair.ids, text_of(first), pair.why, pair.newer.updated_at,
+        pair.id, "conflict", layer_of(first), pair.ids, row_text(first), pair.why, pair.newer.updated_at,
         pair.weight, pair.print_, ("merge", "keep", "reject", "disable", "split", "edit", "delete", "snooze"),
         scope, source,
     )  # fmt: skip
 
 
 def scope_words(row: Row) -> str:
-    """Whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
+    """Return whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
     if not isinstance(row, Item):
         return row.session_key if row.scope == "session" else "global"
     if row.scope_type == "global":
@@ -275,11 +276,11 @@ def scope_words(row: Row) -> str:
 
 
 def _named(pairs: Sequence[Contradiction]) -> str:
-    return told(text_of(pairs[0].older)) if len(pairs) == 1 else counted(len(pairs), "contradiction")
+    return quote_start(row_text(pairs[0].older)) if len(pairs) == 1 else counted(len(pairs), "contradiction")
 
 
-def side_of(pair: Contradiction, key: str) -> Side:
-    """Which of the two a person names. Raises BadInput."""
+def parse_side(pair: Contradiction, key: str) -> Side:
+    """Return which of the two a person names. Raises BadInput."""
     for side in ("older", "newer"):
         if key in (side, pair.row(side).id):
             return side

@@ -1,7 +1,6 @@
-"""Items that say what another one says: clusters of them, and what a person makes of a cluster.
+"""Duplicates: clusters of items that say the same, and the decision about a cluster, as one operation.
 
-Owns which pairs of the same words or meaning make a cluster; whether two say the same is judged elsewhere (`pairs`).
-Every decision is one operation.
+Owns which pairs of the same words or meaning make a cluster; `pairs` judges whether two say the same.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.compare import asks_to_remember, compared
-from nanomem_tui.memory.edits import told
-from nanomem_tui.review.findings import Decision, Finding, snoozed_until
+from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.review.findings import Decision, Finding, snooze_end
 from nanomem_tui.review.pairs import Pair, Pairs
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, identity_of_item
@@ -39,8 +38,8 @@ MOST = 2_000
 _WORDS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:[.,:'’@-][^\W_]+)*|[^\w\s.,;:!?]")
 
 
-def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """The runs of words in which two texts differ: those of the one, and those of the other in their place."""
+def changed_runs(one: str, other: str) -> Iterator[tuple[str, str]]:
+    """Yield the runs of words in which two texts differ: those of the one, and those of the other in their place."""
     ours, theirs = list(_WORDS.finditer(one[:MOST])), list(_WORDS.finditer(other[:MOST]))
     old, new = ([word[0].casefold() for word in words] for words in (ours, theirs))
     for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -51,11 +50,11 @@ def swapped(one: str, other: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def differing(one: str, other: str) -> list[str]:
-    """The differences of two texts, each as a person reads it, of the other as it stands beside the one."""
+def describe_differences(one: str, other: str) -> list[str]:
+    """Return the differences of two texts, each as a person reads it, of the other as it stands beside the one."""
     return [
         f"“{left}” ≠ “{right}”" if left and right else f"says more: {right}" if right else f"leaves out: {left}"
-        for left, right in swapped(one, other)
+        for left, right in changed_runs(one, other)
     ]
 
 
@@ -103,7 +102,7 @@ class Cluster(NamedTuple):
         return "+".join(text_print(item.text) for item in sorted(self.items, key=lambda item: item.id))
 
     def others(self, stays: str = "") -> list[str]:
-        """The ids of all but the one that stays: the first, or `stays`."""
+        """Return the ids of all but the one that stays: the first, or `stays`."""
         return [key for key in self.ids if key != (stays or self.kept.id)]
 
     @property
@@ -112,9 +111,9 @@ class Cluster(NamedTuple):
         return tuple(dict.fromkeys(item.scope_key for item in self.items))
 
 
-def left_open(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
-    """What is left of a cluster once those are out that a person said to be no duplicates of the first; None: nothing,
-    or it is put off. `now`: UTC ISO."""
+def open_items(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
+    """Return what is left of a cluster once those are out that a person said to be no duplicates of the first; None:
+    nothing, or it is put off. `now`: UTC ISO."""
     ours = {name: mark for name, mark in marks.items() if name.startswith(PREFIX)}
     ours = {name: mark for name, mark in ours.items() if not mark.until or now < mark.until}
     if not ours:
@@ -156,7 +155,7 @@ def _pair(one: Seen, other: Seen) -> tuple[Seen, Seen]:
 
 
 def _parted(name: str, print_: str) -> Iterator[tuple[Seen, Seen]]:
-    """The pairs of items, each with its text, that a mark says to be no duplicates."""
+    """Yield the pairs of items, each with its text, that a mark says to be no duplicates."""
     ids, prints = name.removeprefix(PREFIX).split("+"), print_.split("+")
     if len(ids) != len(prints) or len(ids) > WIDEST:
         return
@@ -170,20 +169,20 @@ def text_print(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
-    """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
-    of its own, newest."""
+def proposed_winner(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
+    """Return what is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a
+    sentence of its own, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
     sentence = not item.text[:1].islower() and not asks_to_remember(item.text)
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
 
 
-def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
+def agreeing_rows(rows: Sequence[Item]) -> Iterator[list[Item]]:
     """Rows of the same words in parts that say the same as their first; parts of one row are left out."""
     rest = list(rows)
     while len(rest) > 1:
         first, others = rest[0], rest[1:]
-        alike = [row for row in others if of_one(first, row) and says_same(first.text, row.text)]
+        alike = [row for row in others if can_be_one(first, row) and is_same(first.text, row.text)]
         alike = alike[: MEMBERS - 1]
         if alike:
             yield [first, *alike]
@@ -191,8 +190,8 @@ def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
         rest = [row for row in others if row.id not in gone]
 
 
-def of_one(one: Item, other: Item) -> bool:
-    """Whether two items can be one memory: not facts of different names."""
+def can_be_one(one: Item, other: Item) -> bool:
+    """Return whether two items can be one memory: not facts of different names."""
     names = identity_of_item(one), identity_of_item(other)
     return names[0] is None or names[1] is None or names[0][1:] == names[1][1:]
 
@@ -209,13 +208,13 @@ def cluster_of(rows: Sequence[Item], grade: str, alike: float = 1.0) -> Cluster:
     return Cluster(tuple(rows), grade, alike, grade == "same" and not doubts, "; ".join([why, *doubts]))
 
 
-def says_same(one: str, other: str) -> bool:
-    """Whether two texts say the same, either way round."""
+def is_same(one: str, other: str) -> bool:
+    """Return whether two texts say the same, either way round."""
     return one == other or "same" in (compared(one, other).relation, compared(other, one).relation)
 
 
 def _why_near(rows: Sequence[Item], how: str) -> str:
-    told = differing(rows[0].text, rows[1].text)[:3]
+    told = describe_differences(rows[0].text, rows[1].text)[:3]
     return f"{how}: {', '.join(told)}" if told else how
 
 
@@ -255,7 +254,8 @@ class Duplicates:
     # -- what there is ------------------------------------------------------------------------------------------
 
     def clusters(self) -> list[Cluster]:
-        """All clusters but those that a person kept or put off: sure ones first, then the largest, the most alike."""
+        """Return all clusters but those that a person kept or put off: sure ones first, then the largest, the most
+        alike."""
         pairs = self._repeated()
         groups = _joined(self._groups(), [pair for pair in pairs if pair.judged.share == 1])
         found = [*_same(groups), *_across(groups), *_alike(groups, [pair for pair in pairs if pair.judged.share < 1])]
@@ -264,12 +264,13 @@ class Duplicates:
         return self._asked(found)
 
     def _asked(self, found: Iterable[Cluster]) -> list[Cluster]:
-        open_ = left_open(self._marks(), clock.iso(clock.now()))
+        open_ = open_items(self._marks(), clock.iso(clock.now()))
         left = [one for cluster in found if (one := open_(cluster)) is not None]
         return sorted(left, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
 
     def get(self, name: str) -> Cluster:
-        """The cluster of that id, or the first that the item of that id (or its beginning) is in. Raises NotFound."""
+        """Return the cluster of that id, or the first that the item of that id (or its beginning) is in. Raises
+        NotFound."""
         found = self.clusters()
         exact = next((one for one in found if one.id == name or name in one.ids), None)
         near = exact or next((one for one in found if name and any(key.startswith(name) for key in one.ids)), None)
@@ -288,7 +289,7 @@ class Duplicates:
         return cluster_of(named, "near" if len({row.scope_key for row in named}) == 1 else "scopes")
 
     def among(self, rows: Iterable[Item]) -> list[Cluster]:
-        """The clusters that any of these rows is in."""
+        """Return the clusters that any of these rows is in."""
         wanted = {row.id for row in rows}
         return [one for one in self.clusters() if wanted & {*one.ids}]
 
@@ -320,7 +321,7 @@ class Duplicates:
 
     def snooze(self, clusters: Sequence[Cluster], until: str = "") -> Operation:
         """Put them off `until` then (UTC ISO; a week where it is empty). Raises NothingToDo."""
-        return self._marked("snooze", clusters, until or snoozed_until())
+        return self._marked("snooze", clusters, until or snooze_end())
 
     def _marked(self, verb: Literal["keep", "snooze"], clusters: Sequence[Cluster], until: str = "") -> Operation:
         from nanomem_tui.review.findings import Marks
@@ -329,7 +330,7 @@ class Duplicates:
             raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
         with self._store.deciding.alone():
             changes = Marks(self._store).changes([finding_of(one) for one in clusters], verb, until)
-            what = told(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
+            what = quote_start(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
             label = f"keep all of {what}" if verb == "keep" else f"put off {what}"
             return self._perform(new_operation(f"duplicates.{verb}", label, changes))
 
@@ -358,7 +359,8 @@ class Duplicates:
             return self._perform(new_operation(f"duplicates.{verb}", f"{label} of duplicates", changes))
 
     def _planned(self, cluster: Cluster, decide: Callable[[Items, Cluster], Operation]) -> Operation:
-        """The operation of a decision on a cluster, not performed. Raises Conflict when one of its texts changed."""
+        """Return the operation of a decision on a cluster, not performed. Raises Conflict when one of its texts
+        changed."""
         from nanomem_tui.memory.items import Items
         from nanomem_tui.memory.recall.recall import Recall
 
@@ -379,7 +381,7 @@ class Duplicates:
     # -- clusters -----------------------------------------------------------------------------------------------
 
     def _groups(self) -> dict[Node, list[Item]]:
-        """The items of one scope and the same words."""
+        """Return the items of one scope and the same words."""
         groups: dict[Node, list[Item]] = {}
         for (_, _, words), rows in self._pairs.rows():
             for row in rows:
@@ -388,7 +390,7 @@ class Duplicates:
         return groups
 
     def _repeated(self) -> list[Pair]:
-        """The pairs of items of one scope that say the same."""
+        """Return the pairs of items of one scope that say the same."""
         return [
             pair
             for pair in self._pairs.all()
@@ -396,12 +398,12 @@ class Duplicates:
             and isinstance(pair.older, Item)
             and isinstance(pair.newer, Item)
             and pair.older.scope_key == pair.newer.scope_key
-            and of_one(pair.older, pair.newer)
+            and can_be_one(pair.older, pair.newer)
         ]
 
 
 def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[Node, list[Item]]:
-    """The groups, joined where two items differ only in how they are written."""
+    """Return the groups, joined where two items differ only in how they are written."""
     joined = dict(groups)
     node_of = {row.id: node for node, rows in groups.items() for row in rows} if pairs else {}
     for pair in pairs:
@@ -414,7 +416,7 @@ def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[No
 
 def _alike(groups: Mapping[Node, Sequence[Item]], pairs: Sequence[Pair]) -> Iterator[Cluster]:
     """Items that say in other words what a first one says, which is pinned or the longest; each is in one cluster."""
-    first_of = {row.id: max(rows, key=stays) for rows in groups.values() for row in rows} if pairs else {}
+    first_of = {row.id: max(rows, key=proposed_winner) for rows in groups.values() for row in rows} if pairs else {}
     near: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for pair in pairs:
         one, other = first_of[pair.older.id].id, first_of[pair.newer.id].id
@@ -432,19 +434,21 @@ def _same(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
     """Items of the same words, each with those that say the same as the first."""
     for rows in groups.values():
         if len(rows) > 1:
-            yield from (cluster_of(part, "same") for part in agreeing(sorted(rows, key=stays, reverse=True)))
+            yield from (
+                cluster_of(part, "same") for part in agreeing_rows(sorted(rows, key=proposed_winner, reverse=True))
+            )
 
 
 def _across(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
-    """The same words for everybody and in a narrower scope."""
+    """Yield the same words for everybody and in a narrower scope."""
     of_words: defaultdict[str, list[Item]] = defaultdict(list)
     for (_, words), rows in sorted(groups.items()):
-        of_words[words].append(max(rows, key=stays))
+        of_words[words].append(max(rows, key=proposed_winner))
     for firsts in of_words.values():
         everybody = next((row for row in firsts if row.scope_type == "global"), None)
         if len(firsts) > 1 and everybody is not None:
             rest = [row for row in firsts if row.scope_type != "global"][: WIDEST - 1]
-            found = [everybody, *(row for row in rest if of_one(everybody, row))]
+            found = [everybody, *(row for row in rest if can_be_one(everybody, row))]
             if len(found) > 1:
                 yield cluster_of(found, "scopes")
 
@@ -454,7 +458,7 @@ def _in_meaning(meaning: NearInMeaning, rows: Sequence[Item], found: Sequence[Cl
     taken = {key for cluster in found for key in cluster.ids}
     made: list[Cluster] = []
     for one, other, alike in sorted(meaning.pairs(rows), key=lambda pair: (-pair[2], pair[0].id)):
-        if one.id in taken or other.id in taken or not of_one(one, other):
+        if one.id in taken or other.id in taken or not can_be_one(one, other):
             continue
         taken |= {one.id, other.id}
         both = sorted((one, other), key=lambda row: (bool(row.pinned), len(row.text), row.id), reverse=True)
@@ -502,7 +506,7 @@ class NearInMeaning:
                     other is not None
                     and pair not in met
                     and other.scope_key == row.scope_key
-                    and says_same(row.text, other.text)
+                    and is_same(row.text, other.text)
                 ):
                     met.add(pair)
                     yield row, other, 1.0 - distance

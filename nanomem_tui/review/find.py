@@ -1,7 +1,6 @@
-"""Everything that a person may want to go to, found by typing: screens, items, lessons, sessions, files and the rest.
+"""Find anything by typing: screens, items, lessons, sessions, files and the rest, best match first.
 
-Owns what there is to find and which of it comes first. It goes nowhere: a screen or a command does something with the
-place. Reads in steps, so that a key never waits for the next 100,000 rows.
+Owns what there is to find and the order. Reads in steps, so that a key never waits for 100,000 rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from nanomem_tui.memory.recall import times
 from nanomem_tui.store.values import fact_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 KINDS = (
     "screen", "file", "lesson", "note", "dream", "session", "summary", "journal", "reflection", "record", "fact",
@@ -83,7 +82,7 @@ class _Timed(NamedTuple):
 class Places:
     """The places of one workspace, as they were when each was first looked at. Safe to ask from several threads."""
 
-    def __init__(self, ws: Callable[[], Workspace], screens: Mapping[str, str]) -> None:
+    def __init__(self, ws: Callable[[], ReviewedMemory], screens: Mapping[str, str]) -> None:
         """`screens`: their titles by name; `ws` is asked for the workspace when it is needed."""
         self._ws = ws
         self._screens = screens
@@ -102,7 +101,8 @@ class Places:
         similar: bool = True,
         within: Span | None = None,
     ) -> Iterator[Found]:
-        """What `query` (the language of filters; `kind:session` looks at one kind) may mean, better with each step.
+        """Yield what `query` (the language of filters; `kind:session` looks at one kind) may mean, better with each
+        step.
 
         Ends early when `stop` says so. Where no words occur as they stand, what is `similar` to them. What was said at
         a time that the words name, or is about it, stands first, and needs to hold the other words alone. `within`:
@@ -141,8 +141,8 @@ class Places:
                 return
 
     def _timed(self, query: str, keep: Callable[[Place], bool] | None) -> _Timed | None:
-        """The time that a query names; None where it names none. Words that ask for nothing but the time (`what did I
-        say`) are not looked for."""
+        """Return the time that a query names; None where it names none. Words that ask for nothing but the time (`what
+        did I say`) are not looked for."""
         if not times_asked.may_name(query):
             return None
 
@@ -155,7 +155,7 @@ class Places:
         return _Timed(asked, rest, fits if keep is None else lambda place: keep(place) and fits(place))
 
     def _of_days(self, spans: Sequence[Span]) -> Callable[[Place], bool]:
-        """What tells whether a place was said in some days, or is about them."""
+        """Return what tells whether a place was said in some days, or is about them."""
         zone = times.agent_zone(self._ws().paths)
 
         def is_of(place: Place) -> bool:
@@ -170,7 +170,7 @@ class Places:
         return is_of
 
     def _all(self) -> Iterator[_Chunk]:
-        """Every chunk: those that were read first, then those still to be read."""
+        """Yield every chunk: those that were read first, then those still to be read."""
         at = 0
         while True:
             with self._lock:
@@ -184,7 +184,7 @@ class Places:
             yield chunk
 
     def _read(self) -> Iterator[_Chunk]:
-        sources: Sequence[tuple[str, Callable[[Workspace], Iterable[Place]]]] = (
+        sources: Sequence[tuple[str, Callable[[ReviewedMemory], Iterable[Place]]]] = (
             ("files", _files), ("lessons", _lessons), ("notes", _notes), ("dreams", _dreams), ("sessions", _sessions),
             ("archive", _summaries), ("journal", _journal), ("reflections", _reflections), ("items", _items),
         )  # fmt: skip
@@ -244,7 +244,7 @@ def _search(chunk: _Chunk, wanted: Filter, keep: Callable[[Place], bool] | None,
 def _ranked(
     chunk: _Chunk, hits: Sequence[int], wanted: Filter, number: int, *, fuzzy: bool
 ) -> list[tuple[int, int, int, Place]]:
-    """The hits with what they are sorted by: how the words stand in them, their kind, the order they came in."""
+    """Return the hits with what they are sorted by: how the words stand in them, their kind, the order they came in."""
     words = wanted.words + wanted.phrases
     ranked = []
     for order, index in enumerate(hits):
@@ -262,48 +262,48 @@ def _rank(text: str, word: str) -> int:
 # What there is of each kind
 
 
-def _files(ws: Workspace) -> Iterable[Place]:
+def _files(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("file", "files", name, name) for name in ws.documents.names())
 
 
-def _lessons(ws: Workspace) -> Iterable[Place]:
+def _lessons(ws: ReviewedMemory) -> Iterable[Place]:
     for row in ws.lessons.all():
         yield Place("lesson", "lessons", row.id, f"{row.trigger} → {row.better_action}", row.updated_at)
 
 
-def _notes(ws: Workspace) -> Iterable[Place]:
+def _notes(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("note", "notes", note.name, note.name, note.updated_at) for note in ws.notes.list())
 
 
-def _dreams(ws: Workspace) -> Iterable[Place]:
+def _dreams(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("dream", "dream", commit.sha, commit.subject, commit.at) for commit in ws.dream.commits())
 
 
-def _sessions(ws: Workspace) -> Iterable[Place]:
+def _sessions(ws: ReviewedMemory) -> Iterable[Place]:
     for info in ws.sessions.list():
         hidden = info.hidden_reason and not info.imported
         row = f"{info.key} ({info.path})" if hidden else info.key
         yield Place("session", "sessions", row, f"{info.key} {info.title}".strip(), info.updated_at)
 
 
-def _summaries(ws: Workspace) -> Iterable[Place]:
+def _summaries(ws: ReviewedMemory) -> Iterable[Place]:
     for entry in ws.history.entries():
         yield Place("summary", "archive", f"{entry.cursor}:{entry.line}", entry.content, entry.timestamp)
     for old in ws.history.old():
         yield Place("summary", "archive", old.id, old.entry.content, old.entry.timestamp)
 
 
-def _journal(ws: Workspace) -> Iterable[Place]:
+def _journal(ws: ReviewedMemory) -> Iterable[Place]:
     return (Place("journal", "journal", row.id, f"{row.about} {row.text}", row.at) for row in ws.journal.entries())
 
 
-def _reflections(ws: Workspace) -> Iterable[Place]:
+def _reflections(ws: ReviewedMemory) -> Iterable[Place]:
     for row in ws.reflections.all():
         yield Place("reflection", "reflections", row.id, f"{row.about} {row.text}", row.at)
 
 
-def _items(ws: Workspace) -> Iterable[Place]:
+def _items(ws: ReviewedMemory) -> Iterable[Place]:
     rows = [*ws.items.all(), *ws.items.foreign()]
     for row in rows:
         kind, screen = ("item", "items") if fact_of(row) is None else ("fact", "knowledge")
-        yield Place(kind, screen, row.id, row.text, row.updated_at, said=times.noted(row) or row.created_at)
+        yield Place(kind, screen, row.id, row.text, row.updated_at, said=times.day_noted(row) or row.created_at)

@@ -1,7 +1,4 @@
-"""What finders find: a finding, the evidence beside it, and the decisions that a person can take.
-
-Values only. Must not look for anything or change anything.
-"""
+"""A finding, the evidence beside it, and the decisions that a person can take on it. Values only."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from nanomem_tui.store.snapshot import NOT_COMPARED, change_of
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Record, dumped
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 Decision = Literal["keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"]
@@ -83,7 +80,7 @@ class Finding(NamedTuple):
     source: str = ""
 
 
-class How(NamedTuple):
+class DecisionDetails(NamedTuple):
     """What a decision needs beside its name: the words of an edit, the scope (`global`, `telegram:42`,
     `telegram:@ana`) of a split, until when (UTC ISO) to snooze, the id into which to merge."""
 
@@ -101,19 +98,19 @@ class Finder(Protocol):
         """Of which kinds its findings are."""
 
     def find(self) -> Iterable[Finding]:
-        """All findings there are; quick ones come first. Reads only; may be asked in any thread."""
+        """Return all findings there are; quick ones come first. Reads only; may be asked in any thread."""
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """What stands beside one of its findings."""
+        """Return what stands beside one of its findings."""
 
 
 @runtime_checkable
 class Decider(Protocol):
     """A finder that knows better than the queue what a decision about one of its findings changes."""
 
-    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
-        """The changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput where
-        the decision cannot be made."""
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
+        """Return the changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput
+        where the decision cannot be made."""
 
 
 # -- The filter language on findings: its fields, and what each means of a finding ------------------------------------
@@ -135,7 +132,7 @@ def finding_field(row: Finding, name: str) -> Any:
 
 
 def finding_text(row: Finding) -> str:
-    """What words are searched in: the text, the reason and what it is."""
+    """Return what words are searched in: the text, the reason and what it is."""
     return f"{row.text}\n{row.why}\n{row.kind}"
 
 
@@ -146,7 +143,7 @@ SNOOZED = timedelta(days=7)
 """How long a finding is put off where nobody says how long."""
 
 
-def snoozed_until() -> str:
+def snooze_end() -> str:
     """Until when a finding is put off that is put off now (UTC ISO)."""
     return clock.iso(clock.now() + SNOOZED)
 
@@ -162,11 +159,11 @@ class Mark(NamedTuple):
     until: str = ""
 
     def hides(self, finding: Finding, now: str) -> bool:
-        """Whether the finding is the one that was decided on, and is not due again."""
+        """Return whether the finding is the one that was decided on, and is not due again."""
         return self.stands(finding.print_, now)
 
     def stands(self, print_: str, now: str) -> bool:
-        """Whether what has that print is still as it was decided on, and not due again."""
+        """Return whether what has that print is still as it was decided on, and not due again."""
         return self.print_ == print_ and (not self.until or now < self.until)
 
 
@@ -180,7 +177,7 @@ class Marks:
         self._marks: Mapping[str, Mark] = {}
 
     def all(self) -> Mapping[str, Mark]:
-        """The marks by the id of their finding; must not be altered."""
+        """Return the marks by the id of their finding; must not be altered."""
         counter = self._store.snapshot.counter if self._store.loaded else -1
         if counter < 0 or counter != self._seen:
             rows = lookup.records(self._store, KIND)
@@ -189,17 +186,17 @@ class Marks:
         return self._marks
 
     def standing(self) -> frozenset[Mark]:
-        """Those that are not due again."""
+        """Return those that are not due again."""
         now = clock.iso(clock.now())
         return frozenset(mark for mark in self.all().values() if not mark.until or now < mark.until)
 
     def hidden(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Those that are kept or put off."""
+        """Return those that are kept or put off."""
         marks, now = self.all(), clock.iso(clock.now())
         return [one for one in findings if (mark := marks.get(one.id)) is not None and mark.hides(one, now)]
 
     def changes(self, findings: Sequence[Finding], decision: str, until: str = "") -> list[Change]:
-        """What marks these findings, each once."""
+        """Return what marks these findings, each once."""
         rows = self._store.load("record").records
         now = clock.iso(clock.now())
         return [
@@ -218,7 +215,7 @@ class Marks:
 
 
 def _key(finding: str) -> str:
-    """The id of the record of a finding's mark: one a finding, so that two people's marks meet."""
+    """Return the id of the record of a finding's mark: one a finding, so that two people's marks meet."""
     return f"{KIND}_{hashlib.blake2b(finding.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 
@@ -242,29 +239,29 @@ _JUDGED = {kind: attrgetter(*(f for f in kind._fields if f not in NOT_COMPARED))
 Stamp = tuple[tuple[int, int], ...]
 
 
-class Judged(NamedTuple):
+class JudgedState(NamedTuple):
     """The rows by layer and id, and the files' stamps, at one moment."""
 
     rows: Mapping[str, Mapping[str, AnyRow]]
     files: Stamp
 
 
-def judged(ws: Workspace) -> Judged:
-    """All that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
+def take_basis(ws: Memory) -> JudgedState:
+    """Return all that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
     snapshot = ws.store.load()
     with snapshot.lock:
         rows = {name: dict(snapshot.table(name)) for name in STANDING}
-    return Judged(rows, files_of(ws))
+    return JudgedState(rows, files_of(ws))
 
 
-def files_of(ws: Workspace) -> Stamp:
-    """What tells whether the memory files or the list of sessions changed."""
+def files_of(ws: Memory) -> Stamp:
+    """Return what tells whether the memory files or the list of sessions changed."""
     places = [ws.paths.workspace / name for name in TRACKED_FILES]
     return tuple(map(_stamp, (*places, *filter(None, (ws.layout.sessions_dir,)))))
 
 
-def same(one: AnyRow | None, other: AnyRow | None) -> bool:
-    """Whether two states of a row are judged alike."""
+def is_judged_alike(one: AnyRow | None, other: AnyRow | None) -> bool:
+    """Return whether two states of a row are judged alike."""
     if one is other:
         return True
     if one is None or other is None or type(one) is not type(other):
@@ -273,8 +270,8 @@ def same(one: AnyRow | None, other: AnyRow | None) -> bool:
     return bool(look(one) == look(other))
 
 
-def stands(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
-    """Whether the rows that a finding is about are as they were."""
+def is_current(finding: Finding, then: JudgedState, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
+    """Return whether the rows that a finding is about are as they were."""
     if finding.layer not in STANDING:
         return True
     before, after = then.rows[finding.layer], now[finding.layer]
@@ -282,21 +279,23 @@ def stands(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow
         old, new = before.get(key), after.get(key)
         if old is new:
             continue
-        if not same(old, new) or (finding.kind in OF_USE and _hits(old) != _hits(new)):
+        if not is_judged_alike(old, new) or (finding.kind in OF_USE and _hits(old) != _hits(new)):
             return False
     return True
 
 
-def is_new(then: Judged, now: Mapping[str, Mapping[str, AnyRow]], settled: Mapping[tuple[str, str], AnyRow]) -> bool:
-    """Whether there is a row that nobody looked at as it is: new, or changed. What is switched off or gone is not, nor
-    what a person's own decision left (`settled`)."""
+def is_new(
+    then: JudgedState, now: Mapping[str, Mapping[str, AnyRow]], settled: Mapping[tuple[str, str], AnyRow]
+) -> bool:
+    """Return whether there is a row that nobody looked at as it is: new, or changed. What is switched off or gone is
+    not, nor what a person's own decision left (`settled`)."""
     for layer in LAYERS:
         before = then.rows[layer]
         for key, row in list(now[layer].items()):  # the agent may add one meanwhile
             old = before.get(key)
             if old is row or row.is_deleted or not _enabled(row):
                 continue
-            if not same(old, row) and not same(settled.get((layer, key)), row):
+            if not is_judged_alike(old, row) and not is_judged_alike(settled.get((layer, key)), row):
                 return True
     return False
 
@@ -343,7 +342,7 @@ class Progress(NamedTuple):
 
 
 def progress(journal: Journal, left: int) -> Progress:
-    """How far the person has come who decided last; what was taken back does not count."""
+    """Return how far the person has come who decided last; what was taken back does not count."""
     entries: list[LogEntry] = []
     sitting: list[LogEntry] = []
     for window in WINDOWS:
@@ -364,7 +363,7 @@ def progress(journal: Journal, left: int) -> Progress:
 
 
 def _sitting(entries: Sequence[LogEntry]) -> list[LogEntry]:
-    """The newest decisions that no long pause parts from now, or from each other; newest first."""
+    """Return the newest decisions that no long pause parts from now, or from each other; newest first."""
     found: list[LogEntry] = []
     after: datetime = clock.now()
     for entry in entries:
@@ -383,3 +382,9 @@ def _decisions(entry: LogEntry) -> int:
 
 def _at(entry: LogEntry) -> datetime | None:
     return clock.parse(entry.operation.at)
+
+
+def fingerprint(*judged: object) -> str:
+    """Return what changes when one of the things that were judged does."""
+    body = "\n".join(map(str, judged))
+    return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

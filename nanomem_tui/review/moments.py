@@ -1,8 +1,7 @@
-"""Point in time: items, lessons, records and an agent's work as they were at any moment, what differs, the way back.
+"""Time travel: items, lessons and work records as they were at any moment, what differs, and the way back.
 
-Owns naming a moment and restoring to one. What no operation recorded is not rebuilt: counts of hits, and what an agent
-told of its work (`store`), where only what a person added, edited or deleted is an operation. Files are told from their
-versions.
+Owns naming a moment and restoring to one. What no operation recorded is not rebuilt: hit counters, and the work records
+that only an agent wrote. Files come from their versions.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Change, Operation, failed_in, new_operation
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.scopes import lies_in
+from nanomem_tui.memory import scopes
+from nanomem_tui.memory.scopes import is_in_scope
 from nanomem_tui.store.database.operation_log import WINDOWS
 from nanomem_tui.store.snapshot import NOT_COMPARED, RowKey, change_of, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from nanomem_tui.agents.git import Commit, FileDiff
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 
 # Rows and work records as they were, found by going backwards from now through what operations recorded. Pure.
@@ -59,8 +59,8 @@ class Difference(NamedTuple):
         return "removed" if self.now is None else "changed"
 
 
-def rewound(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) -> dict[RowKey, Any]:
-    """The rows and work records that `later` operations, newest first, touched, as they were before all of them;
+def rewind(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) -> dict[RowKey, Any]:
+    """Return the rows and work records that `later` operations, newest first, touched, as they were before all of them;
     deleted rows are among them, None where none was ever made. `tables`: those of now, by layer and key."""
     found: dict[RowKey, Any] = {}
     for operation in later:
@@ -74,14 +74,15 @@ def rewound(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation])
 
 
 def _made(row: AnyRow | None, change: Change) -> AnyRow | None:
-    """The row with a change made; None where it is, or stays, absent."""
+    """Return the row with a change made; None where it is, or stays, absent."""
     if row is None and (change.before is not None or change.after is None):
         return None
     return patched(row, change, row.revision if row is not None else 0)
 
 
 def difference(place: RowKey, then: Kept | None, now: Kept | None) -> Difference | None:
-    """What differs between a row then and now; None where nothing but counters does. A deleted row is not there."""
+    """Return what differs between a row then and now; None where nothing but counters does. A deleted row is not
+    there."""
     before, after = (None if getattr(row, "is_deleted", False) else row for row in (then, now))
     if before is None and after is None:
         return None
@@ -96,21 +97,21 @@ def difference(place: RowKey, then: Kept | None, now: Kept | None) -> Difference
 
 
 def value_of(row: Kept, name: str) -> Any:
-    """The value of a field."""
+    """Return the value of a field."""
     if isinstance(row, TierRecord) and name in row.fields:
         return row.fields[name]
     return getattr(row, name)
 
 
 def words_of(row: Kept) -> str:
-    """What a row or a record says."""
+    """Return what a row or a record says."""
     if isinstance(row, TierRecord):
         return row.title
     return str(getattr(row, "text", "") or getattr(row, "trigger", "") or getattr(row, "about", ""))
 
 
 def layer_name(row: Kept) -> str:
-    """The layer of a row or a record."""
+    """Return the layer of a row or a record."""
     return WORK if isinstance(row, TierRecord) else layer_of(row)
 
 
@@ -136,7 +137,7 @@ class Moment(NamedTuple):
     commit: str = ""
 
 
-class Mark(NamedTuple):
+class PastChange(NamedTuple):
     """Something that was done, after which there is a moment: its `name` is one that `Moments.named` knows, `kind` is
     operation, checkpoint, Dream or commit; `undone`: an operation that was taken back since."""
 
@@ -152,7 +153,7 @@ class Mark(NamedTuple):
         return f"checkpoint {self.at}" if self.kind == "checkpoint" else self.name
 
 
-class Chosen(NamedTuple):
+class RowFilter(NamedTuple):
     """Which rows are meant: each of these that is not empty lets only such rows through."""
 
     layer: str = ""
@@ -161,18 +162,19 @@ class Chosen(NamedTuple):
     ids: frozenset[str] = frozenset()
 
     def row(self, row: Kept) -> bool:
-        """Whether a row is meant; a work record by its id, or with its kind before it as `moments` prints it."""
+        """Return whether a row is meant; a work record by its id, or with its kind before it as `moments` prints it."""
         return (
             (not self.layer or layer_name(row) == self.layer)
             and (not self.kind or getattr(row, "kind", "") == self.kind)
             and (
-                not self.scope_key or (isinstance(row, Item) and lies_in(row.scope_type, row.scope_key, self.scope_key))
+                not self.scope_key
+                or (isinstance(row, Item) and is_in_scope(row.scope_type, row.scope_key, self.scope_key))
             )
             and (not self.ids or not self.ids.isdisjoint((row.id, getattr(row, "key", ""))))
         )
 
     def difference(self, one: Difference) -> bool:
-        """Whether a row that differs is meant, by what it was or by what it is."""
+        """Return whether a row that differs is meant, by what it was or by what it is."""
         return any(self.row(row) for row in (one.then, one.now) if row is not None)
 
 
@@ -191,30 +193,31 @@ class Plan(NamedTuple):
 class Moments:
     """The past of one workspace."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
         self.unread: NanomemError | None = None
         """Why the last `marks` are without the versions of the memory's files; None where they have them."""
 
-    def marks(self, limit: int = 50, offset: int = 0) -> list[Mark]:
+    def marks(self, limit: int = 50, offset: int = 0) -> list[PastChange]:
         """Operations, checkpoints and the commits of the memory's files, newest first: after each of them is a moment.
         Operations that could not be done are among them."""
         ends = limit + offset
         found = [
-            Mark(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone) for e in self._ws.log(ends)
+            PastChange(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone)
+            for e in self._ws.log(ends)
         ]
         for back, one in enumerate(reversed(self._ws.traces.checkpoints.last()), 1):
-            found.append(Mark(one.at, "checkpoint", f"checkpoint-{back}", f"{counted(one.rows, 'row')} saved"))
+            found.append(PastChange(one.at, "checkpoint", f"checkpoint-{back}", f"{counted(one.rows, 'row')} saved"))
         for commit in self._versions(ends):
             kind = "Dream" if commit.is_dream else "commit"
-            found.append(Mark(commit.at, kind, commit.short, commit.subject))
+            found.append(PastChange(commit.at, kind, commit.short, commit.subject))
         # Operations of one time stay in the order of the ledger.
         found.sort(key=lambda mark: clock.parse(mark.at) or _NEVER, reverse=True)
         return found[offset:ends]
 
     def _versions(self, limit: int) -> Sequence[Commit]:
-        """The newest versions of the memory's files; none, and `unread` says why, where they cannot be read: the rest
-        of the past is known all the same."""
+        """Return the newest versions of the memory's files; none, and `unread` says why, where they cannot be read: the
+        rest of the past is known all the same."""
         self.unread = None
         try:
             return self._ws.dream.commits(limit)
@@ -224,19 +227,21 @@ class Moments:
 
     def chosen(
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
-    ) -> Chosen:
-        """The rows that a person names. Raises BadInput for a layer that is none, and as `ws.scopes.named` does."""
+    ) -> RowFilter:
+        """Return the rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named`
+        does."""
         if layer is not None and layer not in LAYERS:
             raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
-        scope_key = self._ws.scopes.named(scope).scope_key if scope is not None else ""
-        return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
+        scope_key = scopes.parse_scope(scope, self._ws.id).scope_key if scope is not None else ""
+        return RowFilter(layer or "", kind or "", scope_key, frozenset(ids))
 
-    def of(self, mark: Mark) -> Moment:
-        """The moment right after what a mark tells of. Raises NotFound for an operation that is not there any more."""
+    def of(self, mark: PastChange) -> Moment:
+        """Return the moment right after what a mark tells of. Raises NotFound for an operation that is not there any
+        more."""
         return self.named(mark.id)
 
     def named(self, when: str) -> Moment:
-        """The moment that a person names. Raises BadInput for what is none, NotFound for what never was."""
+        """Return the moment that a person names. Raises BadInput for what is none, NotFound for what never was."""
         text = " ".join(when.split())
         if text == "now":
             return Moment("now", clock.iso(clock.now()), now=True)
@@ -269,22 +274,22 @@ class Moments:
         return Moment(f"checkpoint-{back}", found[-back].at)
 
     def recorded_since(self) -> str:
-        """When the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
+        """Return when the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
         before."""
         entries = self._ws.log(WINDOWS[-1])
         return entries[-1].operation.at if entries else ""
 
     def rows_at(self, moment: Moment) -> dict[RowKey, Kept]:
-        """Every row that was there then, and of an agent's work the records that operations touched since. Raises
-        NotFound for a moment before anything was recorded."""
+        """Return every row that was there then, and of an agent's work the records that operations touched since.
+        Raises NotFound for a moment before anything was recorded."""
         tables, past = self._look(moment)
         places = dict.fromkeys([*((layer, key) for layer in ROW_LAYERS for key in tables[layer]), *past])
         found = {place: past[place] if place in past else tables[place[0]][place[1]] for place in places}
         return {place: row for place, row in found.items() if row and not getattr(row, "is_deleted", False)}
 
     def diff(self, first: Moment, second: Moment | None = None) -> list[Difference]:
-        """What differs between two moments (None: now), by layer and id; only what an operation touched is looked at.
-        Raises NotFound for a moment before anything was recorded."""
+        """Return what differs between two moments (None: now), by layer and id; only what an operation touched is
+        looked at. Raises NotFound for a moment before anything was recorded."""
         second = second or Moment("now", "", now=True)
         tables, before, after = self._look(first, second)
         found: list[Difference] = []
@@ -299,7 +304,7 @@ class Moments:
         """SOUL, USER and MEMORY at two moments (None: now), those that differ, as their versions of then hold them.
         A moment before the first version knows no file. Raises DamagedGit."""
         from nanomem_tui.agents.git import FileDiff
-        from nanomem_tui.dreams.versions import NOW
+        from nanomem_tui.dreams.blame import NOW
 
         if not (commits := self._ws.dream.commits()):
             return []
@@ -315,7 +320,7 @@ class Moments:
     def texts(self, moment: Moment) -> dict[str, str]:
         """SOUL, USER and MEMORY as they were at a moment, those that were there, by path; empty where no version was
         kept. Raises DamagedGit."""
-        from nanomem_tui.dreams.versions import NOW
+        from nanomem_tui.dreams.blame import NOW
 
         commits = self._ws.dream.commits()
         sha = self._version_at(moment, commits) if commits else ""
@@ -326,12 +331,12 @@ class Moments:
         return {path: text for path, text in found.items() if text is not None}
 
     def version(self, moment: Moment) -> str:
-        """The SHA of the version of the memory's files that was there at a moment; empty for now and before the
+        """Return the SHA of the version of the memory's files that was there at a moment; empty for now and before the
         first."""
         return self._version_at(moment, self._ws.dream.commits()) or ""
 
     def _version_at(self, moment: Moment, commits: Sequence[Commit]) -> str | None:
-        """The SHA of the newest version that was there at a moment; None for now, empty before the first."""
+        """Return the SHA of the newest version that was there at a moment; None for now, empty before the first."""
         if moment.now:
             return None
         if moment.commit:
@@ -340,8 +345,8 @@ class Moments:
         return next((one.sha for one in commits if (clock.parse(one.at) or _NEVER) <= at), "")
 
     def _made_by(self, done: Operation) -> str:
-        """The commit that an operation on files made, told by what it left: a version's time is in whole seconds, and
-        it is made a little after its operation."""
+        """Return the commit that an operation on files made, told by what it left: a version's time is in whole
+        seconds, and it is made a little after its operation."""
         changes = done.changes if len(done.changes) <= MOST_WITH_FILES else ()
         left = {change.key: change.after for change in changes if change.layer == "file"}
         path = next((key for key in left if key in TRACKED_FILES), None)
@@ -358,7 +363,8 @@ class Moments:
             return ""  # who asks for the files is told
 
     def plan(self, moment: Moment, wanted: Callable[[Difference], bool] | None = None) -> Plan:
-        """What restoring to a moment changes: all that differs, or what is `wanted` of it. Raises NothingToDo."""
+        """Return what restoring to a moment changes: all that differs, or what is `wanted` of it. Raises
+        NothingToDo."""
         found = tuple(one for one in self.diff(moment) if wanted is None or wanted(one))
         if not found:
             raise NothingToDo("nothing differs from then", moment.name)
@@ -383,8 +389,8 @@ class Moments:
             return ws.perform(new_operation("moments.restore", plan.label, changes, meta={"moment": plan.moment.at}))
 
     def _look(self, *moments: Moment) -> tuple[Any, ...]:
-        """The rows of now by layer and id, and for each moment the rows that were touched since, as they were then; all
-        of one and the same now."""
+        """Return the rows of now by layer and id, and for each moment the rows that were touched since, as they were
+        then; all of one and the same now."""
         store = self._ws.store
         store.load()
         store.refresh()
@@ -394,10 +400,10 @@ class Moments:
                 break
         changes = (change for part in later for done in part for change in done.changes)
         tables = self._tables({change.key for change in changes if change.layer == work_layer.NAME})
-        return tables, *(rewound(tables, operations) for operations in later)
+        return tables, *(rewind(tables, operations) for operations in later)
 
     def _tables(self, of_work: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The rows of now by layer and id, and the work records of these keys."""
+        """Return the rows of now by layer and id, and the work records of these keys."""
         snapshot = self._ws.store.load()
         with snapshot.lock:
             tables: dict[str, dict[str, Any]] = {layer: dict(snapshot.table(layer)) for layer in ROW_LAYERS}
@@ -415,7 +421,7 @@ class Moments:
         return self._ws.tier_database.read(look)
 
     def _later(self, moment: Moment) -> Sequence[Operation]:
-        """The operations after a moment, newest first, without those that could not be done."""
+        """Return the operations after a moment, newest first, without those that could not be done."""
         for limit in WINDOWS:
             entries = self._ws.log(limit)
             at = next((place for place, entry in enumerate(entries) if _reached(entry.operation, moment)), None)

@@ -1,8 +1,7 @@
-"""Which memories are held against each other, and how the one judge (`language.compare`) says that they stand.
+"""Pairs of memories that are compared, and how `language.compare` judges each.
 
-Owns the index of what memories are about, kept up with what changes, and who is compared with whom: rows of one scope,
-and of two where one chat may see both, that share a rare word or say where one lives, works and the like. Must not
-decide anything.
+Owns the index of what memories are about, kept up with changes, and who is compared with whom: rows that one chat may
+see together and that share a rare word, or say where somebody lives or works and the like. Must not decide anything.
 """
 
 from __future__ import annotations
@@ -79,13 +78,13 @@ class Pairs:
         self._new: dict[Place, None] = {}
 
     def rows(self) -> list[tuple[Place, tuple[Row, ...]]]:
-        """The rows that say something, those of one place and the same words together, the newest first."""
+        """Return the rows that say something, those of one place and the same words together, the newest first."""
         with self._lock:
             self._update()
             return [(place, node.rows) for place, node in self._nodes.items()]
 
     def all(self) -> list[Pair]:
-        """Each pair that is not merely different, once."""
+        """Return each pair that is not merely different, once."""
         with self._lock:
             self._update()
             self._compare()
@@ -117,13 +116,13 @@ class Pairs:
                 self._put(key, row)
 
     def _put(self, key: str, row: Row) -> None:
-        words = said_by(row)
+        words = spoken_text(row)
         if not words:
             return
         place = (scope_of(row), _speaker(row), _key(row, words))
         self._place[key] = place
         known = self._nodes.get(place)
-        rows = sorted((*(known.rows if known else ()), row), key=when, reverse=True)
+        rows = sorted((*(known.rows if known else ()), row), key=last_said, reverse=True)
         if known is None:
             self._nodes[place] = _Node(tuple(rows))
         else:
@@ -185,7 +184,8 @@ class Pairs:
                 self._index[term][place] = None
 
     def _candidates(self, place: Place, node: _Node) -> list[Place]:
-        """What may say the same or the opposite: what shares the rarest words, or a topic; of equals the newest."""
+        """Return what may say the same or the opposite: what shares the rarest words, or a topic; of equals the
+        newest."""
         near: defaultdict[Place, float] = defaultdict(float)
         for term in node.terms:
             if len(others := self._index[term]) <= CROWD:
@@ -201,7 +201,7 @@ class Pairs:
         return [other for other in found if _may_meet(node.row, self._nodes[other].row)][:COMPARED]
 
     def _when(self, place: Place) -> tuple[str, str, str]:
-        return when(self._nodes[place].row)
+        return last_said(self._nodes[place].row)
 
     def _judge(self, one: Place, other: Place) -> None:
         old, new = sorted((one, other), key=self._when)
@@ -212,24 +212,24 @@ class Pairs:
 
 
 def _repeats(one: _Node, other: _Node) -> bool:
-    """Whether two memories share half of the words of the longer."""
+    """Return whether two memories share half of the words of the longer."""
     return 2 * len({*one.terms}.intersection(other.terms)) >= max(len(one.terms), len(other.terms))
 
 
 def judge(older: Row, newer: Row) -> Comparison:
-    """How the newer of two memories stands to the older; facts go by their names."""
+    """Return how the newer of two memories stands to the older; facts go by their names."""
     names = [identity_of_item(row) if isinstance(row, Item) else None for row in (older, newer)]
     if names[0] and names[1]:
         if names[0][1:] != names[1][1:]:
             return Comparison("different", 1.0)
-        same = said_by(older).casefold() == said_by(newer).casefold()
+        same = spoken_text(older).casefold() == spoken_text(newer).casefold()
         return Comparison("same", 1.0) if same else Comparison("newer", SURE)
-    return said_again(said_by(older), said_by(newer))
+    return compare_texts(spoken_text(older), spoken_text(newer))
 
 
-def said_again(older: str, newer: str) -> Comparison:
-    """How the later of two texts stands to the earlier; they are the same where either way round says so. The share of
-    an unsure pair is how likely it is a conflict."""
+def compare_texts(older: str, newer: str) -> Comparison:
+    """Return how the later of two texts stands to the earlier; they are the same where either way round says so. The
+    share of an unsure pair is how likely it is a conflict."""
     judged = compared(older, newer)
     if judged.relation not in ("unsure", "different"):
         return judged
@@ -243,8 +243,8 @@ def said_again(older: str, newer: str) -> Comparison:
 
 
 def _about(node: _Node) -> _Node:
-    """The node with the words by which a memory is found, and what it is about that has one value."""
-    text = said_by(node.row)
+    """Return the node with the words by which a memory is found, and what it is about that has one value."""
+    text = spoken_text(node.row)
     if len(text) > MOST:
         return node
     read = statement.__wrapped__(
@@ -270,15 +270,15 @@ def _topics(row: Row, read: Statement) -> Iterator[str]:
 
 
 def _may_meet(one: Row, other: Row) -> bool:
-    """Whether one chat may be given both, and one person may have said them."""
+    """Return whether one chat may be given both, and one person may have said them."""
     if isinstance(one, Item) and isinstance(other, Item) and one.scope_type == other.scope_type == "chat":
         if one.sender_id and other.sender_id and one.sender_id != other.sender_id:
             return False
     return seen_together(one, other)
 
 
-def said_by(row: Row) -> str:
-    """What a row says; a lesson only where no other trigger may be meant."""
+def spoken_text(row: Row) -> str:
+    """Return what a row says; a lesson only where no other trigger may be meant."""
     if isinstance(row, Item):
         fact = fact_of(row) if row.kind == "fact" and not row.text else None
         text = f"{fact.key.replace('_', ' ')}: {fact.value}" if fact is not None else row.text
@@ -288,7 +288,7 @@ def said_by(row: Row) -> str:
 
 
 def _is_open(trigger: str, action: str) -> bool:
-    """Whether what triggered a lesson limits it to no case: nothing, or the person's own order."""
+    """Return whether what triggered a lesson limits it to no case: nothing, or the person's own order."""
     if not trigger.strip():
         return True
     orders, ordered = ({token.stem for token in statement(text).tokens} for text in (trigger, action))
@@ -296,19 +296,19 @@ def _is_open(trigger: str, action: str) -> bool:
 
 
 def _key(row: Row, words: str) -> str:
-    """The words of a text, as they are the same in other letters."""
+    """Return the words of a text, as they are the same in other letters."""
     identity = identity_of_item(row) if isinstance(row, Item) and row.kind == "fact" else None
     named = "|".join(map(str, identity[1:])) if identity is not None else ""
     return f"{named}\n{_SIGNS.sub(' ', words.casefold()).strip()}"
 
 
 def _speaker(row: Row) -> str:
-    """Who says it, where a chat has several persons."""
+    """Return who says it, where a chat has several persons."""
     return row.sender_id or "" if isinstance(row, Item) and row.scope_type == "chat" else ""
 
 
 def scope_of(row: Row) -> str:
-    """The scope of a row, "" for everybody: of a lesson the chat of its session."""
+    """Return the scope of a row, "" for everybody: of a lesson the chat of its session."""
     if isinstance(row, Item):
         return "" if row.scope_type == "global" else row.scope_key
     if row.scope == "global":
@@ -318,7 +318,8 @@ def scope_of(row: Row) -> str:
 
 
 def seen_together(one: Row, other: Row) -> bool:
-    """Whether one chat may be given both: of one scope, one of them for everybody, or a chat and who speaks in it."""
+    """Return whether one chat may be given both: of one scope, one of them for everybody, or a chat and who speaks in
+    it."""
     first, second = scope_of(one), scope_of(other)
     if first == second or not first or not second:
         return True
@@ -335,9 +336,9 @@ def seen_together(one: Row, other: Row) -> bool:
     return user.chat_id == where if chat.sender_id is None else chat.sender_id == who
 
 
-def stands_for(winner: Row, loser: Row) -> bool:
-    """Whether everybody who is given the one would be given the other in its place: it is for everybody, of the same
-    scope, or a private chat and the person in it."""
+def covers(winner: Row, loser: Row) -> bool:
+    """Return whether everybody who is given the one would be given the other in its place: it is for everybody, of the
+    same scope, or a private chat and the person in it."""
     first, second = scope_of(winner), scope_of(loser)
     if not first or first == second:
         return True
@@ -348,6 +349,6 @@ def stands_for(winner: Row, loser: Row) -> bool:
     )
 
 
-def when(row: Row) -> tuple[str, str, str]:
-    """When a row was said last, to tell the newer."""
+def last_said(row: Row) -> tuple[str, str, str]:
+    """Return when a row was said last, to tell the newer."""
     return row.updated_at, row.created_at, row.id

@@ -1,8 +1,7 @@
-"""The scopes of one workspace as a person looks at them: what each holds and who sees it, what leaks, and items that
-move from one to another.
+"""Scopes of one workspace for a person: what each holds, who sees it, which items leak, and moves between scopes.
 
-Owns who is asked about: every chat and sender that turns, conversations or items name. Who sees what, `memory.scopes`
-decides; what stands in the way of a move, `memory.moving`.
+Owns the list of chats and senders that turns, conversations or items name, and what a leak is. `memory.scopes` decides
+who sees what, `memory.items.Moving` what stands in the way of a move.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.operations import Change, Operation
+from nanomem_tui.core.operations import Operation
 from nanomem_tui.language import spoken
 from nanomem_tui.memory.items import Moving, Plan, Verb
 from nanomem_tui.memory.scopes import (
@@ -25,21 +24,22 @@ from nanomem_tui.memory.scopes import (
     Layer,
     Scope,
     ScopeRow,
-    Sees,
+    Visibility,
     is_private,
     is_unseen,
     layers,
-    name_of,
-    named,
-    of_item,
-    of_key,
+    parse_scope,
+    scope_name,
+    scope_of_item,
+    scope_of_key,
 )
-from nanomem_tui.memory.sessions.imported import BESIDE
-from nanomem_tui.review.findings import Marks
+from nanomem_tui.memory.sessions.sessions import BESIDE
+from nanomem_tui.review.findings import Marks, fingerprint
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.core.operations import Change
+    from nanomem_tui.review.parts import ReviewedMemory
 
 
 # Leaks: items that tell one chat of another. An item that every chat sees, or that is kept for one chat, and names a
@@ -91,7 +91,7 @@ class Leak(NamedTuple):
         return f"{self.kind}:{self.item.id}"
 
 
-class Somebody(NamedTuple):
+class NamedPerson(NamedTuple):
     """A sender or a chat that the workspace knows: the name, the scope that is theirs, and the keys of the chats and
     users where they are at home."""
 
@@ -100,7 +100,7 @@ class Somebody(NamedTuple):
     homes: frozenset[str]
 
 
-class Names:
+class KnownNames:
     """The senders and chats that a workspace knows, by the names they are written with."""
 
     def __init__(self, items: Iterable[Item], heard: Iterable[Audience] = ()) -> None:
@@ -116,15 +116,15 @@ class Names:
             self._meet(audience.channel, audience.chat_id, audience.sender_id)
         self.people = sum(scope.scope_type == "user" for scope in self._homes)
         self.chats = sum(scope.scope_type == "chat" for scope in self._homes)
-        self._words: dict[str, list[Somebody]] = {}
-        self._others: dict[str, list[Somebody]] = {}
+        self._words: dict[str, list[NamedPerson]] = {}
+        self._others: dict[str, list[NamedPerson]] = {}
         self._gather()
 
-    def in_text(self, text: str) -> Iterator[Somebody]:
+    def in_text(self, text: str) -> Iterator[NamedPerson]:
         """Everybody whose name stands in the text, each once."""
         text = text[:WHOLE_TEXT]
         folded = _folded(text)
-        found: dict[Scope, Somebody] = {}
+        found: dict[Scope, NamedPerson] = {}
         if not self._heads.isdisjoint(_PIECE.findall(folded)):  # most texts hold no part of any name
             for match in _WORD.finditer(text):
                 word = match.group()
@@ -143,11 +143,11 @@ class Names:
         return {scope: frozenset(homes) for scope, homes in self._homes.items()}
 
     def homes(self, scope: Scope) -> frozenset[str]:
-        """Where somebody is at home."""
+        """Return where somebody is at home."""
         return frozenset(self._homes.get(scope, ()))
 
     def _of_item(self, row: Item) -> None:
-        scope = of_item(row)
+        scope = scope_of_item(row)
         if scope.channel is not None:
             self._homes[scope].add(scope.scope_key)
             if scope.chat_id is not None:
@@ -162,15 +162,15 @@ class Names:
             return
         chat = f"channel:{channel}:chat:{chat_id}"
         if chat_id:
-            self._homes[of_key("chat", chat)].add(chat)
+            self._homes[scope_of_key("chat", chat)].add(chat)
         if sender_id:
             user = f"channel:{channel}:user:{sender_id}"
-            self._homes[of_key("user", user)] |= {user, chat} if chat_id else {user}
+            self._homes[scope_of_key("user", user)] |= {user, chat} if chat_id else {user}
 
     def _gather(self) -> None:
         for scope, homes in self._homes.items():
             for name in _names_of(scope.sender_id or scope.chat_id or ""):
-                one = Somebody(name, scope, frozenset(homes))
+                one = NamedPerson(name, scope, frozenset(homes))
                 table = self._words if _WORD.fullmatch(name) and _spaced(name) else self._others
                 table.setdefault(_folded(name), []).append(one)
         self._heads = frozenset(piece for name in self._words for piece in _PIECE.findall(name)[:1])
@@ -181,7 +181,7 @@ class Names:
         self._pattern = re.compile("|".join(guarded)) if longest else None
 
 
-class Look:
+class LeakSearch:
     """Finds leaks; while nobody new is known, only rows that changed are judged anew."""
 
     def __init__(self) -> None:
@@ -192,12 +192,12 @@ class Look:
     def find(
         self,
         items: Sequence[Item],
-        names: Names,
+        names: KnownNames,
         *,
         with_global: bool = True,
         private_in_groups: Collection[str] = (),
     ) -> list[Leak]:
-        """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
+        """Return the leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
         global; `private_in_groups`: kinds of what is said in private that groups are given."""
         known = names.known(), with_global, frozenset(private_in_groups)
         before = self._rows if known == self._known else {}
@@ -206,7 +206,7 @@ class Look:
         for row in items:
             leak = self._leaks.get(row.id)
             if before.get(row.id) is not row:
-                leak = of(row, names, with_global=with_global, private_in_groups=private_in_groups)
+                leak = find_leak(row, names, with_global=with_global, private_in_groups=private_in_groups)
             rows[row.id] = row
             if leak is not None:
                 found[row.id] = leak
@@ -217,8 +217,10 @@ class Look:
         )
 
 
-def of(row: Item, names: Names, *, with_global: bool = True, private_in_groups: Collection[str] = ()) -> Leak | None:
-    """What leaks of one item, the worst; None where nothing does."""
+def find_leak(
+    row: Item, names: KnownNames, *, with_global: bool = True, private_in_groups: Collection[str] = ()
+) -> Leak | None:
+    """Return what leaks of one item, the worst; None where nothing does."""
     if is_unseen(row):
         why = (
             f"{'an' if row.kind[:1] in 'aeiou' else 'a'} {row.kind} does not follow a person"
@@ -234,13 +236,13 @@ def of(row: Item, names: Names, *, with_global: bool = True, private_in_groups: 
             return private
     named = _naming(row, names)
     if named is None and row.scope_type == "user" and row.kind in private_in_groups and is_private(row):
-        chat = name_of("chat", f"channel:{row.channel}:chat:{row.chat_id}")
+        chat = scope_name("chat", f"channel:{row.channel}:chat:{row.chat_id}")
         return Leak(row, "group", f"said in private in {chat}; private_in_groups gives it in groups", 0.5, chat)
     return named
 
 
-def _naming(row: Item, names: Names) -> Leak | None:
-    here = of_item(row)
+def _naming(row: Item, names: KnownNames) -> Leak | None:
+    here = scope_of_item(row)
     named = sorted(names.in_text(row.text), key=lambda one: one.scope.scope_type != "user")  # a chat is called like its
     known = [one for one in named if _at_home(one, here, names)]
     meant = {_folded(one.name) for one in known}  # of several of one name the one who is known here
@@ -261,7 +263,7 @@ def _naming(row: Item, names: Names) -> Leak | None:
     return None
 
 
-def _at_home(one: Somebody, here: Scope, names: Names) -> bool:
+def _at_home(one: NamedPerson, here: Scope, names: KnownNames) -> bool:
     return one.scope == here or here.scope_key in one.homes or not one.homes.isdisjoint(names.homes(here))
 
 
@@ -278,7 +280,7 @@ def _private(row: Item) -> Leak | None:
 
 
 def _contacts(text: str) -> list[str]:
-    """The addresses and numbers of a text, by what they are; not those of an office."""
+    """Return the addresses and numbers of a text, by what they are; not those of an office."""
     if "@" not in text and len(_DIGIT.findall(text)) < LEAST_DIGITS:
         return []
     from nanomem_tui.language import secrets
@@ -287,18 +289,18 @@ def _contacts(text: str) -> list[str]:
 
 
 def _told_in(row: Item) -> str:
-    """The scope of who said an item and where: the person's of what follows a person, else the chat's; empty where that
-    is not known."""
+    """Return the scope of who said an item and where: the person's of what follows a person, else the chat's; empty
+    where that is not known."""
     if row.channel and row.sender_id and row.kind in ("preference", "fact"):
-        return name_of("user", f"channel:{row.channel}:user:{row.sender_id}")
+        return scope_name("user", f"channel:{row.channel}:user:{row.sender_id}")
     if row.channel and row.chat_id:
-        return name_of("chat", f"channel:{row.channel}:chat:{row.chat_id}")
+        return scope_name("chat", f"channel:{row.channel}:chat:{row.chat_id}")
     channel, colon, chat = (row.session_key or "").partition(":")
-    return name_of("chat", f"channel:{channel}:chat:{chat}") if colon and chat else ""
+    return scope_name("chat", f"channel:{channel}:chat:{chat}") if colon and chat else ""
 
 
 def _names_of(who: str) -> list[str]:
-    """The names in an id: `12345|ana` is written by either part. Those that tell of nobody are left out."""
+    """Return the names in an id: `12345|ana` is written by either part. Those that tell of nobody are left out."""
     parts = dict.fromkeys(part.strip().lstrip("@-+#") for part in who.split("|"))
     return [part for part in parts if _telling(part)]
 
@@ -311,8 +313,8 @@ def _telling(name: str) -> bool:
 
 
 def _is_name(written: str, name: str) -> bool:
-    """Whether a word is written as that name: an id of digits or signs as it is, letters with an @ or a capital, and a
-    common English word with an @."""
+    """Return whether a word is written as that name: an id of digits or signs as it is, letters with an @ or a capital,
+    and a common English word with an @."""
     if not name.isalpha() or written.startswith("@"):
         return True
     from nanomem_tui.language.tokens import is_common
@@ -321,7 +323,7 @@ def _is_name(written: str, name: str) -> bool:
 
 
 def _spaced(name: str) -> bool:
-    """Whether a script puts spaces between its words; where it does not, a name stands among other letters."""
+    """Return whether a script puts spaces between its words; where it does not, a name stands among other letters."""
     return not any(_wide(c) for c in name)
 
 
@@ -347,12 +349,12 @@ class _Rules(TypedDict):
 class Scopes:
     """Reads and moves; every method may be called from any thread."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
         self._moving = Moving(ws.store, ws.perform)
         self._marks = Marks(ws.store)
         self._looking = threading.Lock()
-        self._look = Look()
+        self._look = LeakSearch()
         self._leaks: tuple[int, list[Leak]] = (-1, [])
 
     # -- who sees what ------------------------------------------------------------------------------------------
@@ -368,24 +370,24 @@ class Scopes:
         return {"with_global": self.with_global, "private_in_groups": self._ws.settings.private_in_groups}
 
     def matrix(self) -> list[ScopeRow]:
-        """Every scope with what it holds and who sees it: global, chats, persons."""
+        """Return every scope with what it holds and who sees it: global, chats, persons."""
         snapshot = self._ws.store.load()
         with snapshot.lock:
             lessons = [row for row in snapshot.lessons.values() if not row.is_deleted and not row.waits]
         return self._groups().matrix(self.askers(), lessons, **self._rules)
 
-    def sees(self, audiences: Sequence[Audience]) -> list[Sees]:
-        """What each asker sees, in numbers. Raises BadInput."""
+    def sees(self, audiences: Sequence[Audience]) -> list[Visibility]:
+        """Return what each asker sees, in numbers. Raises BadInput."""
         groups = self._groups()
         return [groups.sees(audience, **self._rules) for audience in audiences]
 
     def seen_by(self, audience: Audience) -> list[tuple[Item, Layer]]:
-        """Every item that an asker sees, with its layer, the newest first. Raises BadInput."""
+        """Return every item that an asker sees, with its layer, the newest first. Raises BadInput."""
         layer_of = layers(audience, **self._rules)
         return [(row, layer) for row in self._ws.items.all() if row.enabled and (layer := layer_of(row)) is not None]
 
     def askers(self) -> list[Audience]:
-        """Every chat and sender that is known, the chat alone before its senders."""
+        """Return every chat and sender that is known, the chat alone before its senders."""
         found: dict[Audience, None] = {}
         for audience in self._heard():
             for one in (audience._replace(sender_id=None), audience) if audience.chat_id else (audience,):
@@ -396,12 +398,14 @@ class Scopes:
     # -- scopes by name -----------------------------------------------------------------------------------------
 
     def named(self, text: str) -> Scope:
-        """The scope that a person names. Raises BadInput."""
-        return named(text, self._ws.id)
+        """Return the scope that a person names. Raises BadInput."""
+        return parse_scope(text, self._ws.id)
 
     def known(self) -> list[Scope]:
-        """Every scope that something is in or could be: global, then the chats and persons that are known."""
-        found = {scope.scope_key: scope for item in self._living() if (scope := of_item(item)).channel is not None}
+        """Return every scope that something is in or could be: global, then the chats and persons that are known."""
+        found = {
+            scope.scope_key: scope for item in self._living() if (scope := scope_of_item(item)).channel is not None
+        }
         for audience in self.askers():
             for kind, key in (("chat", audience.chat_key), ("user", audience.user_key if audience.sender_id else None)):
                 if key is not None:
@@ -411,48 +415,47 @@ class Scopes:
     # -- leaks --------------------------------------------------------------------------------------------------
 
     def leaks(self) -> list[Leak]:
-        """What leaks, the worst first, without what a person keeps or has put off."""
-        from nanomem_tui.review.finders.sources import id_of, printed
-
+        """Return what leaks, the worst first, without what a person keeps or has put off."""
         found, marks, now = self.found_leaks(), self._marks.all(), clock.iso(clock.now())
-        marked = {one.item.id: mark for one in found if (mark := marks.get(id_of(one))) is not None}
+        marked = {one.item.id: mark for one in found if (mark := marks.get(leak_id(one))) is not None}
         return [
             one
             for one in found
-            if one.item.id not in marked or not marked[one.item.id].stands(printed(one), now)
+            if one.item.id not in marked or not marked[one.item.id].stands(leak_fingerprint(one), now)
         ]  # fmt: skip
 
     def found_leaks(self) -> list[Leak]:
-        """All that leaks, the worst first; found once per change, of rows that changed where nobody new is known."""
+        """Return all that leaks, the worst first; found once per change, of rows that changed where nobody new is
+        known."""
         counter = self._ws.store.load("item").counter
         with self._looking:
             if self._leaks[0] != counter:
-                names = Names(self._living(), self._heard())
+                names = KnownNames(self._living(), self._heard())
                 rows = [row for row in self._living() if row.enabled]
                 self._leaks = counter, self._look.find(rows, names, **self._rules)
             return self._leaks[1]
 
     def leak_of(self, item_id: str) -> Leak | None:
-        """What leaks of an item, as it is now."""
+        """Return what leaks of an item, as it is now."""
         return next((one for one in self.found_leaks() if one.item.id == item_id), None)
 
     # -- moving -------------------------------------------------------------------------------------------------
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
-        """What would become of items that are moved or copied; see `memory.moving`."""
+        """Return what would become of items that are moved or copied; see `items.Moving`."""
         return self._moving.plan(ids, scope, verb)
 
     def move(self, ids: Sequence[str], scope: Scope, *, merge: bool = False) -> tuple[Operation, Plan]:
-        """Move items to a scope, as one operation; see `memory.moving`."""
+        """Move items to a scope, as one operation; see `items.Moving`."""
         return self._moving.do(ids, scope, "move", merge=merge)
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """What moves items to a scope, merged where the same words are there, for who performs it; see
-        `memory.moving`."""
+        """Return what moves items to a scope, merged where the same words are there, for who performs it; see
+        `items.Moving`."""
         return self._moving.changes(ids, scope)
 
     def copy(self, ids: Sequence[str], scope: Scope) -> tuple[Operation, Plan]:
-        """Copy items to a scope, as one operation; see `memory.moving`."""
+        """Copy items to a scope, as one operation; see `items.Moving`."""
         return self._moving.do(ids, scope, "copy")
 
     # -- helpers ------------------------------------------------------------------------------------------------
@@ -466,7 +469,7 @@ class Scopes:
         return Groups(self._living())
 
     def _heard(self) -> Iterable[Audience]:
-        """Who is known: from turns, conversations and items."""
+        """Return who is known: from turns, conversations and items."""
         found: dict[Audience, None] = {}
         for turn in self._ws.traces.injections.turns(SOME_TURNS):
             if turn.channel:
@@ -478,7 +481,7 @@ class Scopes:
             (row.scope_type, row.scope_key, row.channel, row.chat_id, row.sender_id): row for row in self._living()
         }
         for row in places.values():
-            scope = of_item(row)
+            scope = scope_of_item(row)
             if row.channel:
                 found[Audience(row.channel, row.chat_id, row.sender_id)] = None
             if scope.channel:
@@ -496,3 +499,18 @@ def _possible(audience: Audience) -> bool:
         return bool(audience.chat_key or audience.user_key)
     except BadInput:
         return False
+
+
+def leak_id(leak: Leak) -> str:
+    """Return the id of the finding of a leak."""
+    return f"leak:{leak.item.id}"
+
+
+def leak_fingerprint(leak: Leak) -> str:
+    """Return what changes when the leak is another one."""
+    return fingerprint(leak.item.text, *leak_basis(leak))
+
+
+def leak_basis(leak: Leak) -> tuple[str, ...]:
+    """Return what a leak is judged on beside its words."""
+    return leak.kind, leak.item.scope_key, leak.belongs

@@ -1,7 +1,6 @@
-"""All that waits for a person, in one list: items and lessons that were held back, and edits of Dreams.
+"""Everything held back for a person, in one list: items, lessons, and edits of Dreams.
 
-Owns that a decision about things of both kinds is one operation, which one undo takes back. Composes the inbox of rows
-and the review of edits; must not judge a text or know how either is kept.
+A decision about things of both kinds is one operation. Composes the inbox of rows and the review of edits.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
-    from nanomem_tui.dreams.blame import EntryEvidence
+    from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.dreams.review import Hunk, Review
     from nanomem_tui.memory.inbox import Inbox, Waiting
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.parts import ReviewedMemory
 
 EDIT = "edit"
 """The layer of a waiting edit; the others are `item` and `lesson`."""
@@ -90,7 +89,7 @@ def _words(line: str) -> str:
     return line.strip().lstrip("-*+ ") or line.strip()
 
 
-class Done(NamedTuple):
+class DecidedWaiting(NamedTuple):
     """A decision: the operation, what it was about, and what had to stay, with the reason.
 
     Only of several edits some may stay: one whose line is gone does not keep the others waiting.
@@ -101,7 +100,7 @@ class Done(NamedTuple):
     left: tuple[tuple[WaitingEdit, NanomemError], ...] = ()
 
 
-class Planned(NamedTuple):
+class PlannedDecision(NamedTuple):
     """A decision that is not performed yet: its changes and free fields, what it is about, and what has to stay."""
 
     plans: tuple[Operation, ...]
@@ -120,27 +119,28 @@ class Planned(NamedTuple):
         return {**carried, "decided": len(self.rows)}
 
 
-class Waits:
+class HeldBackQueue:
     """What waits in one workspace."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
 
     def list(self) -> list[Waiting | WaitingEdit]:
-        """Everything that waits, the newest first."""
+        """Return everything that waits, the newest first."""
         found: list[Waiting | WaitingEdit] = [*self._ws.inbox.list(), *self._edits()]
         return sorted(found, key=lambda one: (one.since, one.id), reverse=True)
 
     def count(self) -> int:
-        """How many things wait; of the edits only their files are counted, none is read."""
+        """Return how many things wait; of the edits only their files are counted, none is read."""
         return self._ws.inbox.count() + edits_waiting(self._ws)
 
     def problems(self) -> Sequence[Problem]:
-        """What lies among the edits and is none."""
+        """Return what lies among the edits and is none."""
         return self._ws.dream.review.problems() if edits_waiting(self._ws) else ()
 
     def get(self, row_id: str) -> Waiting | WaitingEdit:
-        """What waits under that id, or under the one id that begins so. Raises NotFound, BadInput, NothingToDo."""
+        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput,
+        NothingToDo."""
         near = [one for one in self._edits() if row_id and one.id.startswith(row_id)]
         exact = [one for one in near if one.id == row_id]
         if exact:
@@ -158,13 +158,13 @@ class Waits:
         return row
 
     def named(self, ids: Iterable[str]) -> Sequence[Waiting | WaitingEdit]:
-        """What waits under those ids, each once. Raises what `get` does, NothingToDo for no id."""
+        """Return what waits under those ids, each once. Raises what `get` does, NothingToDo for no id."""
         found = list({one.id: one for one in map(self.get, ids)}.values())
         if not found:
             raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
         return found
 
-    def accept(self, ids: Sequence[str], text: str | None = None) -> Done:
+    def accept(self, ids: Sequence[str], text: str | None = None) -> DecidedWaiting:
         """Make rows active and edits in their files, all as one operation; `text`: the words to use for the one named.
 
         Raises what `get` does, BadInput for a text with several ids or one that cannot be used, and Conflict when none
@@ -172,19 +172,19 @@ class Waits:
         """
         return self._perform("accept", self.planned("accept", ids, text))
 
-    def reject(self, ids: Sequence[str]) -> Done:
+    def reject(self, ids: Sequence[str]) -> DecidedWaiting:
         """Take rows away and let edits go, as one operation. Raises what `get` does."""
         return self._perform("reject", self.planned("reject", ids))
 
-    def planned(self, verb: str, ids: Sequence[str], text: str | None = None) -> Planned:
-        """What `accept` or `reject` (the `verb`) would do; raises what they do."""
+    def planned(self, verb: str, ids: Sequence[str], text: str | None = None) -> PlannedDecision:
+        """Return what `accept` or `reject` (the `verb`) would do; raises what they do."""
         found = self.named(ids)
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
         edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=_proposed)
         if verb == "reject":
             plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
             plans += [self._planning(lambda _, review: review.reject([one.id for one in edits]))] if edits else []
-            return Planned(tuple(plans), tuple(found))
+            return PlannedDecision(tuple(plans), tuple(found))
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
         left = self._impossible(edits) if len(found) > 1 else ()
@@ -194,19 +194,19 @@ class Waits:
             raise left[0][1]
         plans = [self._planning(lambda inbox, _: inbox.accept(rows, text))] if rows else []
         plans += [self._planning(lambda _, review: review.accept(made, text))] if made else []
-        return Planned(tuple(plans), tuple(one for one in found if one.id not in stays), left)
+        return PlannedDecision(tuple(plans), tuple(one for one in found if one.id not in stays), left)
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
-        """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
-        gone ones by number."""
-        from nanomem_tui.dreams.blame import recorded
+        """Return the history entries that ask for an edit, each with the statement in it that does, what is secret
+        masked; gone ones by number."""
+        from nanomem_tui.dreams.blame import recorded_evidence
 
         edit = one.hunk.edit
-        found = recorded(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
+        found = recorded_evidence(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
         return tuple(entry._replace(text=_masked(entry.text)) for entry in found)
 
     def now(self, one: WaitingEdit, text: str | None = None) -> str:
-        """Why the edit, with `text` as its words, cannot be made as the files are now; "" when it can."""
+        """Return why the edit, with `text` as its words, cannot be made as the files are now; "" when it can."""
         try:
             self._ws.dream.review.preview([one.id], text)
         except NanomemError as error:
@@ -219,11 +219,12 @@ class Waits:
         return [WaitingEdit(hunk) for hunk in self._ws.dream.review.waiting()]
 
     def _impossible(self, edits: Sequence[WaitingEdit]) -> tuple[tuple[WaitingEdit, NanomemError], ...]:
-        """Those of several edits that cannot be made, in their order, on top of those before them."""
+        """Return those of several edits that cannot be made, in their order, on top of those before them."""
         if not edits:
             return ()
         from nanomem_tui.dreams.edits import TITLES, apply_edits
-        from nanomem_tui.dreams.review import placed, possible
+        from nanomem_tui.dreams.review import check_possible
+        from nanomem_tui.dreams.review import place as placed
 
         passed = self._ws.dream.review.passed([one.hunk for one in edits])
         texts = {name: self._ws.documents.read(name) or "" for name in TITLES}
@@ -231,31 +232,31 @@ class Waits:
         for one in edits:
             try:
                 edit = placed(one.hunk.edit, texts, passed)
-                possible(edit)
+                check_possible(edit)
                 texts = apply_edits(texts, [edit])
             except (BadInput, Conflict) as error:
                 left.append((one, error))
         return tuple(left)
 
     def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
-        """The operation of a decision, not yet performed."""
+        """Return the operation of a decision, not yet performed."""
         from nanomem_tui.dreams.review import HunkLayer, Review
         from nanomem_tui.memory.inbox import Inbox
 
         inbox = Inbox(self._ws.store, _as_it_is)
         return decide(inbox, Review(HunkLayer(self._ws.paths), self._ws.documents, _as_it_is))
 
-    def _perform(self, verb: str, planned: Planned) -> Done:
+    def _perform(self, verb: str, planned: PlannedDecision) -> DecidedWaiting:
         if len(planned.plans) == 1:
             operation = planned.plans[0]._replace(meta=planned.meta)
         else:
             label = f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
             operation = new_operation(f"inbox.{verb}", label, planned.changes, meta=planned.meta)
-        return Done(self._ws.perform(operation), planned.rows, planned.left)
+        return DecidedWaiting(self._ws.perform(operation), planned.rows, planned.left)
 
 
 def _proposed(one: WaitingEdit) -> tuple[str, str]:
-    """The order in which a Dream proposed edits, which is that in which they are made."""
+    """Return the order in which a Dream proposed edits, which is that in which they are made."""
     return one.since, one.id
 
 
@@ -263,8 +264,8 @@ def _as_it_is(operation: Operation) -> Operation:
     return operation
 
 
-def edits_waiting(ws: Workspace) -> int:
-    """How many edits of Dreams wait, without a look at them."""
+def edits_waiting(ws: ReviewedMemory) -> int:
+    """Return how many edits of Dreams wait, without a look at them."""
     if not ws.paths.review.is_dir():
         return 0  # and what reads them is not imported
     from nanomem_tui.dreams.review import HunkLayer

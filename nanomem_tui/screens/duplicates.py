@@ -14,14 +14,14 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.inbox import origin
-from nanomem_tui.memory.superseded import text_of
+from nanomem_tui.memory.inbox import describe_origin
+from nanomem_tui.memory.retention import row_text
+from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
-from nanomem_tui.review.duplicates import Cluster, differing
+from nanomem_tui.review.duplicates import Cluster, describe_differences
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
-from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
@@ -89,13 +89,13 @@ class Member:
         return Spans((("  ", ""), *spans[0]), 2), Spans((("~ ", "accent"), *spans[1]), 2)
 
     def _differences(self) -> Iterable[Block]:
-        found = differing(self.first.text, self.item.text)
+        found = describe_differences(self.first.text, self.item.text)
         told = ", ".join(found[:TOLD]) + (", and more" if len(found) > TOLD else "")
         if told:
             yield Field("differs", told, "warn")
 
     def _fields(self) -> Iterable[Block]:
-        item, said = self.item, origin(self.item)
+        item, said = self.item, describe_origin(self.item)
         recalled = f", last {format_time(item.last_accessed_at)}" if item.last_accessed_at else ""
         named = (
             (
@@ -105,7 +105,7 @@ class Member:
                 ),
             ),
             ("recalled", counted(item.hits, "time") + recalled if item.hits else "never"),
-            ("is", f"{item.kind}, {scope_of(item)}"),
+            ("is", f"{item.kind}, {scope_label(item)}"),
             ("id", item.id),
         )
         return [Field(name, value, "" if name == "said" else "dim") for name, value in named]
@@ -306,7 +306,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
             kept = stays or row.kept.id
             for item in sorted(row.items, key=lambda item: item.id != kept)[:LISTED]:
                 sign, tone = ("stays  ", "good") if item.id == kept else ("other  ", "bad")
-                place = f"  {scope_of(item)}" if len(row.scope_keys) > 1 else ""
+                place = f"  {scope_label(item)}" if len(row.scope_keys) > 1 else ""
                 blocks.append(Spans(((sign, tone), (one_line(item.text, 200), ""), (place, "dim")), 7))
         if len(rows) > LISTED:
             blocks.append(Body(f"… and {counted(len(rows) - LISTED, 'more cluster')}", "dim"))
@@ -364,7 +364,7 @@ def _newest(row: Cluster) -> str:
 
 
 def _scope(row: Cluster) -> str:
-    return scope_of(row.kept) if len(row.scope_keys) == 1 else counted(len(row.scope_keys), "scope")
+    return scope_label(row.kept) if len(row.scope_keys) == 1 else counted(len(row.scope_keys), "scope")
 
 
 # The two sides of a contradiction, the older left and the newer right, with the words that differ; who said each
@@ -382,7 +382,7 @@ class Both:
 
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """The older left, the newer right."""
-        texts = [" ".join(text_of(row).split()) for row in (self.pair.older, self.pair.newer)]
+        texts = [" ".join(row_text(row).split()) for row in (self.pair.older, self.pair.newer)]
         old, new = DiffLine("-", texts[0]), DiffLine("+", texts[1])
         spans = [found for _, found in spans_of(Hunk((old, new)))]
         left: list[Block] = [Body("older", "dim"), Spans((("- ", "warn"), *spans[0]), 2)]
@@ -391,7 +391,7 @@ class Both:
 
     def plain(self) -> str:
         """Both texts."""
-        return f"{text_of(self.pair.older)}\n{text_of(self.pair.newer)}"
+        return f"{row_text(self.pair.older)}\n{row_text(self.pair.newer)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +420,7 @@ class OneSide:
             head.append(("  pinned", "accent"))
         recalled = row.last_accessed_at if isinstance(row, Item) else row.last_applied_at
         named = (
-            ("said", ", ".join(dict.fromkeys((format_time(row.updated_at), origin(row), row.source)))),
+            ("said", ", ".join(dict.fromkeys((format_time(row.updated_at), describe_origin(row), row.source)))),
             ("first", format_time(row.created_at) if row.created_at[:16] != row.updated_at[:16] else ""),
             ("recalled", counted(row.hits, "time") + (f", last {format_time(recalled)}" if recalled else "")),
             ("is", f"{row.kind if isinstance(row, Item) else 'lesson'}, {scope_words(row)}"),
@@ -434,7 +434,7 @@ class OneSide:
 
     def plain(self) -> str:
         """The words."""
-        return text_of(self.row)
+        return row_text(self.row)
 
 
 def given(row: Row) -> str:
@@ -483,10 +483,10 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
     def columns(self) -> Sequence[Column[Contradiction]]:
         """Both texts, why, and when the newer was said."""
         return (
-            Column("older", "Older", lambda row: text_of(row.older), min_width=18, flex=2,
-                   sort=lambda row: text_of(row.older).casefold()),
-            Column("newer", "Newer", lambda row: text_of(row.newer), min_width=18, flex=2,
-                   sort=lambda row: text_of(row.newer).casefold()),
+            Column("older", "Older", lambda row: row_text(row.older), min_width=18, flex=2,
+                   sort=lambda row: row_text(row.older).casefold()),
+            Column("newer", "Newer", lambda row: row_text(row.newer), min_width=18, flex=2,
+                   sort=lambda row: row_text(row.newer).casefold()),
             Column("why", "Why", lambda row: row.why, min_width=16, priority=2, tone="warn", sort=lambda row: row.why),
             Column("scope", "Scope", _conflicts_scope, width=16, priority=3, tone="dim", sort=_conflicts_scope),
             aged("Age", lambda row: row.newer.updated_at, priority=1, align="right", tone="dim",
@@ -503,7 +503,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def search_text(self, row: Contradiction) -> str:
         """Words are searched in both."""
-        return f"{text_of(row.older)}\n{text_of(row.newer)}"
+        return f"{row_text(row.older)}\n{row_text(row.newer)}"
 
     def field(self, row: Contradiction, name: str) -> Any:
         """The fields of the filter language; of the two either may be meant."""
@@ -588,7 +588,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
             await do()
             return
         blocks: list[Block] = [
-            Spans(((one_line(text_of(row.older), 100), ""), (" ≠ ", "warn"), (one_line(text_of(row.newer), 100), "")))
+            Spans(((one_line(row_text(row.older), 100), ""), (" ≠ ", "warn"), (one_line(row_text(row.newer), 100), "")))
             for row in rows[:LISTED]
         ]
         if len(rows) > LISTED:

@@ -20,7 +20,7 @@ from textual.worker import get_current_worker
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
 from nanomem_tui.memory.filters import Matcher, Neighbour, Range, matcher
-from nanomem_tui.memory.recall.conversations import Told, nearest_wanted
+from nanomem_tui.memory.recall.conversations import ConversationHit, nearest_wanted
 from nanomem_tui.screens.base.console import Console, show_message
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import LineInput
@@ -107,7 +107,7 @@ def nearest(ws: Workspace, query: str, found: Sequence[Found], stop: Callable[[]
     return [_near(told) for told in recalled.hits], ", ".join(recalled.left_out)
 
 
-def _near(told: Told) -> Found:
+def _near(told: ConversationHit) -> Found:
     excerpt = Matcher(tuple(told.parts["terms"])).excerpt(told.text)
     role = f"{told.role}: " if told.role else ""
     kind = KINDS[told.source]

@@ -18,21 +18,20 @@ from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.scopes import HINT
-from nanomem_tui.memory.turns.wishes import target_of
 from nanomem_tui.review.findings import (
     FINDING_FIELDS,
     KINDS,
     Decision,
+    DecisionDetails,
     Evidence,
     Finding,
-    How,
     Progress,
     finding_field,
     finding_text,
 )
-from nanomem_tui.review.queue import HELD, TOLD
-from nanomem_tui.review.rules import Rule, can_rule, like
+from nanomem_tui.review.queue import DECISION_VERBS, HELD, Rule, can_rule, rule_like
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
@@ -46,8 +45,8 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.queue import Done, Triage
-    from nanomem_tui.review.waiting import WaitingEdit, Waits
+    from nanomem_tui.review.queue import Decided, Triage
+    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
@@ -235,7 +234,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         if len(rows) > LISTED:
             blocks.append(Body(f"… and {len(rows) - LISTED:,} more", "dim"))
 
-        title = f"{TOLD[decision].capitalize()} {counted(len(rows), 'finding')}"
+        title = f"{DECISION_VERBS[decision].capitalize()} {counted(len(rows), 'finding')}"
         self.confirm(title, blocks, decide, opened_by=self.key_of(ACTION_OF[decision]))
 
     async def do_edit(self) -> None:
@@ -253,7 +252,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
         async def save(text: str | None) -> None:
             if text:
-                await self.take([row], "edit", How(text=text))
+                await self.take([row], "edit", DecisionDetails(text=text))
 
         def wrong(text: str) -> str:
             if row.kind != "edit":
@@ -264,7 +263,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         title = f"{verb} {row.ids[0]}{' with these words' if row.kind in HELD else ''}"
         self.ask(EditScreen(title, words, typed=proposed, wrong=wrong), save)
 
-    async def take(self, rows: Sequence[Finding], decision: Decision, how: How | None = None) -> None:
+    async def take(self, rows: Sequence[Finding], decision: Decision, how: DecisionDetails | None = None) -> None:
         """Decide in a thread, then say what was done, and what had to stay."""
         going = {row.id for row in rows}
         shown = list(self.table.rows)
@@ -275,7 +274,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     async def do_take(self, decide: Any) -> None:
         """Make a decision (`Workspace` in, `Done` out) in a thread, and tell of it."""
-        made: list[Done] = []
+        made: list[Decided] = []
 
         def work(ws: Workspace) -> Sequence[Operation]:
             made.append(decide(ws))
@@ -340,7 +339,7 @@ def _words(ws: Workspace, finding: Finding) -> str:
     row: Any = ws.store.load().table(finding.layer).get(finding.ids[0])
     if row is None:
         raise BadInput("it has no words of its own", finding.id, f"see {KINDS.get(finding.kind, finding.kind)}")
-    if target_of(row):
+    if forget_target(row):
         raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
     return str(getattr(row, "better_action", "") or getattr(row, "text", ""))
 
@@ -369,7 +368,7 @@ ALIKE = frozenset({"duplicate", "conflict", "restated", "unsettled"})
 """Kinds of which the evidence is another text, to be compared word by word."""
 
 
-def document(triage: Triage, waits: Waits, finding: Finding, key_of: KeyOf) -> Document:
+def document(triage: Triage, waits: HeldBackQueue, finding: Finding, key_of: KeyOf) -> Document:
     """All that a person needs to decide. Raises what the finder does when the finding is gone."""
     if finding.kind == "edit":
         return _edit(waits, cast("WaitingEdit", waits.get(finding.ids[0])), key_of)
@@ -426,9 +425,9 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
     kept = one.row
     accept, reject, edit = (key_of(name) for name in ("accept", "reject", "edit"))
     told = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
-    if target_of(kept):
+    if forget_target(kept):
         told = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
-    waits = Body(f"Waits: {one.why.removeprefix('waits ')}.", "warn")
+    waits = Body(f"HeldBackQueue: {one.why.removeprefix('waits ')}.", "warn")
     named = (
         ("from", one.origin),
         ("is", f"{getattr(kept, 'kind', '')} {one.layer}".strip()),
@@ -446,9 +445,9 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
     return Document(tuple(blocks), copy=one.text)
 
 
-def _edit(waits: Waits, row: WaitingEdit, key_of: KeyOf) -> Document:
+def _edit(waits: HeldBackQueue, row: WaitingEdit, key_of: KeyOf) -> Document:
     """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
-    why = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
+    why = Body(f"HeldBackQueue: {row.why.removeprefix('waits ')}.", "warn")
     blocks: list[Block] = [Spans(((row.place, "heading"),)), *diff(row.old, row.new), why]
     accept, reject, edit_key = (key_of(name) for name in ("accept", "reject", "edit"))
     gone, mends = waits.now(row), not waits.now(row, "other words")
@@ -493,7 +492,7 @@ async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
     """Show all that is like `row`, let the person choose the decision, and make it."""
 
     def alike(ws: Workspace) -> tuple[list[Finding], bool, dict[str, str]]:
-        meant = ws.triage.rules.meant(like(row, "keep"))
+        meant = ws.triage.rules.meant(rule_like(row, "keep"))
         leaks = [(one.id, ws.scopes.leak_of(one.ids[0])) for one in meant if one.kind == "leak"]
         homes = {key: leak.belongs for key, leak in leaks if leak is not None and leak.belongs}
         return meant, ws.triage.proposed(row) is not None, homes
@@ -538,7 +537,7 @@ class AllLikeScreen(Dialog[Chosen | None]):
     @property
     def rule(self) -> Rule:
         """The rule as it is chosen now."""
-        return like(self._row, self._decision)
+        return rule_like(self._row, self._decision)
 
     @property
     def meant(self) -> list[Finding]:
@@ -622,7 +621,7 @@ def ask_for_scope(screen: InboxScreen, rows: Sequence[Finding]) -> None:
 
     async def move(target: Target | None) -> None:
         if target is not None:
-            await screen.take(rows, "split", How(scope=None if target.name == EACH else target.name))
+            await screen.take(rows, "split", DecisionDetails(scope=None if target.name == EACH else target.name))
 
     def typed(text: str) -> Target | None:
         try:

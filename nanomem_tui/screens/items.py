@@ -12,10 +12,10 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import edits, retention, superseded
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
-from nanomem_tui.memory.merging import aliases
-from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_of
+from nanomem_tui.memory.items import merged_words
+from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_label
 from nanomem_tui.opening import FIRST_PAGE
-from nanomem_tui.review.origin import message_of
+from nanomem_tui.review.finders.rows import message_of
 from nanomem_tui.screens.base.console import show_message, show_why_not
 from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.screens.item_columns import item_columns, sign_of
@@ -49,7 +49,7 @@ def merged_blocks(row: Item) -> list[Block]:
         blocks.append(Spans(((f"{head}  ", "dim"), (words, "")), 2))
     if len(found) > SHOWN:
         blocks.append(Body(f"… and {len(found) - SHOWN:,} more", "dim"))
-    if aliases(row):
+    if merged_words(row):
         blocks.append(Body("Captured again in any of these words it is known to be this item.", "dim"))
     return blocks
 
@@ -193,7 +193,7 @@ class ItemsScreen(RowsScreen[Item]):
             said.append(Body("Pinned: no compaction removes it (p lets it go).", "accent"))
         if self.foreign(row):
             said.append(Body(f"A row of {row.source.removeprefix(FOREIGN)}: it can be read here, not changed.", "warn"))
-        if lines := edits.unsettled_lines(row):
+        if lines := edits.conflict_lines(row):
             said += [Body(line, "bad") for line in lines]
             said.append(Body("e edits it to what is true and settles this.", "dim"))
         return said
@@ -262,7 +262,7 @@ class ItemsScreen(RowsScreen[Item]):
         """Make one item of the selected ones, after a look at what stays."""
         rows = sorted(self.own_targets(), key=lambda row: row.updated_at, reverse=True)
         ids = [row.id for row in rows]
-        whose = [f"{row.kind}, {scope_of(row)}" for row in rows]
+        whose = [f"{row.kind}, {scope_label(row)}" for row in rows]
         differ = len({(row.scope_key, row.kind) for row in rows}) > 1
         blocks: list[Block] = []
         for row, place in zip(rows, whose, strict=True):

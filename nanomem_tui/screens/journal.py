@@ -146,7 +146,7 @@ class JournalScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """The entry, the others of its day, its fields, and what it has been through."""
         blocks: list[Block] = [Spans(((row.about, "heading"),)), Body(row.text)]
-        blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
+        blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
         same = [one for one in self.ws.journal.entries() if one.about == row.about and one.id != row.id]
         if same:
             blocks.append(Heading(f"The same day: {counted(len(same), 'more', 'more')}"))
@@ -274,7 +274,7 @@ class ReflectionsScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """What follows, what failed and how, the lesson, its fields, and what it has been through."""
         blocks: list[Block] = [Heading("Insight"), Body(row.text, "good")]
-        blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
+        blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
         blocks += [Heading("Tool"), Body(row.about, "accent")]
         if args := _meta(row, "args"):
             blocks += [Heading("Arguments"), Body(args, keep=True)]

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, Refused, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
-from nanomem_tui.memory.scopes import scope_of
+from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
 from nanomem_tui.screens.base.rows import MANY
@@ -404,7 +404,7 @@ class KnowledgeScreen(FactList):
         blocks: list[Block] = []
         for row in (stays, *(row for row in rows if row is not stays)):
             what, tone = ("goes   ", "bad") if blocks else ("stays  ", "good")
-            place = f"  {where_of(row)}, {scope_of(row.item)}"
+            place = f"  {where_of(row)}, {scope_label(row.item)}"
             blocks.append(Spans(((what, tone), (one_line(row.item.text, 200), ""), (place, "dim")), 7))
         blocks.append(Body("Put the cursor on the one that is to stay. The values of the others go on in its history.",
                            "dim"))  # fmt: skip

@@ -16,7 +16,7 @@ from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import edits, retention
 from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
 from nanomem_tui.memory.filters import fold
-from nanomem_tui.memory.scopes import is_foreign, scope_of, source_of
+from nanomem_tui.memory.scopes import is_foreign, scope_label, source_label
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.screens.item_columns import sign_of
@@ -341,7 +341,7 @@ def _head(fact: Fact) -> list[Block]:
     blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
     if not row.enabled:
         blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
-    blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
+    blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
     blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
     return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
 
@@ -350,7 +350,7 @@ def _fields(ws: Workspace, fact: Fact) -> list[Block]:
     row = fact.item
     expires = retention.expiry(row, ws.settings)
     named = (
-        ("scope", scope_of(row)),
+        ("scope", scope_label(row)),
         ("source", row.source),
         ("session", row.session_key),
         ("message", row.source_message_id),
@@ -432,8 +432,8 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
             *((where,) if flat else ()),
             Column("hits", "Hits", lambda row: _of_fact(row, lambda fact: str(fact.item.hits)), width=5, priority=4,
                    align="right", sort=lambda row: fact_in(row).item.hits),
-            Column("scope", "Scope", lambda row: _of_fact(row, lambda fact: scope_of(fact.item)), width=14, priority=5,
-                   tone="dim"),
+            Column("scope", "Scope", lambda row: _of_fact(row, lambda fact: scope_label(fact.item)), width=14,
+                   priority=5, tone="dim"),
             aged("Age", lambda row: _of_fact(row, lambda fact: fact.item.updated_at),
                    priority=1, align="right", tone="dim", sort=lambda row: fact_in(row).item.updated_at),
         )  # fmt: skip
@@ -472,13 +472,13 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
             return fact.sub_category
         item = fact.item
         if name == "scope":
-            return {item.scope_type, item.scope_key, scope_of(item)}
+            return {item.scope_type, item.scope_key, scope_label(item)}
         if name == "age":
             return item.updated_at
         if name == "session":
             return item.session_key
         if name == "source":
-            return {item.source, source_of(item)}
+            return {item.source, source_label(item)}
         return "conflict" in item.meta if name == "conflict" else getattr(item, name)
 
     def sign(self, row: Entry) -> str:
@@ -495,7 +495,7 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         """Whose fact it is, and how to have it."""
         if not self.foreign(row):
             return ""
-        whose = source_of(fact_in(row).item)
+        whose = source_label(fact_in(row).item)
         return f"read-only: a fact of {whose}, which its agent owns; on Items : import takes it over"
 
     def dimmed(self, row: Entry) -> bool:

@@ -11,7 +11,7 @@ from nanomem_tui.actions import BY_NAME
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.memory import edits, lessons, superseded
 from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
-from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.store.values import Lesson
@@ -90,7 +90,7 @@ class LessonsScreen(RowsScreen[Lesson]):
         """The state of a row in one character."""
         if "conflict" in row.meta:
             return "!"
-        if mark_of(row) is not None:
+        if get_superseded(row) is not None:
             return "<"
         return {"off": "-", "faded": "~"}.get(self._state(row), "")
 
@@ -127,10 +127,10 @@ class LessonsScreen(RowsScreen[Lesson]):
         elif newer := self.ws.lessons.newer(row):
             told = f"Older: of {row.trigger} the agent is told “{newer.better_action}”, which is newer."
             blocks.append(Body(told, "warn"))
-        blocks += [Body(line, "bad") for line in edits.unsettled_lines(row)]
+        blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
         if row.meta.get("reflection"):
             blocks.append(Body("It follows from a reflection on a tool that failed; o goes there.", "dim"))
-        sure, record = self._confidence(row), lessons.of(row)
+        sure, record = self._confidence(row), lessons.efficacy_of(row)
         named = (
             ("sure", f"{sure:.1f} of 10 now; {row.confidence} when it was last confirmed"),
             ("hits", f"{row.hits:,}"),
@@ -141,7 +141,7 @@ class LessonsScreen(RowsScreen[Lesson]):
             ("learned", format_time(row.created_at)),
             ("updated", format_time(row.updated_at)),
             ("applied", format_time(row.last_applied_at) if row.last_applied_at else "never"),
-            ("helps", lessons.words(row)),
+            ("helps", lessons.describe_efficacy(row)),
             ("last shown", format_time(record.last_shown_at) if record.last_shown_at else ""),
             ("promoted", row.promoted_global_key),
             ("id", row.id),

@@ -12,7 +12,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.scopes import of_item
+from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.moments import Difference, value_of, words_of
 from nanomem_tui.screens.base.diffs import RevertPart, revert
 from nanomem_tui.screens.base.rows import SAID, format_change
@@ -27,7 +27,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Spans
 if TYPE_CHECKING:
     from nanomem_tui.agents.git import FileDiff
     from nanomem_tui.core import merge
-    from nanomem_tui.review.moments import Mark, Moment
+    from nanomem_tui.review.moments import Moment, PastChange
 
 
 # What differs between two moments as blocks of a detail or a dialog: a sign and the words of each row, the fields
@@ -85,7 +85,7 @@ def _changed(hunk: merge.Hunk) -> Hunk:
 FIRST, MOST = 100, 10_000  # marks
 
 
-class MomentsScreen(WorkspaceScreen["Mark"]):
+class MomentsScreen(WorkspaceScreen["PastChange"]):
     """All moments, newest first."""
 
     SCREEN = "moments"
@@ -103,12 +103,12 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._other: Mark | None = None  # None: now
+        self._other: PastChange | None = None  # None: now
         self._without_versions = False
 
     # The list
 
-    def columns(self) -> Sequence[Column[Mark]]:
+    def columns(self) -> Sequence[Column[PastChange]]:
         """When, what kind of moment, what was done."""
         return (
             Column("when", "When", _when, width=16, priority=3, tone="dim"),
@@ -117,11 +117,11 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
             Column("what", "After", lambda row: row.label, min_width=34),
         )  # fmt: skip
 
-    def row_id(self, row: Mark) -> str:
+    def row_id(self, row: PastChange) -> str:
         """The name that stays."""
         return row.id
 
-    def load(self) -> Iterable[Sequence[Mark]]:
+    def load(self) -> Iterable[Sequence[PastChange]]:
         """The newest, then the rest of them."""
         first = self.ws.moments.marks(FIRST)
         self._without_versions = self.ws.moments.unread is not None
@@ -129,19 +129,19 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
         if len(first) == FIRST:
             yield self.ws.moments.marks(MOST, FIRST)
 
-    def search_text(self, row: Mark) -> str:
+    def search_text(self, row: PastChange) -> str:
         """Words are searched in what was done."""
         return f"{row.label} {row.kind}"
 
-    def field(self, row: Mark, name: str) -> Any:
+    def field(self, row: PastChange, name: str) -> Any:
         """The fields of the filter language."""
         return {"id": row.name, "what": row.label, "kind": row.kind, "age": row.at, "undone": row.undone}[name]
 
-    def dimmed(self, row: Mark) -> bool:
+    def dimmed(self, row: PastChange) -> bool:
         """What was taken back."""
         return row.undone
 
-    def sign(self, row: Mark) -> str:
+    def sign(self, row: PastChange) -> str:
         """The other end, or what was taken back."""
         if self._other is not None and self.row_id(row) == self.row_id(self._other):
             return ">"
@@ -159,7 +159,7 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
 
     # The detail
 
-    def detail(self, row: Mark) -> Document:
+    def detail(self, row: PastChange) -> Document:
         """What differs from then to the other end."""
         moments, other = self.ws.moments, self._other
         ends = sorted((one for one in (row, other) if one is not None), key=_time)
@@ -221,7 +221,7 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
         self.say_totals()
         self.refresh_detail()
 
-    def _place(self, rows: Sequence[Mark], row: Mark | None) -> int:
+    def _place(self, rows: Sequence[PastChange], row: PastChange | None) -> int:
         """The place of a moment among those sorted by time; -1 of now."""
         wanted = self.row_id(row) if row is not None else None
         return next((place for place, one in enumerate(rows) if self.row_id(one) == wanted), -1)
@@ -238,12 +238,12 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
         return True
 
 
-def _time(row: Mark) -> str:
+def _time(row: PastChange) -> str:
     moment = clock.parse(row.at)
     return clock.iso(moment) if moment else row.at
 
 
-def _when(row: Mark) -> str:
+def _when(row: PastChange) -> str:
     """To the second where it was today: several are of one minute."""
     moment = clock.parse(row.at)
     if moment is None:
@@ -269,7 +269,7 @@ class Way(NamedTuple):
     commit: str = ""
 
 
-def ask_what(screen: WorkspaceScreen[Any], mark: Mark) -> None:
+def ask_what(screen: WorkspaceScreen[Any], mark: PastChange) -> None:
     """Ask what of the moment is to come back, show what that changes, and do it after a yes."""
 
     def load() -> list[Way]:
@@ -324,7 +324,7 @@ def ways(screen: WorkspaceScreen[Any], moment: Moment) -> list[Way]:
     return rows
 
 
-async def _confirm(screen: WorkspaceScreen[Any], mark: Mark, way: Way) -> None:
+async def _confirm(screen: WorkspaceScreen[Any], mark: PastChange, way: Way) -> None:
     plan = await screen.console.in_thread(lambda ws: ws.moments.plan(ws.moments.of(mark), way.wanted))
 
     async def do(_yes: bool) -> None:
@@ -357,7 +357,7 @@ def _kinds(one: Difference) -> set[str]:
 
 
 def _scopes(one: Difference) -> set[str]:
-    return {of_item(row).name for row in (one.then, one.now) if isinstance(row, Item)}
+    return {scope_of_item(row).name for row in (one.then, one.now) if isinstance(row, Item)}
 
 
 def _words(one: Difference) -> str:

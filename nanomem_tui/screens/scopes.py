@@ -12,7 +12,7 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.items import Plan, Verb
-from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Sees, named, of_item
+from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Visibility, parse_scope, scope_of_item
 from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.base.console import ask_recall, show_filtered
 from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
@@ -39,7 +39,7 @@ class ScopeRowPlace(NamedTuple):
 
     leak: Leak | None = None
     scope: ScopeRow | None = None
-    sees: Sees | None = None
+    sees: Visibility | None = None
     leaks: int = 0
 
     @property
@@ -127,7 +127,7 @@ class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
         found = scopes.leaks()
         within: dict[str, int] = {}
         for leak in found:
-            name = of_item(leak.item).name
+            name = scope_of_item(leak.item).name
             within[name] = within.get(name, 0) + 1
         yield [
             *(ScopeRowPlace(leak=leak) for leak in found),
@@ -174,7 +174,7 @@ class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
         item = leak.item
         named = (
             ("belongs to", leak.belongs or "where it is said to, by you"),
-            ("scope", of_item(item).name),
+            ("scope", scope_of_item(item).name),
             ("kind", item.kind),
             ("session", item.session_key),
             ("sender", item.sender_id),
@@ -212,7 +212,7 @@ class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
         within = [item for item in self.ws.items.all() if _in(item, scope)]
         return [*blocks, *_items(f"Items ({len(within):,})", [(item, item.kind) for item in within])]
 
-    def _of_asker(self, sees: Sees | None) -> list[Block]:
+    def _of_asker(self, sees: Visibility | None) -> list[Block]:
         assert sees is not None
         seen = self.ws.scopes.seen_by(sees.audience)
         blocks: list[Block] = [
@@ -294,7 +294,7 @@ def _count(row: ScopeRowPlace, kind: str) -> str:
 
 def _scope_of(row: ScopeRowPlace) -> Scope:
     assert row.leak is not None or row.scope is not None
-    return of_item(row.leak.item) if row.leak is not None else cast("ScopeRow", row.scope).scope
+    return scope_of_item(row.leak.item) if row.leak is not None else cast("ScopeRow", row.scope).scope
 
 
 def _asker_of(scope: Scope) -> Audience | None:
@@ -363,7 +363,7 @@ def _dialog(ws: Callable[[], Workspace], title: str, belongs: str) -> PickScreen
     def typed(text: str) -> Way | None:
         verb, name = _parted(text)
         try:
-            scope = named(name, ws().id)
+            scope = parse_scope(name, ws().id)
         except BadInput:
             return None
         return Way(verb, scope, scope.words)

@@ -17,8 +17,8 @@ from nanomem_tui.background import waiting_words
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, Problem, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.turns.traces import COUNTERS
 from nanomem_tui.review.charts import Picture, pictures
 from nanomem_tui.screens.base.rows import format_age, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -31,7 +31,7 @@ from nanomem_tui.widgets.theme import ASCII, UNICODE, Glyphs, glyphs
 if TYPE_CHECKING:
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.memory.repairs import Repair
-    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.traces import Injected
     from nanomem_tui.store.moving.backup import Made
     from nanomem_tui.workspace import Workspace
 
@@ -478,7 +478,7 @@ async def ask_to_mend(screen: StatusScreen) -> None:
     """Show what would be put right and what has to wait, and do it after a yes. Raises Refused where nothing can be."""
     from nanomem_tui.memory import repairs
 
-    planned = await screen.console.in_thread(repairs.repairs)
+    planned = await screen.console.in_thread(repairs.find_repairs)
     can, waits = [one for one in planned if not one.held], [one for one in planned if one.held]
     if not can:
         why = waits[0].held if waits else "nothing is broken that can be put right by itself"
@@ -491,7 +491,7 @@ async def ask_to_mend(screen: StatusScreen) -> None:
         if failed:
             say(screen, one_line("; ".join(failed), 150), "warning", f"{counted(len(failed), 'thing')} not put right")
         else:
-            way = "; ".join(way.replace("`", "") for way in repairs.ways_back(done, made.path.name))
+            way = "; ".join(way.replace("`", "") for way in repairs.describe_undo(done, made.path.name))
             say(screen, way, title=f"{counted(len(done), 'thing')} put right")
         await screen.do_doctor()
 
@@ -515,7 +515,7 @@ def _mended(ws: Workspace) -> Done:
     from nanomem_tui.memory import repairs
 
     made = _backup(ws, "before doctor --fix")
-    return made, repairs.mend(ws, repairs.repairs(ws), made.path.name)
+    return made, repairs.apply_repairs(ws, repairs.find_repairs(ws), made.path.name)
 
 
 def _backup(ws: Workspace, reason: str) -> Made:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.widget import Widget
 
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.facts.usage import BY, By, Sum, Used, total
+from nanomem_tui.memory.facts.usage import BY, By, UsageRow, UsageSum, sum_rows
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
@@ -31,12 +31,12 @@ class Drawn(NamedTuple):
     """What the pane shows: the rows to draw, stacked by `part`, as `measure` ("tokens" or "cost"); the row at the
     cursor with its name and what it is (`by`)."""
 
-    rows: tuple[Used, ...] = ()
+    rows: tuple[UsageRow, ...] = ()
     part: str = "model"
     measure: str = "tokens"
     by: str = "day"
     name: str = ""
-    of_name: tuple[Used, ...] = ()
+    of_name: tuple[UsageRow, ...] = ()
 
 
 class UsagePane(Preview):
@@ -83,7 +83,7 @@ def plot(drawn: Drawn, width: int, signs: Glyphs) -> list[Line]:
     return [*lay_out((title,), width), *lines, *lay_out((Spans(tuple(legend(shown, signs)), 2),), width)]
 
 
-def parts_of(rows: Sequence[Used], part: str, measure: str) -> list[str]:
+def parts_of(rows: Sequence[UsageRow], part: str, measure: str) -> list[str]:
     """The names that are told apart, what used most first; the last stands for all others where there are more."""
     money = measure == "cost"
     sums: dict[str, float] = {}
@@ -98,7 +98,7 @@ def numbers(drawn: Drawn, width: int, signs: Glyphs) -> list[Block]:
     """The row at the cursor: counts, cost, who used how much of it."""
     if not drawn.of_name:
         return []
-    one = total(drawn.of_name, drawn.name)
+    one = sum_rows(drawn.of_name, drawn.name)
     blocks: list[Block] = [
         Heading(f"{drawn.by}: {one.name or '(none)'}"),
         Field("tokens", f"{one.total_tokens:,}"),
@@ -124,7 +124,7 @@ def numbers(drawn: Drawn, width: int, signs: Glyphs) -> list[Block]:
     return blocks
 
 
-def cost_of(one: Sum) -> list[Block]:
+def cost_of(one: UsageSum) -> list[Block]:
     """What it cost, as far as prices are known, and what has none."""
     if one.is_whole:
         return [Field("cost", money_of(one.cost))]
@@ -144,11 +144,11 @@ def money_of(cost: float | None) -> str:
     return f"{cost:,.2f}" if cost >= 1 or not cost else f"{cost:.3g}" if cost >= 0.0001 else f"{cost:.1e}"
 
 
-def _measure(row: Used, money: bool) -> float:
+def _measure(row: UsageRow, money: bool) -> float:
     return (row.cost or 0.0) if money else float(row.total_tokens)
 
 
-def _days(rows: Sequence[Used]) -> list[str]:
+def _days(rows: Sequence[UsageRow]) -> list[str]:
     """Every day from the first to the last, also those on which nothing was used."""
     known = sorted({row.day for row in rows})
     try:
@@ -163,7 +163,7 @@ BAR = 12  # cells
 TITLES: Mapping[By, str] = {"day": "Day", "model": "Model", "source": "Source", "origin": "Whose"}
 WHOSE = {"nanomem": "by nanomem", "agent": "by the agent", "import": "imported"}
 
-Counted = Used | Sum
+Counted = UsageRow | UsageSum
 """What was read, and what the list shows: the sums of it."""
 
 
@@ -190,7 +190,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
         self._by: By = "day"
         self._measure = "tokens"
         self._read_prices = False  # whether what is read next is read with the prices of then
-        self._counted: Sequence[Used] = ()  # the rows that are added up
+        self._counted: Sequence[UsageRow] = ()  # the rows that are added up
         self._most = 0.0
         self._order: tuple[Callable[[Counted], Any] | None, bool] = (None, False)
 
@@ -218,7 +218,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
         )  # fmt: skip
 
     def _named(self, row: Counted) -> str:
-        name = row.name if isinstance(row, Sum) else str(getattr(row, self._by))
+        name = row.name if isinstance(row, UsageSum) else str(getattr(row, self._by))
         return WHOSE.get(name, name) if self._by == "origin" else name or "(none)"
 
     def _amount(self, row: Counted) -> float:
@@ -226,7 +226,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     def row_id(self, row: Counted) -> str:
         """The name of the sum; of what was read all that tells it from the others."""
-        return f"{self._by} {row.name}" if isinstance(row, Sum) else "\t".join(row[:4])
+        return f"{self._by} {row.name}" if isinstance(row, UsageSum) else "\t".join(row[:4])
 
     def load(self) -> Iterable[Sequence[Counted]]:
         """Every row, ours and the agent's; what could not be read of its log is said."""
@@ -240,25 +240,25 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     def search_text(self, row: Counted) -> str:
         """Words are searched in the names."""
-        return " ".join(row[:4]) if isinstance(row, Used) else row.name
+        return " ".join(row[:4]) if isinstance(row, UsageRow) else row.name
 
     def field(self, row: Counted, name: str) -> Any:
         """The fields of the filter language."""
-        assert isinstance(row, Used)
+        assert isinstance(row, UsageRow)
         values = {"whose": {row.origin, WHOSE[row.origin]}, "tokens": row.total_tokens, "age": f"{row.day}T12:00:00"}
         return values[name] if name in values else getattr(row, name)
 
     def sign(self, row: Counted) -> str:
         """Something of it has no known price."""
-        return "!" if isinstance(row, Sum) and row.unpriced else ""
+        return "!" if isinstance(row, UsageSum) and row.unpriced else ""
 
     def arranged(self, rows: Sequence[Counted]) -> Sequence[Counted]:
         """The rows that are wanted, added up."""
-        self._counted = [row for row in rows if isinstance(row, Used)]
-        groups: dict[str, list[Used]] = {}
+        self._counted = [row for row in rows if isinstance(row, UsageRow)]
+        groups: dict[str, list[UsageRow]] = {}
         for row in self._counted:
             groups.setdefault(str(getattr(row, self._by)), []).append(row)
-        sums: list[Counted] = [total(some, name) for name, some in groups.items()]
+        sums: list[Counted] = [sum_rows(some, name) for name, some in groups.items()]
         self._most = max(map(self._amount, sums), default=0.0)
         if self._order[0] is not None:
             return sorted(sums, key=self._order[0], reverse=self._order[1])
@@ -277,7 +277,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     def _say_totals(self) -> None:
         super()._say_totals()
-        one = total(self._counted)
+        one = sum_rows(self._counted)
         cost = f"{money_of(one.cost)}{'' if one.is_whole else ' and more'}" if one.cost is not None else "no prices"
         parts = [counted(len(self.table.rows), self._by if self._by != "origin" else "owner")]
         parts += [f"{one.total_tokens:,} tokens", cost]
@@ -289,7 +289,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
     def detail(self, row: Counted) -> Drawn:
         """The plot of all that is wanted, and the row in numbers."""
         rows = tuple(self._counted)
-        name = row.name if isinstance(row, Sum) else ""
+        name = row.name if isinstance(row, UsageSum) else ""
         part = self._by if self._by != "day" else "model"
         of_name = tuple(one for one in rows if str(getattr(one, self._by)) == name)
         return Drawn(rows, part, self._measure, self._by, name, of_name)

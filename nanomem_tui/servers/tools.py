@@ -27,7 +27,7 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, layers
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.work.values import KnowledgeHit
-from nanomem_tui.tiers.context_fitting import TIERS, entry
+from nanomem_tui.tiers.context_fitting import TIERS, render_entry
 from nanomem_tui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ def _passage(hit: KnowledgeHit) -> str:
     place = f"{hit.title}, {hit.section}" if hit.section and hit.section != hit.title else hit.title
     lines = f"line {hit.line_from}" if hit.line_from == hit.line_to else f"lines {hit.line_from}-{hit.line_to}"
     text = hit.text if len(hit.text) <= PASSAGE else f"{hit.text[:PASSAGE].rstrip()}…"
-    return entry(one_line(f"{place} ({hit.source}, {lines})", 300), text)
+    return render_entry(one_line(f"{place} ({hit.source}, {lines})", 300), text)
 
 
 def _rest(answer: Answer) -> str:

@@ -1,1 +1,1 @@
-"""The tiers of seed 004: what happens now, what was done lately and long ago, and what is known beside it."""
+"""Work records and knowledge (seed 004): operational memory, work records, documents, context assembly."""

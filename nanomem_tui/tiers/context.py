@@ -1,8 +1,7 @@
 """Context assembly (seed 004): what an agent should know before it asks a model to do a task.
 
-The task is read, the tiers are searched, and what they say is put on one scale, said once and within a budget of tokens
-(`context_fitting`, `token_counts`). A look that writes nothing; the same store gives the same answer for the whole of a
-day. Owns the order of these steps.
+Reads the task, searches the tiers, ranks what they hold on one scale, drops repetitions and fits a budget of tokens
+(`context_fitting`). Reads only; the same store gives the same answer all day.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ from nanomem_tui.tiers.context_fitting import (
     ContextChunk,
     Finding,
     Task,
-    task_of,
-    tiers_of,
+    parse_tiers,
+    read_task,
 )
 from nanomem_tui.tiers.operational import agent_of, description_of
 
@@ -73,7 +72,7 @@ ENTRIES = ("event", "task", "tool_result")
 Row = TypeVar("Row")
 
 
-class Parts(NamedTuple):
+class ContextSources(NamedTuple):
     """What a workspace is asked through; each is made when it is first used."""
 
     records: Callable[[], TierRecords]
@@ -84,16 +83,16 @@ class Parts(NamedTuple):
     """Finds records by meaning, where that is asked for."""
 
 
-class Found(NamedTuple):
+class ContextFindings(NamedTuple):
     """What the tiers say of a task, and what is to be known of how it was looked for."""
 
     findings: list[Finding]
     notes: list[str]
 
 
-def look(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> Found:
-    """What these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
-    found = Found([], [])
+def find_in_tiers(parts: ContextSources, task: Task, tiers: Sequence[str], audience: Audience) -> ContextFindings:
+    """Return what these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
+    found = ContextFindings([], [])
     if "operational" in tiers:
         found.findings.extend(_operational(parts.operational(), task))
     if {"working", "longterm"} & {*tiers}:
@@ -102,7 +101,7 @@ def look(parts: Parts, task: Task, tiers: Sequence[str], audience: Audience) -> 
         found.findings.extend(_memory(parts.engine(), task, audience, found))
     if "knowledge" in tiers and task.words:
         hits = parts.knowledge().search(task.text, EACH)
-        found.findings.extend(of_chunk(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
+        found.findings.extend(chunk_finding(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
     return found
 
 
@@ -113,8 +112,8 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
     if not task.words:
         return
     for value in _few(now.metrics(), lambda value: value.name, task):
-        yield of_metric("operational", value.name, value.name, value.value, value.unit, value.at)
-    for state in _few(now.agent_states(), lambda one: f"{one.agent} {in_words(one.state)}", task):
+        yield metric_finding("operational", value.name, value.name, value.value, value.unit, value.at)
+    for state in _few(now.agent_states(), lambda one: f"{one.agent} {format_value(one.state)}", task):
         lines = [("state", state.state)]
         yield finding("operational", "agent-state", state.agent, f"agent {state.agent}", lines, state.at)
     for entry in now.holding(_beginnings(task), ENTRIES, EACH):
@@ -125,7 +124,7 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
 def _of_entry(entry: OperationalEntry) -> Finding:
     data = entry.data
     if entry.category != "task":
-        return of_entry("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
+        return entry_finding("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
     rest = {name: value for name, value in data.items() if name not in ("id", "description", "status")}
     lines = [("source", entry.source), ("status", data["status"]), ("data", rest)]
     return finding("operational", "task", data["id"], f"task: {description_of(data)}", lines, entry.at, 0.8)
@@ -137,7 +136,7 @@ def _few(rows: Iterable[Row], words: Callable[[Row], str], task: Task) -> list[R
 
 
 def _beginnings(task: Task) -> list[str]:
-    """How the words of a task begin, whatever their ending."""
+    """Return how the words of a task begin, whatever their ending."""
     known = [(word, shown(word)) for word in task.words]
     return [
         word[: max(4, len(word) - 1)] if word.isascii() and word == letters else task.written.get(word, letters)
@@ -148,7 +147,7 @@ def _beginnings(task: Task) -> list[str]:
 # -- the trail --------------------------------------------------------------------------------------------------------
 
 
-def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> Iterator[Finding]:
+def _records(parts: ContextSources, task: Task, tiers: Sequence[str], found: ContextFindings) -> Iterator[Finding]:
     records = parts.records()
     wanted = [tier for tier in KINDS_TIERS if tier in tiers]
 
@@ -167,10 +166,10 @@ def _records(parts: Parts, task: Task, tiers: Sequence[str], found: Found) -> It
     known = {record.key: record for record in records.database.ask(ask, none)}
     near = {one.record.key: one for one in _near(parts, task, found) if one.record.tier in wanted}
     for key, record in ({key: one.record for key, one in near.items()} | known).items():
-        yield of_record(record, nearness(near[key].distance) if key in near else 0.0)
+        yield record_finding(record, nearness(near[key].distance) if key in near else 0.0)
 
 
-def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
+def _near(parts: ContextSources, task: Task, found: ContextFindings) -> Sequence[NearRecord]:
     if parts.meaning is None:
         return ()
     kinds = [kind.name for kind in KINDS.values() if kind.embedded]
@@ -182,7 +181,7 @@ def _near(parts: Parts, task: Task, found: Found) -> Sequence[NearRecord]:
 
 
 def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRecord]:
-    """The newest value of each metric that the task names, as that tier keeps it."""
+    """Yield the newest value of each metric that the task names, as that tier keeps it."""
     kind = KINDS["metric" if tier == "working" else "metric-hour"]
     for name in task.names[:NAMED]:
         yield from work_records.rows(connection, kind, tier, Where({"name": name}), 1)
@@ -191,13 +190,13 @@ def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRe
 # -- the memory itself ------------------------------------------------------------------------------------------------
 
 
-def _memory(engine: Engine, task: Task, audience: Audience, found: Found) -> Iterator[Finding]:
+def _memory(engine: Engine, task: Task, audience: Audience, found: ContextFindings) -> Iterator[Finding]:
     begun = engine.look(Question(task.text, audience=audience, limit=EACH, max_chars=CHARACTERS))
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
     for hit in begun.given:
-        yield of_item(hit.item, nearness(hit.parts.get("distance")), begun.zone)
-    yield from map(of_lesson, begun.lessons)
+        yield item_finding(hit.item, nearness(hit.parts.get("distance")), begun.zone)
+    yield from map(lesson_finding, begun.lessons)
 
 
 # -- what is said to a model ------------------------------------------------------------------------------------------
@@ -221,15 +220,17 @@ HEADS = {"tool-call": "call of", "agent-state": "agent", "config-change": "chang
 """How the first line of a kind begins, where it is not its name."""
 
 
-def of_record(record: TierRecord, nearness: float = 0.0) -> Finding:
+def record_finding(record: TierRecord, nearness: float = 0.0) -> Finding:
     """A record as a finding."""
     fields = record.fields
     if record.kind in ("metric", "metric-hour"):
         value = fields["value"] if record.kind == "metric" else fields["mean"]
-        return of_metric(record.tier, record.id, fields["name"], value, fields["unit"] or "", record.at)
+        return metric_finding(record.tier, record.id, fields["name"], value, fields["unit"] or "", record.at)
     named = fields.get(KINDS[record.kind].title) or record.id
     if record.kind == "event" and named in ("event", "tool_result"):
-        return of_entry(record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"])
+        return entry_finding(
+            record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"]
+        )
     lines = [(name.replace("_", " "), fields.get(name)) for name in SHOWN.get(record.kind, ())]
     return finding(
         record.tier, record.kind, record.id, f"{HEADS.get(record.kind, f'{record.kind}:')} {named}", lines, record.at,
@@ -248,7 +249,7 @@ def finding(
     nearness: float = 0.0,
 ) -> Finding:
     """A finding of a first line and of named values below it; those that say nothing are left out."""
-    told = [(name, in_words(value)) for name, value in lines]
+    told = [(name, format_value(value)) for name, value in lines]
     rest = [f"{name}: {text}" for name, text in told if text]
     when = f" ({at[:16].replace('T', ' ')} UTC)" if at else ""
     return Finding(
@@ -257,18 +258,18 @@ def finding(
     )  # fmt: skip
 
 
-def of_entry(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> Finding:
+def entry_finding(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> Finding:
     """Something that happened, as a finding."""
     if category == "tool_result" and isinstance(data, Mapping):
         rest = {name: value for name, value in data.items() if name != "tool"}
         lines = [("source", source), ("data", rest)]
-        return finding(tier, "event", id, f"call of {in_words(data.get('tool'))}", lines, at, 0.4)
+        return finding(tier, "event", id, f"call of {format_value(data.get('tool'))}", lines, at, 0.4)
     importance = 1.0 if critical else 0.3
     return finding(tier, "event", id, "event", [("source", source), ("data", data)], at, importance)
 
 
-def of_metric(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
-    """The value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
+def metric_finding(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
+    """Return the value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
     what = "metric, mean of the hour" if tier == "longterm" else "metric"
     made = finding(tier, "metric", id, f"{what}: {name} = {value:g}{unit and f' {unit}'}", at=at)
     return made._replace(place=f"metric/{name}")
@@ -278,22 +279,22 @@ def _clipped(text: str) -> str:
     return text if len(text) <= MOST else text[:MOST] + MARK
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A JSON value as a person reads it: names and values, without the signs of JSON."""
     if value is None or value in ("", [], {}):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := in_words(inner)))
+        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := format_value(inner)))
     if isinstance(value, (list, tuple)):
-        return "; ".join(filter(None, map(in_words, value)))
+        return "; ".join(filter(None, map(format_value, value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def importance_of(record: TierRecord) -> float:
-    """How much a record matters, from 0 to 1: what was called important or critical, what went wrong, what proved
-    itself; a half where nothing tells."""
+    """Return how much a record matters, from 0 to 1: what was called important or critical, what went wrong, what
+    proved itself; a half where nothing tells."""
     fields = record.fields
     if record.kind == "decision":
         return 1.0 if fields.get("important") else 0.6
@@ -311,7 +312,7 @@ def importance_of(record: TierRecord) -> float:
     return 0.4 if fields.get("success") is not False else 0.6
 
 
-def of_chunk(hit: KnowledgeHit) -> Finding:
+def chunk_finding(hit: KnowledgeHit) -> Finding:
     """A chunk of a document as a finding."""
     heading = f"{hit.title} {hit.section}".strip()
     place = f"{hit.title}#{hit.section}" if hit.section else hit.title
@@ -319,16 +320,16 @@ def of_chunk(hit: KnowledgeHit) -> Finding:
     return Finding("knowledge", hit.kind, hit.id, text, text, place=place, heading=heading)
 
 
-def of_item(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
+def item_finding(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
     """An item of long-term memory as a finding. `zone`: the agent's."""
-    text, about = _clipped(times.resolved(item, zone)), times.about(item, zone)
+    text, about = _clipped(times.resolve_dates(item, zone)), times.filed_under(item, zone)
     shown = f"{text} ({about})" if about else text
     return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
 
 
-def of_lesson(lesson: Lesson) -> Finding:
+def lesson_finding(lesson: Lesson) -> Finding:
     """A lesson as a finding: what it is about, what is better, and what is not."""
-    avoid = f" (not: {bad})" if (bad := prompt.avoided(lesson)) else ""
+    avoid = f" (not: {bad})" if (bad := prompt.avoid_line(lesson)) else ""
     text = _clipped(f"{lesson.trigger}: {lesson.better_action}{avoid}")
     importance = max(0.0, min(1.0, lesson.confidence / 10))
     return Finding("longterm", "lesson", lesson.id, text, text, lesson.updated_at, importance)
@@ -350,13 +351,13 @@ class Counter(NamedTuple):
 
 
 @lru_cache(4)
-def counter(wanted: str = AUTO) -> Counter:
-    """The counter of a setting: `auto`, `estimate`, or the path of a `tokenizer.json`. Raises MissingExtra or BadInput
-    for a file that cannot be used."""
+def make_counter(wanted: str = AUTO) -> Counter:
+    """Return the counter of a setting: `auto`, `estimate`, or the path of a `tokenizer.json`. Raises MissingExtra or
+    BadInput for a file that cannot be used."""
     if wanted == ESTIMATE:
-        return Counter("an estimate by script", estimate)
+        return Counter("an estimate by script", estimate_tokens)
     if wanted in (AUTO, ""):
-        return _of_tiktoken() or Counter("an estimate by script", estimate)
+        return _of_tiktoken() or Counter("an estimate by script", estimate_tokens)
     return _of_file(Path(wanted).expanduser())
 
 
@@ -443,8 +444,8 @@ def _patterns() -> tuple[re.Pattern[str], tuple[tuple[re.Pattern[str], float], .
 
 
 @lru_cache(4096)
-def estimate(text: str) -> int:
-    """How many tokens a text is, about; at least one where there is anything."""
+def estimate_tokens(text: str) -> int:
+    """Return how many tokens a text is, about; at least one where there is anything."""
     pieces, scripts = _patterns()
     found = 0.0
     for word, digits, line, blanks, signs in pieces.findall(text):
@@ -475,7 +476,7 @@ MOST_TOKENS = 1_000_000
 class ContextAssembly:
     """Assembles context from the parts of one workspace. May be called from any thread."""
 
-    def __init__(self, parts: Parts, settings: Settings) -> None:
+    def __init__(self, parts: ContextSources, settings: Settings) -> None:
         self._parts = parts
         self._settings = settings
 
@@ -488,7 +489,7 @@ class ContextAssembly:
         *,
         framed: bool = False,
     ) -> Context:
-        """What is to be known for a task, best first, in at most `max_tokens` (None: the setting).
+        """Return what is to be known for a task, best first, in at most `max_tokens` (None: the setting).
 
         `tiers`: these alone (none: all); `audience`: for whom, as in recall (None: the owner, who sees everything).
         `framed`: the block that is made of it stays within the budget too, frame and sources included. Raises BadInput
@@ -496,25 +497,25 @@ class ContextAssembly:
 
         No chunk holds a secret: each stands as its kind and a fingerprint.
         """
-        asked = task_of(task)
-        wanted = tiers_of(tiers)
+        asked = read_task(task)
+        wanted = parse_tiers(tiers)
         most = self._settings.context_max_tokens if max_tokens is None else min(max_tokens, MOST_TOKENS)
         if most < 1:
             raise BadInput("no room for context", f"{most} tokens", "give 1 or more")
-        name, count = counter(self._settings.context_tokenizer)
+        name, count = make_counter(self._settings.context_tokenizer)
         if not self._settings.memory_enabled:
             return Context(asked, (), 0, most, name, wanted, notes=(OFF,))
-        found = look(self._parts, asked, wanted, audience or Audience())
+        found = find_in_tiers(self._parts, asked, wanted, audience or Audience())
         ranked = context_fitting.rank(found.findings, asked.words, clock.now().date())
         ranked = [one._replace(finding=_masked(one.finding)) for one in ranked]
 
         def cost(source: str, content: str) -> int:
-            return count(context_fitting.entry(source, content) + "\n") if framed else count(content)
+            return count(context_fitting.render_entry(source, content) + "\n") if framed else count(content)
 
         room = most - (count(context_fitting.FRAME) if framed else 0)
         fitted = Budget(room, count, cost).fit(ranked)
         chunks = fitted.chunks
-        while framed and chunks and count(context_fitting.rendered(chunks)) > most:
+        while framed and chunks and count(context_fitting.render(chunks)) > most:
             last = chunks.pop()  # tokens of parts are not those of the whole, to the last one
             fitted.cut.insert(0, last._replace(tokens=0, whole=0, why="the budget is full"))
         notes = tuple(found.notes if asked.words else ["no word of the task says anything", *found.notes])
@@ -522,8 +523,8 @@ class ContextAssembly:
         return Context(asked, tuple(chunks), total, most, name, wanted, tuple(fitted.cut), notes)
 
     def block(self, context: Context) -> str:
-        """The block that a model is given; within the budget where the context was assembled `framed`."""
-        return context_fitting.rendered(context.chunks)
+        """Return the block that a model is given; within the budget where the context was assembled `framed`."""
+        return context_fitting.render(context.chunks)
 
 
 def _masked(finding: Finding) -> Finding:

@@ -123,7 +123,7 @@ class ContextChunk(NamedTuple):
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The chunk as the command line prints it; of one that is left out only where it is from and why."""
+        """Return the chunk as the command line prints it; of one that is left out only where it is from and why."""
         if self.why:
             return {"source": self.source, "relevance": self.relevance, "why": self.why}
         row = self._asdict() | {"whole": self.whole or None, "parts": dict(self.parts)}
@@ -158,7 +158,7 @@ class Context(NamedTuple):
         return "Nothing is known for that task."
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as the command line prints it."""
+        """Return the answer as the command line prints it."""
         return {
             "chunks": [chunk.to_json() for chunk in self.chunks],
             "total_tokens": self.total_tokens,
@@ -172,8 +172,8 @@ class Context(NamedTuple):
         }
 
 
-def task_of(text: str) -> Task:
-    """What a person or an agent says is to be done, read. Raises BadInput where nothing is said."""
+def read_task(text: str) -> Task:
+    """Return what a person or an agent says is to be done, read. Raises BadInput where nothing is said."""
     text = without_lone_surrogates(text).strip()[:MAX_QUERY]
     if not text:
         raise BadInput("no task", "", "say what is to be done")
@@ -197,8 +197,8 @@ def _name(match: re.Match[str]) -> str:
     return match[2] if _TELLING.search(match[2]) else ""
 
 
-def tiers_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The tiers of these names, in their order; none given: all. Raises BadInput for one that there is not."""
+def parse_tiers(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the tiers of these names, in their order; none given: all. Raises BadInput for one that there is not."""
     plain = {name: "".join(letter for letter in name.lower() if letter.isalpha()) for name in names}
     wrong = next((name for name, known in plain.items() if known not in TIERS), None)
     if wrong is not None:
@@ -233,11 +233,11 @@ class Budget:
         self._count, self._cost = count, cost
         self._given: list[ContextChunk] = []
         self._cut: list[ContextChunk] = []
-        self._said: list[Said] = []
+        self._said: list[ComparedText] = []
         self._keys: dict[tuple[str, str], str] = {}
 
     def fit(self, ranked: Sequence[Ranked]) -> Fitted:
-        """The findings, best first, that there is room for."""
+        """Return the findings, best first, that there is room for."""
         least = max((one.relevance for one in ranked if one.is_related), default=0.0) * FLOOR
         for place, one in enumerate(ranked):
             alone = place + 1 == len(ranked)
@@ -248,7 +248,7 @@ class Budget:
         return Fitted(self._given, self._cut)
 
     def _useless(self, one: Ranked, least: float) -> str:
-        """Why a finding is not wanted though there may be room; empty when it is."""
+        """Return why a finding is not wanted though there may be room; empty when it is."""
         finding = one.finding
         if not one.is_related:
             return UNRELATED
@@ -258,8 +258,8 @@ class Budget:
             return f"the same as {self._keys[finding.key]}"
         if self.room < LEAST and self._given:
             return "the budget is full"
-        found = said(finding.said)
-        known = like(found, self._said)
+        found = read_text(finding.said)
+        known = find_alike(found, self._said)
         if known is not None:
             place, share = known
             return f"says what {self._given[place].source} says ({share:.0f} % the same)"
@@ -286,7 +286,7 @@ class Budget:
 
         content = found.content
         if not fits(content):
-            content = shortened(content, one.parts["terms"], fits) if most >= LEAST else ""
+            content = shorten(content, one.parts["terms"], fits) if most >= LEAST else ""
         whole = self._count(found.content) if content != found.content else 0
         return _chunk(one, content, self._count(content), whole) if content else None
 
@@ -309,10 +309,10 @@ def _chunk(one: Ranked, content: str, tokens: int = 0, whole: int = 0, why: str 
     return ContextChunk(found.source, content, one.relevance, tokens, *about, whole, one.parts, why)
 
 
-def shortened(text: str, terms: Collection[str], fits: Callable[[str], bool]) -> str:
-    """The beginning of a text that `fits`, cut at the end of a line or a sentence, else within one, with a mark where
-    it is cut. Where the first of the `terms` is behind the cut: its first line, and then from the sentence on that
-    holds it. Empty where nothing fits."""
+def shorten(text: str, terms: Collection[str], fits: Callable[[str], bool]) -> str:
+    """Return the beginning of a text that `fits`, cut at the end of a line or a sentence, else within one, with a mark
+    where it is cut. Where the first of the `terms` is behind the cut: its first line, and then from the sentence on
+    that holds it. Empty where nothing fits."""
     pieces = _pieces(text)
     part = _beginning(pieces, "", fits)
     wanted = frozenset(terms)
@@ -364,7 +364,7 @@ _NAME = re.compile(r"[_/@\\]|\w[.:]\w|[a-z][A-Z]")
 _SIGNS = ".,;:!?()[]{}<>\"'“”‘’«»"
 
 
-class Said(NamedTuple):
+class ComparedText(NamedTuple):
     """A text as it is compared: its letters, what must be the same, its words, and those that may be names."""
 
     folded: str
@@ -374,7 +374,7 @@ class Said(NamedTuple):
     rest: str = ""
 
 
-def said(text: str) -> Said:
+def read_text(text: str) -> ComparedText:
     """A text, read to be compared."""
     head = text[:MOST]
     telling: Counter[str] = Counter(_NUMBERS.findall(head))
@@ -389,11 +389,13 @@ def said(text: str) -> Said:
         before = written
     telling["not"] = spoken.denials(head)
     words = frozenset(word for word in tokens(head) if len(word) != 2 or word.isascii())
-    return Said(fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:])
+    return ComparedText(
+        fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:]
+    )
 
 
-def like(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
-    """The first of the `others` that says what `one` says: its place, and the per cent of letters that agree."""
+def find_alike(one: ComparedText, others: Sequence[ComparedText]) -> tuple[int, float] | None:
+    """Return the first of the `others` that says what `one` says: its place, and the per cent of letters that agree."""
     from rapidfuzz import fuzz
 
     for place, other in enumerate(others):
@@ -405,8 +407,8 @@ def like(one: Said, others: Sequence[Said]) -> tuple[int, float] | None:
     return None
 
 
-def _held(one: Said, other: Said) -> bool:
-    """Whether the other holds every word of one, with at most a slip in each that is no name."""
+def _held(one: ComparedText, other: ComparedText) -> bool:
+    """Return whether the other holds every word of one, with at most a slip in each that is no name."""
     from rapidfuzz.distance import OSA
 
     more = [word for word in other.words - one.words - other.capital if len(word) >= SLIP]
@@ -428,14 +430,14 @@ FRAME = f"{FENCE_OPEN}\n{HEAD}\n\n{FENCE_CLOSE}"
 """The block without anything in it."""
 
 
-def rendered(chunks: Iterable[ContextChunk]) -> str:
-    """The block of these chunks, best first; empty where there is none."""
-    lines = [entry(chunk.source, chunk.content) for chunk in chunks]
+def render(chunks: Iterable[ContextChunk]) -> str:
+    """Return the block of these chunks, best first; empty where there is none."""
+    lines = [render_entry(chunk.source, chunk.content) for chunk in chunks]
     return "\n".join([FENCE_OPEN, HEAD, "", *lines, FENCE_CLOSE]) if lines else ""
 
 
 @lru_cache(1024)
-def entry(source: str, content: str) -> str:
+def render_entry(source: str, content: str) -> str:
     """One chunk in the block: where it comes from, and what it says, the lines after the first one indented."""
     said = LEFT_OUT if injection.reason(content) else plain_lines(content).replace("\n", "\n  ")
     tier = source.partition("/")[0]
@@ -443,14 +445,14 @@ def entry(source: str, content: str) -> str:
     return f"- [{named}] {said}"
 
 
-def warning(source: str, content: str) -> str:
-    """Why a chunk reads as an order to a model, or where it comes from does; empty when neither does."""
+def instructing_reason(source: str, content: str) -> str:
+    """Return why a chunk reads as an order to a model, or where it comes from does; empty when neither does."""
     return injection.reason(content) or _orders(source, content)
 
 
 def _orders(source: str, content: str) -> str:
-    """The same of where it comes from, alone or with what stands below it: who writes a document writes its title and
-    its headings too."""
+    """Return the same of where it comes from, alone or with what stands below it: who writes a document writes its
+    title and its headings too."""
     written = _PARTS.sub(" ", source)
     below = "" if injection.reason(content) else content[:_BELOW]
     return injection.reason(written) or injection.reason(f"{written} {below}")
@@ -483,7 +485,7 @@ class Ranked(NamedTuple):
 
 
 def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -> list[Ranked]:
-    """The findings that have to do with the words or are near in meaning, best first."""
+    """Return the findings that have to do with the words or are near in meaning, best first."""
     held = [Counter(tokens(f"{one.heading}\n{one.said[:MOST_READ]}")) for one in findings]
     lengths = [sum(counts.values()) for counts in held]
     means = _means(findings, lengths)
@@ -509,7 +511,7 @@ def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -
 
 
 def _is_related(one: Finding, terms: Sequence[str], words: Mapping[str, float]) -> bool:
-    """Whether a finding is near in meaning, or shares a telling word or most words with the task."""
+    """Return whether a finding is near in meaning, or shares a telling word or most words with the task."""
     if one.nearness >= LEAST_NEAR or not all(map(is_common, terms)):
         return True
     return sum(words[word] for word in terms) > MOST_SHARED * sum(words.values())
@@ -600,7 +602,7 @@ remove review say schedule send show start stop suggest summarize tell update wr
 
 
 def is_common(token: str) -> bool:
-    """Whether a token of `tokens` tells too little to connect a text with a task."""
+    """Return whether a token of `tokens` tells too little to connect a text with a task."""
     return (token.isdecimal() and len(token) < 3) or token in _common()
 
 

@@ -83,7 +83,7 @@ _PASSED_OVER = frozenset(("node_modules", "__pycache__", "venv", "site-packages"
 _SENTENCE = re.compile(r"(?<=[.!?。！？;:])\s+|(?<=[。！？])")
 
 
-def quiet(what: str, done: int, total: int) -> None:
+def no_progress(what: str, done: int, total: int) -> None:
     """Nobody is told."""
 
 
@@ -106,8 +106,8 @@ class Found(NamedTuple):
 # -- chunks ------------------------------------------------------------------------------------------------------------
 
 
-def cut(reading: Reading) -> tuple[Chunk, ...]:
-    """The chunks of a document, in its order."""
+def cut_chunks(reading: Reading) -> tuple[Chunk, ...]:
+    """Return the chunks of a document, in its order."""
     return tuple(
         chunk
         for section, blocks in groupby(reading.blocks, lambda block: block.section)
@@ -116,7 +116,7 @@ def cut(reading: Reading) -> tuple[Chunk, ...]:
 
 
 def words_in(text: str) -> int:
-    """How many words a text counts as."""
+    """Return how many words a text counts as."""
     return max(len(text.split()), len(text) // LETTERS // 2)
 
 
@@ -196,11 +196,12 @@ def document_of(data: bytes, name: str, kind: str, source: str, meta: dict[str, 
 def _made(reading: Reading, kind: str, source: str, meta: dict[str, Any], title: str = "") -> Document:
     shown = " ".join(safe_text(title or reading.title).split())[:200]
     about = " ".join(safe_text(reading.about).split())
-    return Document(kind, shown, safe_text(source), cut(reading), about, meta)
+    return Document(kind, shown, safe_text(source), cut_chunks(reading), about, meta)
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether bytes are no text: NUL in them, or many bytes that are no UTF-8 and no old character set either."""
+    """Return whether bytes are no text: NUL in them, or many bytes that are no UTF-8 and no old character set
+    either."""
     head = data[:65_536]
     odd = sum(head.count(bytes([code])) for code in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
     return b"\0" in head or odd * 20 > max(len(head), 20)
@@ -212,8 +213,8 @@ _UNPACKED: dict[str, Callable[[Path], Any]] = {
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a file, of one that is packed alone what is in it. Raises NotFound, BadInput for what is no file
-    or is too large, or as `from_os_error`."""
+    """Return the bytes of a file, of one that is packed alone what is in it. Raises NotFound, BadInput for what is no
+    file or is too large, or as `from_os_error`."""
     refuse_address(str(path))
     fix = "leave it out, or cut it into parts"
     try:
@@ -242,8 +243,8 @@ def refuse_address(text: str) -> None:
 
 
 def read_path(path: Path) -> Found:
-    """The documents of a path: of a file itself, of a folder all that can be read. Raises NotFound, BadInput, and what
-    keeps a file from being read."""
+    """Return the documents of a path: of a file itself, of a folder all that can be read. Raises NotFound, BadInput,
+    and what keeps a file from being read."""
     refuse_address(str(path))
     whole = Path(os.path.abspath(path))
     if not whole.is_dir():
@@ -276,7 +277,8 @@ def _file(path: Path, meta: dict[str, Any] | None = None) -> Document:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """The files of a folder that may be documents, in the order of their names, and the links; none is followed."""
+    """Yield the files of a folder that may be documents, in the order of their names, and the links; none is
+    followed."""
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
         links = [name for name in folders if os.path.islink(os.path.join(at, name))]
@@ -308,7 +310,7 @@ def text_document(text: str, source: str, title: str = "") -> Document:
 
 
 def own_pages() -> list[Document]:
-    """The pages that this package brings along, or those of the source tree where it is run from that."""
+    """Return the pages that this package brings along, or those of the source tree where it is run from that."""
     package = Path(str(resources.files("nanomem_tui")))
     folder = next((one for one in (package / "docs", package.parent / "docs") if one.is_dir()), package)
     return [
@@ -337,8 +339,8 @@ class _Member(NamedTuple):
     is_link: bool = False
 
 
-def read_pack(path: Path, tell: Tell = quiet) -> Found:
-    """The documents of a folder, a .zip or a .tar archive with text, Markdown and HTML in it.
+def read_pack(path: Path, tell: Tell = no_progress) -> Found:
+    """Return the documents of a folder, a .zip or a .tar archive with text, Markdown and HTML in it.
 
     A file `manifest.json` at its root may say the pack's title and source, and those of its files:
     `{"title": …, "source": …, "files": {"path": {"title": …, "source": …}}}`. Raises NotFound, and BadInput for what is
@@ -398,7 +400,7 @@ def _of_pack(name: str, data: bytes, manifest: dict[str, Any], pack: Path) -> Do
 
 
 def _manifest(data: bytes, where: str) -> dict[str, Any]:
-    """What a manifest says, of which only texts are taken. Raises BadInput for one that is no JSON object."""
+    """Return what a manifest says, of which only texts are taken. Raises BadInput for one that is no JSON object."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -462,7 +464,7 @@ class _Bounded:
         return self._file.seek(place)
 
     def read(self, size: int) -> bytes:
-        """The next bytes. Raises BadInput for more at once than a file may have: it is a name."""
+        """Return the next bytes. Raises BadInput for more at once than a file may have: it is a name."""
         if size > LARGEST + tarfile.BLOCKSIZE or self._file.tell() + size > MOST_UNPACKED:
             raise _too_large(self._path)
         return self._file.read(size)
@@ -497,7 +499,7 @@ class ManualPage(NamedTuple):
 
 
 def manual_pages(name: str = "") -> Iterator[ManualPage]:
-    """The pages of that name in every section, or all pages; of pages with the same name the first by MANPATH."""
+    """Yield the pages of that name in every section, or all pages; of pages with the same name the first by MANPATH."""
     seen: set[tuple[str, str]] = set()
     for folder in _manual_folders():
         for section in sorted(entry for entry in os.listdir(folder) if re.fullmatch(r"man[0-9nl]\w*", entry)):
@@ -516,8 +518,8 @@ def manual_pages(name: str = "") -> Iterator[ManualPage]:
 
 
 def _manual_folders() -> list[Path]:
-    """Where man pages lie: MANPATH (an empty part of it stands for what follows), beside the programs of PATH, and the
-    usual places."""
+    """Return where man pages lie: MANPATH (an empty part of it stands for what follows), beside the programs of PATH,
+    and the usual places."""
     usual: list[str] = []
     for program in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(program):
@@ -530,7 +532,7 @@ def _manual_folders() -> list[Path]:
 
 
 def _named(asked: str) -> list[ManualPage]:
-    """The pages that `nginx`, `nginx.8` or `nginx(8)` names. Raises NotFound or BadInput."""
+    """Return the pages that `nginx`, `nginx.8` or `nginx(8)` names. Raises NotFound or BadInput."""
     match = _ASKED.fullmatch(asked.strip())
     if match is None or "/" in asked or asked.startswith("."):
         raise BadInput("not the name of a man page", asked, "name it like nginx, or nginx(8)")
@@ -542,20 +544,20 @@ def _named(asked: str) -> list[ManualPage]:
     return found
 
 
-def named_manuals(names: Iterable[str], tell: Tell = quiet) -> Found:
-    """The man pages of these names as documents. Raises NotFound for a name that no page has, or BadInput."""
+def named_manuals(names: Iterable[str], tell: Tell = no_progress) -> Found:
+    """Return the man pages of these names as documents. Raises NotFound for a name that no page has, or BadInput."""
     return read_manuals({page.path: page for name in names for page in _named(name)}.values(), "", tell)
 
 
-def all_manuals(tell: Tell = quiet) -> Found:
-    """All man pages of this machine as documents; raises NotFound where there are none."""
+def all_manuals(tell: Tell = no_progress) -> Found:
+    """Return all man pages of this machine as documents; raises NotFound where there are none."""
     wanted = list(manual_pages())
     if not wanted:
         raise NotFound("no man pages on this machine", "", "install some, or name their folder in MANPATH")
     return read_manuals(wanted, ALL_MANUALS, tell)
 
 
-def read_manuals(wanted: Iterable[ManualPage], part_of: str, tell: Tell = quiet) -> Found:
+def read_manuals(wanted: Iterable[ManualPage], part_of: str, tell: Tell = no_progress) -> Found:
     """Pages as documents, each once, however many names lead to it."""
     pages = list({real.path: real for real in map(_leads_to, wanted)}.values())
     found = Found([], [])
@@ -574,7 +576,7 @@ def read_manuals(wanted: Iterable[ManualPage], part_of: str, tell: Tell = quiet)
 
 
 def manual_in(path: Path) -> ManualPage:
-    """The page that is in a file. Raises NotFound or BadInput."""
+    """Return the page that is in a file. Raises NotFound or BadInput."""
     match = _PAGE.fullmatch(path.name)
     if match is None:
         raise BadInput("not the file of a man page", str(path))
@@ -584,7 +586,7 @@ def manual_in(path: Path) -> ManualPage:
 
 
 def _leads_to(page: ManualPage) -> ManualPage:
-    """The page that a link, or a page of the one line `.so`, leads to; itself where it is no such page."""
+    """Return the page that a link, or a page of the one line `.so`, leads to; itself where it is no such page."""
     real = Path(os.path.realpath(page.path))
     folder, link = page.path.parent.parent, None
     try:
@@ -636,8 +638,8 @@ def _manual(page: ManualPage, part_of: str) -> Document:
 
 
 def _output(command: list[str], source: bytes, folder: Path) -> tuple[bytes, bytes]:
-    """What a program makes of a page in `folder`, not much more than may be read, and what it complains of. All that it
-    started has ended then. Raises OSError, and TimeoutExpired after PATIENCE."""
+    """Return what a program makes of a page in `folder`, not much more than may be read, and what it complains of. All
+    that it started has ended then. Raises OSError, and TimeoutExpired after PATIENCE."""
     environment = {**os.environ, "MANWIDTH": _WIDE, "LC_ALL": "C.UTF-8", "MANOPT": "", "MAN_KEEP_FORMATTING": ""}
     with tempfile.TemporaryFile() as page, tempfile.TemporaryFile() as errors:
         page.write(source)
@@ -674,24 +676,24 @@ _NOT = re.compile(
 
 
 def installed_packages() -> list[str]:
-    """The names of the packages that have a folder of documentation, and of the Python packages."""
+    """Return the names of the packages that have a folder of documentation, and of the Python packages."""
     names = {entry for folder in _package_folders() for entry in os.listdir(folder) if (folder / entry).is_dir()}
     return sorted(names | _python().keys())
 
 
 def has_package_folders() -> bool:
-    """Whether any installed package has a folder of documentation."""
+    """Return whether any installed package has a folder of documentation."""
     return any((folder / entry).is_dir() for folder in _package_folders() for entry in os.listdir(folder))
 
 
-def all_packages(tell: Tell = quiet) -> Found:
-    """The documentation of all installed packages, without their man pages."""
+def all_packages(tell: Tell = no_progress) -> Found:
+    """Return the documentation of all installed packages, without their man pages."""
     return named_packages(installed_packages(), tell, manuals=False)
 
 
-def new_packages(added: set[str], before: set[str] | None, tell: Tell = quiet) -> Found:
-    """The documentation of the packages that were `added`, and of those installed since; `before`: what was installed
-    then (None: nobody knows, so nothing is new)."""
+def new_packages(added: set[str], before: set[str] | None, tell: Tell = no_progress) -> Found:
+    """Return the documentation of the packages that were `added`, and of those installed since; `before`: what was
+    installed then (None: nobody knows, so nothing is new)."""
     now = set(installed_packages())
     there = {name for name in added if name in now or _normal(name) in now}
     new = now - before if before is not None else set()
@@ -701,9 +703,9 @@ def new_packages(added: set[str], before: set[str] | None, tell: Tell = quiet) -
     return found
 
 
-def named_packages(names: Sequence[str], tell: Tell = quiet, *, manuals: bool = True) -> Found:
-    """The documentation of packages: what a distribution keeps in `share/doc`, their man pages (`manuals`), and what
-    Python packages say of themselves. Raises NotFound for a name that no installed package has."""
+def named_packages(names: Sequence[str], tell: Tell = no_progress, *, manuals: bool = True) -> Found:
+    """Return the documentation of packages: what a distribution keeps in `share/doc`, their man pages (`manuals`), and
+    what Python packages say of themselves. Raises NotFound for a name that no installed package has."""
     python = _python()
     found = Found([], [])
     for number, name in enumerate(names):
@@ -768,7 +770,7 @@ def _normal(name: str) -> str:
 
 
 def _python() -> dict[str, str]:
-    """The Python packages of this environment: their names as one compares them, and as they call themselves."""
+    """Return the Python packages of this environment: their names as one compares them, and as they call themselves."""
     from importlib.metadata import distributions
 
     names: list[Any] = [one.metadata["Name"] for one in distributions()]  # None where a package is damaged
@@ -776,7 +778,7 @@ def _python() -> dict[str, str]:
 
 
 def _description(name: str) -> Document | None:
-    """What a Python package says of itself; None where it says nothing."""
+    """Return what a Python package says of itself; None where it says nothing."""
     from importlib.metadata import metadata
 
     told: Any = metadata(name)

@@ -1,7 +1,7 @@
-"""The lifecycle of records (seed 004): what is old leaves working memory for long-term memory, and nothing is lost.
+"""The lifecycle of work records (seed 004): old ones move from working memory to long-term memory, and none is lost.
 
-Owns the table of how long what is kept (docs/decisions), when a run is due, and that a clock that jumped moves nothing.
-How a run is carried out is `lifecycle_runs`' matter.
+Owns the table of how long each kind is kept (docs/decisions), when a run is due, and that a clock that jumped moves
+nothing. `lifecycle_runs` carries a run out.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Sizes(NamedTuple):
     forecasts: tuple[Forecast, ...]
 
     def rows(self) -> dict[str, dict[str, int]]:
-        """How many rows of each kind there are in each tier."""
+        """Return how many rows of each kind there are in each tier."""
         found: dict[str, dict[str, int]] = {}
         for table in self.tables:
             found.setdefault(table.kind, {})[table.tier] = table.rows
@@ -97,7 +97,7 @@ def measure(
     caps_gb: Mapping[str, float],
     now: datetime,
 ) -> Sizes:
-    """How large everything is. `kept_days`: days after which a kind leaves its first tier, where it does."""
+    """Return how large everything is. `kept_days`: days after which a kind leaves its first tier, where it does."""
     room = records.room(connection)
     since = clock.iso(now - GROWTH_DAYS * DAY)
     found = [Table(kind.name, *numbers) for kind, numbers in records.tables_of(connection, since)]
@@ -130,8 +130,8 @@ def _forecast(
     rates = {kind.name: sum(own[kind.name, one].recent for one in kind.tiers) / GROWTH_DAYS for kind in kinds}
 
     def at(day: int) -> float:
-        """The bytes so many days from now, if as much comes a day as in the last weeks, and what is there now leaves
-        evenly within the days that its kind is kept; averages of hours are few, and no part of it."""
+        """Return the bytes so many days from now, if as much comes a day as in the last weeks, and what is there now
+        leaves evenly within the days that its kind is kept; averages of hours are few, and no part of it."""
         total = 0.0
         for kind in kinds:
             first, kept, rate = own[kind.name, kind.tier], kept_days.get(kind.name, 0), rates[kind.name]
@@ -152,7 +152,7 @@ def _forecast(
 
 
 def to_json(sizes: Sizes | None) -> dict[str, Any]:
-    """The sizes as the command line prints them."""
+    """Return the sizes as the command line prints them."""
     if sizes is None:
         return {"file_bytes": 0, "forecast": []}
     return {"file_bytes": sizes.file_bytes, "forecast": [one._asdict() for one in sizes.forecasts]}
@@ -184,7 +184,7 @@ _ORDER: tuple[tuple[str, What], ...] = (
 _WORDS: Mapping[What, str] = {"moved": "to long-term memory", "averaged": "averaged by hour", "deleted": "deleted"}
 
 
-class Step(NamedTuple):
+class PlannedStep(NamedTuple):
     """What a run would do to a kind: how many rows, about how many bytes, the time (UTC ISO) up to which they are, the
     oldest of them, and how many as old stay (goals that have not ended, important decisions)."""
 
@@ -200,7 +200,7 @@ class Step(NamedTuple):
 class LifecyclePlan(NamedTuple):
     """What a run would do now. `refused`: why it does nothing unless it is forced."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlannedStep, ...]
     sizes: Sizes | None
     refused: str = ""
 
@@ -210,12 +210,12 @@ class LifecyclePlan(NamedTuple):
         return sum(step.rows for step in self.steps)
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as the command line prints it."""
+        """Return the plan as the command line prints it."""
         steps = [step._asdict() for step in self.steps]
         return {"steps": steps, "refused": self.refused or None, **to_json(self.sizes)}
 
 
-class Ran(NamedTuple):
+class FinishedRun(NamedTuple):
     """What a run did: rows per kind (`<kind>: <rows>`), the operation (None: nothing was due), and whether it was
     stopped before all was done."""
 
@@ -224,7 +224,7 @@ class Ran(NamedTuple):
     stopped: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """What was done, as the command line prints it."""
+        """Return what was done, as the command line prints it."""
         return {"rows": dict(self.rows), "stopped": self.stopped}
 
 
@@ -272,7 +272,7 @@ class Lifecycle:
         return {kind: number for kind, number in days.items() if number}
 
     def dues(self) -> list[Due]:
-        """What is due: rows from a time, or older. Metrics leave by whole hours."""
+        """Return what is due: rows from a time, or older. Metrics leave by whole hours."""
         found = []
         for name, what in _ORDER:
             days = self.kept_days().get(name)
@@ -284,7 +284,7 @@ class Lifecycle:
         return found
 
     def plan(self) -> LifecyclePlan:
-        """What a run would do, how large everything is, and when it becomes too large. Changes nothing."""
+        """Return what a run would do, how large everything is, and when it becomes too large. Changes nothing."""
 
         def look(connection: Connection) -> LifecyclePlan:
             sizes = self._measured(connection)
@@ -293,14 +293,14 @@ class Lifecycle:
                 counted = aging.count(connection, due)
                 size = int(counted.rows * sizes.row_bytes(due.kind.name))
                 steps.append(
-                    Step(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
+                    PlannedStep(due.kind.name, due.what, counted.rows, size, due.before, counted.oldest, counted.stay)
                 )
             return LifecyclePlan(tuple(steps), sizes, _clock_trouble(connection))
 
         return self._database.ask(look, LifecyclePlan((), None))
 
     def sizes(self) -> Sizes | None:
-        """How large every tier is, and what becomes of it; None where nothing was ever written."""
+        """Return how large every tier is, and what becomes of it; None where nothing was ever written."""
         return self._database.ask(self._measured, None)
 
     def _measured(self, connection: Connection) -> Sizes:
@@ -308,7 +308,7 @@ class Lifecycle:
         return measure(connection, self.kept_days(), caps, clock.now())
 
     def clock_trouble(self) -> str:
-        """Why the clock is not believed, so that a run by itself would be refused; empty: it is."""
+        """Return why the clock is not believed, so that a run by itself would be refused; empty: it is."""
         return self._database.ask(_clock_trouble, "")
 
     # -- a run --------------------------------------------------------------------------------------------------------
@@ -321,13 +321,13 @@ class Lifecycle:
         wait: float = 0.0,
         stopped: Callable[[], bool] = lambda: False,
         watch: Callable[[str, int], None] = lambda kind, rows: None,
-    ) -> Ran:
+    ) -> FinishedRun:
         """Do what is due, as one operation; what a killed process began is part of it.
 
         Raises Refused when another run is under way, and for a clock that may have jumped unless `force`.
         """
         if not self._database.exists:
-            return Ran(None, {})
+            return FinishedRun(None, {})
         now = clock.iso(clock.now())
         self._settle()
         with self.runs.alone(wait):
@@ -348,12 +348,12 @@ class Lifecycle:
                 due = {due.kind.name: [due.what, due.before] for due in dues}
                 change = Change(LAYER, f"run/{run.id}", None, {"began_at": run.began_at, "due": due, "rows": rows})
                 meta = {"started_by": started_by, "rows": rows}
-                label = f"lifecycle: {told(counts)}"
+                label = f"lifecycle: {describe_outcome(counts)}"
                 operation = self._perform(new_operation(KIND, label, [change], actor="compaction", meta=meta))
             if done:
                 self._database.write(partial(self._end, now=now), durable=True)
                 lifecycle_runs.tidy(self._database)
-        return Ran(operation, rows, not done)
+        return FinishedRun(operation, rows, not done)
 
     def _end(self, connection: Connection, now: str) -> None:
         """Note that a run ended."""
@@ -398,17 +398,17 @@ class Lifecycle:
             self._looking = None
 
     def held(self) -> bool:
-        """Whether a person took back the last run, so that only a person begins the next one."""
+        """Return whether a person took back the last run, so that only a person begins the next one."""
         newest = self._newest()
         return newest is not None and newest.undone
 
     def last_at(self) -> datetime | None:
-        """When the last run ended; a time to come counts as now: clocks are put back."""
+        """Return when the last run ended; a time to come counts as now: clocks are put back."""
         noted = self._database.ask(lambda connection: records.note(connection, LAST), None)
         return clock.past_time(noted) if noted else None
 
     def next_at(self) -> datetime | None:
-        """When the next run is due; None: there is nothing."""
+        """Return when the next run is due; None: there is nothing."""
         last = self.last_at()
         return last + EVERY if last is not None else clock.now() if self._database.exists else None
 
@@ -436,7 +436,7 @@ class Lifecycle:
     # -- yearly archives ----------------------------------------------------------------------------------------------
 
     def archive_plan(self, year: int) -> dict[str, int]:
-        """How many records of a year would leave for an archive, by kind. Raises Refused for a year that is not
+        """Return how many records of a year would leave for an archive, by kind. Raises Refused for a year that is not
         over."""
         if year >= clock.now().year:
             raise Refused(f"the year {year} is not over", "", "only the records of a closed year leave for an archive")
@@ -454,7 +454,7 @@ class Lifecycle:
             return self._perform(new_operation(ARCHIVE, label, [change])), made
 
     def archives_of(self, year: int) -> list[Manifest]:
-        """The archives of a year that records lie in. Raises NothingToDo."""
+        """Return the archives of a year that records lie in. Raises NothingToDo."""
         found = [one for one in self.archives.in_force() if one.year == year]
         if not found:
             back = any(one.year == year for one in self.archives.found()[0])
@@ -487,8 +487,8 @@ def _clock_trouble(connection: Connection) -> str:
     return ""
 
 
-def told(counts: Mapping[tuple[str, What], int]) -> str:
-    """What was done, in words: `3 goals, 120 tool calls to long-term memory; 5,040 metrics averaged by hour`."""
+def describe_outcome(counts: Mapping[tuple[str, What], int]) -> str:
+    """Return what was done, in words: `3 goals, 120 tool calls to long-term memory; 5,040 metrics averaged by hour`."""
     parts = []
     for what, words in _WORDS.items():
         some = [counted(rows, kind.replace("-", " ")) for (kind, did), rows in counts.items() if did == what and rows]
@@ -535,7 +535,7 @@ class LifecycleLayer:
                 self._archives.check(key, back=change.after is None)
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any of it was begun."""
+        """Return whether any of it was begun."""
         for change in changes:
             what, key = _split(change.key)
             run = self._runs.get(key) if what == "run" else None
@@ -590,7 +590,7 @@ _KEPT = "it is kept as it is; an archive, a backup of nanomem's folder, or an im
 
 
 def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterator[Problem]:
-    """Everything that is wrong with the records of a workspace."""
+    """Yield everything that is wrong with the records of a workspace."""
     where = database.where if database.is_remote else paths.relative(database.path)
 
     def look(connection: Connection) -> list[Problem]:

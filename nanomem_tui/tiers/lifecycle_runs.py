@@ -1,7 +1,7 @@
-"""A run of the lifecycle carried out, and taken back: batch by batch, so that who writes meanwhile waits milliseconds.
+"""Carry out a run of the lifecycle, and undo it: in batches, so that other writers wait milliseconds.
 
-Owns the pace, and the lock by which one run at a time is under way. Each batch is one transaction that also keeps how
-it is taken back: a kill at any point leaves every record in one tier. What is due, and when, is decided elsewhere.
+Owns the pace, and the lock that allows one run at a time. Each batch is one transaction that also records how to undo
+it: a kill at any point leaves every record in one tier.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ class Runs:
             lock.__exit__(None, None, None)
 
     def get(self, run: str) -> Run | None:
-        """The run of that id."""
+        """Return the run of that id."""
         return self.database.ask(lambda connection: aging.run_of(connection, run), None)
 
     def half_done(self) -> list[Run]:
-        """The runs of which something was begun and not ended, newest first."""
+        """Return the runs of which something was begun and not ended, newest first."""
         return self.database.ask(aging.half_done, [])
 
     def go_on(self) -> Run | None:
-        """The run that a killed process left, and that is to be gone on with; what nobody has in the ledger any more is
-        taken back. The caller keeps other runs out."""
+        """Return the run that a killed process left, and that is to be gone on with; what nobody has in the ledger any
+        more is taken back. The caller keeps other runs out."""
         left = self.half_done()
         for run in left:
             if run.state != "open":
@@ -175,7 +175,7 @@ class Runs:
 
 
 def busy(error: NanomemError) -> bool:
-    """Whether it says that another run is under way."""
+    """Return whether it says that another run is under way."""
     return isinstance(error, Refused) and error.where.endswith(LOCK)
 
 
@@ -221,7 +221,7 @@ class Archives:
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def found(self) -> tuple[list[Manifest], list[Problem]]:
-        """The archives of this workspace, oldest year first, and what is wrong with manifests."""
+        """Return the archives of this workspace, oldest year first, and what is wrong with manifests."""
         manifests: list[Manifest] = []
         problems: list[Problem] = []
         for name in year_archive.names(self.folder):
@@ -234,15 +234,15 @@ class Archives:
         return manifests, problems
 
     def in_force(self) -> list[Manifest]:
-        """The archives that records lie in, and nowhere else."""
+        """Return the archives that records lie in, and nowhere else."""
         return [one for one in self.found()[0] if one.state in ("leaving", "archived", "returning")]
 
     def state(self, name: str) -> str:
-        """How far an archive is; empty where there is none."""
+        """Return how far an archive is; empty where there is none."""
         return next((one.state for one in self.found()[0] if one.name == name), "")
 
     def counts(self, year: int) -> dict[str, int]:
-        """How many records of a year long-term memory has, by kind."""
+        """Return how many records of a year long-term memory has, by kind."""
         where = Where({}, *_span(year))
 
         def look(connection: Connection) -> dict[str, int]:
@@ -252,7 +252,7 @@ class Archives:
         return self._database.ask(look, {})
 
     def search(self, question: str, limit: int = 20) -> tuple[list[TierHit], list[Problem]]:
-        """The records of all archives that hold words of a question, those that hold most of them first, then the
+        """Yield the records of all archives that hold words of a question, those that hold most of them first, then the
         newest, and the archives that could not be read to their end. Reads one record at a time."""
         wanted = set(tokens.query_weights(question))
         problems: list[Problem] = []
@@ -269,7 +269,7 @@ class Archives:
         return heapq.nlargest(limit, hits(), key=lambda hit: (hit.score, hit.record.at)), problems
 
     def nothing_of(self, year: int) -> NothingToDo:
-        """Why there is nothing to archive of a year: it is archived already, or nothing of it is there."""
+        """Return why there is nothing to archive of a year: it is archived already, or nothing of it is there."""
         there = [
             f"{year_archive.FOLDER}/{one.name}{year_archive.SUFFIX}" for one in self.in_force() if one.year == year
         ]
@@ -353,5 +353,5 @@ def _take_away(connection: Connection, records: Iterable[TierRecord]) -> None:
 
 
 def _span(year: int) -> tuple[str, str]:
-    """The times that a year begins and ends at, as text that is compared."""
+    """Return the times that a year begins and ends at, as text that is compared."""
     return f"{year:04}", f"{year + 1:04}"

@@ -1,7 +1,9 @@
-"""Operational memory: what happens now (seed 004), kept for an hour beside the records that it ages into.
+"""Operational memory: what happens now (seed 004), kept for an hour before it ages into work records.
 
-Owns what is asked of it, and when an entry leaves: in one transaction it goes from here to the events, metrics and
-tasks of working memory, so that a kill leaves it in one of them.
+Owns its queries, and when an entry leaves: one transaction moves it to the events, metrics and tasks of working memory,
+so that a kill leaves it in exactly one of them. `Collector` measures this machine for it, only where the user turned
+that on. It never reads a command line, an environment or an address: a process is its number and its name, a connection
+its state, and a port on which somebody listens.
 """
 
 from __future__ import annotations
@@ -11,24 +13,28 @@ import fcntl
 import itertools
 import json
 import math
+import shutil
+import subprocess
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import atomic, clock, files
-from nanomem_tui.core.errors import BadInput, NanomemError, Problem
+from nanomem_tui.core.errors import BadInput, MissingExtra, NanomemError, Problem, extra_command
 from nanomem_tui.core.operations import new_key
+from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import one_line
 from nanomem_tui.store.work import models, records
 from nanomem_tui.store.work.kinds import AT_WORK, ENDED, KINDS
 from nanomem_tui.store.work.values import MAX_TEXT, TierRecord, Where, checked_id
 from nanomem_tui.store.work.values import checked as values_checked
-from nanomem_tui.tiers.records import Trail
+from nanomem_tui.tiers.records import RecordTrail
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -83,7 +89,7 @@ def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
             if said.get("aged") in (ids := [one.id for one in found]):
                 found = found[ids.index(said["aged"]) + 1 :]
             elif "id" in said:
-                checked(said["category"], said["data"], said["source"])
+                check_entry(said["category"], said["data"], said["source"])
                 critical = said["critical"] is not False
                 at = clock.iso(clock.parse(said["at"]) or clock.now())
                 found.append(OperationalEntry(
@@ -93,7 +99,7 @@ def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
     return found, is_whole
 
 
-def checked(category: str, data: Any, source: Any) -> None:
+def check_entry(category: str, data: Any, source: Any) -> None:
     """Raise BadInput for what no entry of that category can be."""
     if category not in CATEGORIES:
         raise BadInput("no such category", one_line(str(category), 40), f"one of {', '.join(CATEGORIES)}")
@@ -138,7 +144,7 @@ def _is_number(value: object) -> bool:
 
 
 def text_of(data: Any) -> str:
-    """The data as JSON. Raises BadInput for what UTF-8 JSON cannot hold, and for too much."""
+    """Return the data as JSON. Raises BadInput for what UTF-8 JSON cannot hold, and for too much."""
     try:
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(text.encode())
@@ -152,13 +158,13 @@ def text_of(data: Any) -> str:
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    """Whether a value has more levels of lists and objects."""
+    """Return whether a value has more levels of lists and objects."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
     return inside is not None and (levels == 0 or any(_deeper(one, levels - 1) for one in inside))
 
 
 def is_critical(data: Any, source: str) -> bool:
-    """Whether that is an error or an event of security, by what it says of itself."""
+    """Return whether that is an error or an event of security, by what it says of itself."""
     said = data if isinstance(data, dict) else {}
     grave = [said.get("level"), said.get("severity")]
     about = [source, said.get("type"), said.get("kind"), said.get("category")]
@@ -168,17 +174,18 @@ def is_critical(data: Any, source: str) -> bool:
 
 
 def _of_security(name: str) -> bool:
-    """Whether a name is `security`, or one of a part of it: `security.login`."""
+    """Return whether a name is `security`, or one of a part of it: `security.login`."""
     return name[:8].lower() == "security" and not name[8:9].isalnum()
 
 
 def is_active(status: str) -> bool:
-    """Whether a task in that state is still to be done."""
+    """Return whether a task in that state is still to be done."""
     return status.strip().lower() not in ENDED
 
 
-def said(category: str, data: Any) -> str:
-    """What an entry of that category says, in words: those of a message, a metric, a task; else its data as JSON."""
+def entry_text(category: str, data: Any) -> str:
+    """Return what an entry of that category says, in words: those of a message, a metric, a task; else its data as
+    JSON."""
     if isinstance(data, str):
         return data
     if isinstance(data, dict):
@@ -194,9 +201,9 @@ def said(category: str, data: Any) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
-def records_of(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is an
-    event too."""
+def entry_records(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is
+    an event too."""
     data = entry.data
     told = {"source": entry.source, "timestamp": entry.at}
     if entry.category == "metric":
@@ -269,7 +276,7 @@ class Operational:
     """What happens now, of one workspace, whoever tells it. Every method may be called from any thread."""
 
     def __init__(
-        self, trail: Trail, settings: Settings, old_files: Path, quarantine: Path, gone: Callable[[], Forgotten]
+        self, trail: RecordTrail, settings: Settings, old_files: Path, quarantine: Path, gone: Callable[[], Forgotten]
     ) -> None:
         """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
         lie that could not be read whole; `gone`: what is forgotten, and kept out."""
@@ -291,7 +298,7 @@ class Operational:
         Raises BadInput, Refused for what was forgotten, and the store's errors: nothing was kept then.
         """
         data = {} if data is None else data
-        checked(category, data, source)
+        check_entry(category, data, source)
         self._gone().refuse([data, source], f"an entry of {category}")
         text_of(data)
         grave = critical or is_critical(data, source)
@@ -394,7 +401,7 @@ class Operational:
         self._keep_tasks(connection, aged)
 
     def problems(self) -> list[Problem]:
-        """Why entries cannot leave."""
+        """Return why entries cannot leave."""
         what = "entries cannot leave operational memory"
         return [Problem(what, "operational", fix=self._trouble)] if self._trouble else []
 
@@ -407,7 +414,7 @@ class Operational:
         source: str | None = None,
         since: datetime | str | None = None,
     ) -> list[OperationalEntry]:
-        """The newest entries, newest first; all of them where `limit` is None. Raises BadInput."""
+        """Return the newest entries, newest first; all of them where `limit` is None. Raises BadInput."""
         if category and category not in CATEGORIES:
             raise BadInput("no such category", category[:40], f"one of {', '.join(CATEGORIES)}")
         after = clock.parse(since) if isinstance(since, str) else since
@@ -424,7 +431,7 @@ class Operational:
         return self._database.ask(look, [])
 
     def get(self, entry_id: str) -> OperationalEntry | None:
-        """The entry of an id; None where it is none of the last hour."""
+        """Return the entry of an id; None where it is none of the last hour."""
 
         def look(connection: Connection) -> OperationalEntry | None:
             return next(map(_entry, models.newest(connection, id=entry_id)), None)
@@ -432,8 +439,9 @@ class Operational:
         return self._database.ask(look, None)
 
     def holding(self, parts: Sequence[str], categories: Iterable[str], limit: int) -> list[OperationalEntry]:
-        """The newest entries of these categories whose source or data hold one of these parts of words (lower case),
-        newest first, at most `limit` of each category; of a task only the newest word. Nothing is moved for it."""
+        """Return the newest entries of these categories whose source or data hold one of these parts of words (lower
+        case), newest first, at most `limit` of each category; of a task only the newest word. Nothing is moved for
+        it."""
 
         def look(connection: Connection) -> list[OperationalEntry]:
             found: list[OperationalEntry] = []
@@ -450,7 +458,7 @@ class Operational:
         return self._database.ask(look, [])
 
     def metric(self, name: str) -> MetricValue | None:
-        """The newest value of a metric, of now or of what working memory still has; None where there is none."""
+        """Return the newest value of a metric, of now or of what working memory still has; None where there is none."""
 
         def look(connection: Connection) -> MetricValue | None:
             for row in models.newest(connection, "metric", name=name):
@@ -462,11 +470,11 @@ class Operational:
         return self._database.ask(look, None)
 
     def metrics(self) -> list[MetricValue]:
-        """The newest value of each metric that was told within the hour, by name."""
+        """Return the newest value of each metric that was told within the hour, by name."""
         return sorted(map(_value, self._newest_of_each("metric")))
 
     def active_tasks(self) -> list[ActiveTask]:
-        """The tasks that are pending or in progress, the newest word on each: of now, else of working memory."""
+        """Return the tasks that are pending or in progress, the newest word on each: of now, else of working memory."""
         told = [_entry(row) for row in self._newest_of_each("task")]
         tasks = [_task(entry) for entry in told if is_active(entry.data["status"])]
         known = {entry.data["id"] for entry in told}
@@ -484,12 +492,13 @@ class Operational:
         return sorted(tasks, key=lambda task: (task.at, task.id), reverse=True)
 
     def agent_states(self) -> list[AgentState]:
-        """What each agent said last of itself within the hour, by name."""
+        """Return what each agent said last of itself within the hour, by name."""
         told = self._database.ask(models.newest_of_agents, list[dict[str, Any]]())
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
-        """What there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
+        """Return what there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it
+        can)."""
         number, oldest = self._database.ask(models.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
@@ -497,7 +506,7 @@ class Operational:
         return {"entries": number, **limits, **counts, "tasks": tasks, "oldest": oldest, "degraded": self._trouble}
 
     def snapshot(self) -> dict[str, Any]:
-        """The system now, as the newest metrics of the collector tell it; None for what nobody measured."""
+        """Return the system now, as the newest metrics of the collector tell it; None for what nobody measured."""
         told = {value.name: value.value for value in self.metrics()}
         gpu = {name.removeprefix("gpu."): value for name, value in told.items() if name.startswith("gpu.")}
         return {
@@ -536,7 +545,7 @@ def _entry(row: dict[str, Any]) -> OperationalEntry:
 
 def _records(entry: OperationalEntry) -> Iterator[TierRecord]:
     now = clock.iso(clock.now())
-    for kind, fields in records_of(entry):
+    for kind, fields in entry_records(entry):
         yield TierRecord(kind, entry.id, values_checked(KINDS[kind], fields), stored_at=now, changed_at=now)
 
 
@@ -549,3 +558,205 @@ def _task(entry: OperationalEntry) -> ActiveTask:
     data = entry.data
     agent = text_in(data, "agent") or entry.source
     return ActiveTask(data["id"], data["status"], agent, description_of(data), entry.at, data)
+
+
+# -- Measure this machine for operational memory, only where the user turned it on ------------------------------------
+
+SOURCE = "collector"
+TOP = 5
+"""Processes that are named, those that use the most processor time and those that use the most memory."""
+PORTS = 50
+"""Ports that are named."""
+BUSY = 50.0
+"""Percent of a processor from which on a process is busy, until it uses less than half of that."""
+LARGE = 0.1
+"""Part of the memory from which on a process is large, until it has less than half of that."""
+AGAIN = 3_000_000
+"""Milliseconds after which processes and ports are told again, so that the last hour always has them."""
+HOUR = 3_600_000
+EVENTS = 12
+"""Events within an hour after which a change waits."""
+GPU_SECONDS = 5.0
+_GPU = ("percent", "%"), ("memory.used", "B"), ("memory.total", "B"), ("temperature", "°C")
+_ASKED = "--query-gpu=utilization.gpu,memory.used,memory.total,temperature.gpu"
+
+
+class Measured(NamedTuple):
+    """One value of one metric."""
+
+    name: str
+    value: float
+    unit: str
+
+
+class Machine:
+    """A look at this machine. Raises MissingExtra where the library for it is not installed."""
+
+    def __init__(self) -> None:
+        try:
+            import psutil
+        except ImportError as error:
+            what = "the library psutil is not installed, and collector_enabled asks for it"
+            raise MissingExtra(what, "", extra_command("system")) from error
+        self._psutil = psutil
+        self._disk = "/"
+        self._gpu = shutil.which("nvidia-smi")
+        psutil.cpu_percent()  # what it says is counted since the last time that it was asked
+        self._processes()
+
+    def metrics(self) -> list[Measured]:
+        """Processor, memory, disk and GPU; what this machine cannot tell is left out."""
+        psutil = self._psutil
+        found = [Measured("cpu.percent", psutil.cpu_percent(), "%"), Measured("cpu.count", psutil.cpu_count() or 1, "")]
+        with contextlib.suppress(OSError, AttributeError):
+            found.append(Measured("cpu.load", psutil.getloadavg()[0], ""))
+        memory = psutil.virtual_memory()
+        found += [
+            Measured("memory.used", memory.total - memory.available, "B"),
+            Measured("memory.total", memory.total, "B"),
+            Measured("memory.percent", memory.percent, "%"),
+        ]
+        with contextlib.suppress(OSError):
+            disk = psutil.disk_usage(self._disk)
+            found += [Measured("disk.used", disk.used, "B"), Measured("disk.total", disk.total, "B"),
+                      Measured("disk.percent", disk.percent, "%")]  # fmt: skip
+        return [*found, *self._gpus()]
+
+    def event(self) -> dict[str, Any]:
+        """Processes and connections, as what one event says."""
+        processes = self._processes()
+        by = {
+            "by_cpu": sorted(processes, key=lambda one: -one["cpu_percent"])[:TOP],
+            "by_memory": sorted(processes, key=lambda one: -one["memory"])[:TOP],
+        }
+        return {"type": "system", "processes": {"count": len(processes), **by}, **self._connections()}
+
+    def _processes(self) -> list[dict[str, Any]]:
+        psutil = self._psutil
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError), process.oneshot():
+                # `Process.name` reads the command line where the kernel cut a name; the kernel's own is enough.
+                found.append({
+                    "pid": process.pid, "name": process._proc.name(), "cpu_percent": process.cpu_percent(),
+                    "memory": process.memory_info().rss,
+                })  # fmt: skip
+        return found
+
+    def _connections(self) -> dict[str, Any]:
+        """Connections by their state, and the ports on which somebody listens; nothing where only root may know."""
+        try:
+            found = self._psutil.net_connections("inet")
+        except (self._psutil.Error, OSError):
+            return {}
+        listening = sorted({one.laddr.port for one in found if one.status == "LISTEN" and one.laddr})
+        states = Counter(one.status for one in found)
+        return {"connections": {"count": len(found), "by_state": dict(states)}, "listening": listening[:PORTS]}
+
+    def _gpus(self) -> Iterator[Measured]:
+        if self._gpu is None:
+            return
+        try:
+            asked = [self._gpu, _ASKED, "--format=csv,noheader,nounits"]
+            told = subprocess.run(asked, capture_output=True, timeout=GPU_SECONDS, check=True).stdout
+        except (OSError, subprocess.SubprocessError):
+            return
+        for number, line in enumerate(told.decode("ascii", "replace").splitlines()):
+            for (name, unit), word in zip(_GPU, line.split(","), strict=False):
+                with contextlib.suppress(ValueError):
+                    value = float(word) * (2**20 if unit == "B" else 1)
+                    yield Measured(f"gpu.{number}.{name}", value, unit)
+
+
+Standing = tuple[str, int, str]
+"""What stays for a while: a port on which somebody listens, a busy process, a large one."""
+
+
+def lasting_state(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
+    """Return what of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last
+    event."""
+    found: set[Standing] = {("port", port, "") for port in event.get("listening", ())}
+    processes = event.get("processes", {})
+    for what, top, field, least in (
+        ("busy", "by_cpu", "cpu_percent", BUSY),
+        ("large", "by_memory", "memory", LARGE * memory),
+    ):
+        for one in processes.get(top, ()):
+            known = what, one["pid"], one["name"]
+            if one[field] >= (least / 2 if known in before else least):
+                found.add(known)
+    return found
+
+
+class Collector:
+    """Looks at the machine every so many seconds, in a thread, once it was started and where the settings say so."""
+
+    def __init__(self, operational: Operational, settings: Settings) -> None:
+        self._operational = operational
+        self._settings = settings
+        self._machine: Machine | None = None
+        self._looking: Repeating | None = None
+        self._trouble: NanomemError | None = None
+        self._standing: set[Standing] = set()
+        self._told: deque[int] = deque(maxlen=EVENTS)
+
+    def start(self) -> None:
+        """Begin to look, where that is switched on. Where it cannot be done `problems` says why."""
+        if self._settings.collector_enabled and self._looking is None:
+            self._looking = Repeating("nanomem-collector", self._look_again, 0.0)
+            self._looking.start()
+
+    def stop(self) -> None:
+        """End, once a look that is under way is done."""
+        if self._looking is not None:
+            self._looking.stop()
+
+    def look(self) -> int:
+        """Measure once; how many metrics were told. Raises MissingExtra and the errors of `Operational.push`."""
+        if self._machine is None:
+            self._machine = Machine()
+        event = self._machine.event()
+        measured = self._machine.metrics()
+        counted = [name for name in ("processes", "connections") if name in event]
+        measured += [Measured(f"{name}.count", event[name]["count"], "") for name in counted]
+        for name, value, unit in measured:
+            self._operational.push("metric", {"name": name, "value": value, **({"unit": unit} if unit else {})}, SOURCE)
+        memory = next((one.value for one in measured if one.name == "memory.total"), 0.0)
+        self._tell(event, lasting_state(event, memory, self._standing))
+        return len(measured)
+
+    def _tell(self, event: dict[str, Any], now: set[Standing]) -> None:
+        """An event, where something came, went, became busy or large, or ceased to be; and now and then anyway."""
+        ms = clock.now_ms()
+        if self._told and 0 <= ms - self._told[-1] < AGAIN:
+            often = len(self._told) == EVENTS and ms - self._told[0] < HOUR
+            if now == self._standing or often:
+                return
+        self._operational.push("event", event, SOURCE)
+        self._standing = now
+        self._told.append(ms)
+
+    def problems(self) -> list[Problem]:
+        """Return why nothing can be measured."""
+        error = self._trouble
+        return [Problem(error.what, error.where or "collector", fix=error.fix)] if error is not None else []
+
+    def _look_again(self, stopped: Callable[[], bool]) -> float:
+        try:
+            self.look()
+            self._trouble = None
+        except NanomemError as error:
+            self._trouble = error
+        except Exception as error:  # noqa: BLE001  what a machine cannot tell ends no program
+            self._trouble = NanomemError(f"the machine cannot be measured ({type(error).__name__}: {error})")
+        return self._settings.collector_interval_seconds
+
+
+def missing_parts(settings: Settings) -> list[Problem]:
+    """Return what the collector needs and does not find, where it is switched on."""
+    import importlib.util
+
+    if not settings.collector_enabled or importlib.util.find_spec("psutil") is not None:
+        return []
+    return [Problem("the library psutil is not installed, and collector_enabled asks for it", "collector",
+                    fix=extra_command("system"))]  # fmt: skip

@@ -1,6 +1,12 @@
-"""The records of an agent's work as a person browses and corrects them: listed, searched, linked, each change undoable.
+"""Work records as a person browses and corrects them: listed, searched, linked, each change undoable.
 
-Owns what a person may do, and how records hang together: goal, task, tool call. What agents record is `trail`'s matter.
+Owns what a person may do, how records link (goal, task, tool call), and search by words and meaning at once:
+
+    score = lexical + (1 - lexical) * nearness
+
+`lexical` is the share of the question's words that a record holds, `nearness` what its distance in meaning leaves of
+the distance where nothing is near. Neither depends on the other hits, so scores compare between collections, indexes
+and questions.
 """
 
 from __future__ import annotations
@@ -11,15 +17,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.edits import told
+from nanomem_tui.language.tokens import query_weights
+from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.memory.recall.scoring import FAR, nearness
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.work import layer, search
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work import search as work_search
 from nanomem_tui.store.work.kinds import ACTIVE, FINAL, KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
+from nanomem_tui.store.work.search import MOST_WORDS
 from nanomem_tui.store.work.values import (
     Stretch,
     TierHit,
@@ -35,8 +44,7 @@ from nanomem_tui.store.work.work_store import WorkStore
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.tiers.semantic import SemanticAnswer
-    from nanomem_tui.vectors.records import RecordMeaning
+    from nanomem_tui.vectors.records import NearRecord, RecordMeaning
 
 
 # What an agent records of its work, kept as it comes: goals, tasks, tool calls, decisions, patterns and the rest.
@@ -47,7 +55,7 @@ CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
 
 
-class Stored(NamedTuple):
+class NewRecord(NamedTuple):
     """A record to keep: its kind, its fields, its id (empty: a new one)."""
 
     kind: str
@@ -55,7 +63,7 @@ class Stored(NamedTuple):
     id: str = ""
 
 
-class Trail:
+class RecordTrail:
     """The records of one workspace, as agents write them."""
 
     def __init__(self, database: WorkStore) -> None:
@@ -67,10 +75,10 @@ class Trail:
         self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, origin: str = "agent", durable: bool = False
     ) -> TierRecord:
         """Keep a record; of one that is there the fields that are given are replaced. Raises BadInput."""
-        return self.store_many([Stored(kind, fields, record_id)], origin=origin, durable=durable)[0]
+        return self.store_many([NewRecord(kind, fields, record_id)], origin=origin, durable=durable)[0]
 
     def store_many(
-        self, records: Iterable[Stored], *, origin: str = "agent", durable: bool = False, overheard: bool = False
+        self, records: Iterable[NewRecord], *, origin: str = "agent", durable: bool = False, overheard: bool = False
     ) -> list[TierRecord]:
         """Keep records in one transaction: all of them, or none. `overheard`: put together from what was said, in words
         of whoever said it. Raises BadInput."""
@@ -81,8 +89,8 @@ class Trail:
 
         return self.database.write(write, durable=durable)
 
-    def _named(self, record: Stored) -> tuple[Kind, str, Mapping[str, Any]]:
-        """The record with an id; what can be known to be wrong without a look is refused here."""
+    def _named(self, record: NewRecord) -> tuple[Kind, str, Mapping[str, Any]]:
+        """Return the record with an id; what can be known to be wrong without a look is refused here."""
         kind = kind_of(record.kind)
         checked(kind, record.fields, whole=False)
         record_id = record.id
@@ -134,7 +142,7 @@ class Trail:
         return TierRecord(kind.name, record_id, fields, kind.tier, origin, now, now)
 
     def followed(self, connection: Connection, before: TierRecord | None, after: TierRecord | None) -> list[TierRecord]:
-        """The procedures whose counts move because a task ended, or did otherwise than was recorded before."""
+        """Return the procedures whose counts move because a task ended, or did otherwise than was recorded before."""
         runs = [(run, way) for run, way in ((_run_of(before), -1), (_run_of(after), 1)) if run is not None]
         if len(runs) == 2 and runs[0][0] == runs[1][0]:
             return []
@@ -174,18 +182,18 @@ class Trail:
         def write(connection: Connection) -> TierRecord:
             before = work_records.get(connection, kind, record_id)
             if before is None:
-                raise not_there(kind, record_id)
+                raise missing_record(kind, record_id)
             return change(connection, before)
 
         if not self.database.exists:
-            raise not_there(kind, record_id)
+            raise missing_record(kind, record_id)
         return self.database.write(write)
 
     # -- what an agent asks ---------------------------------------------------------------------------------------
 
     def goals(self, statuses: Sequence[str] = ACTIVE, limit: int | None = None) -> list[TierRecord]:
-        """The goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each state, the
-        newest."""
+        """Return the goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each
+        state, the newest."""
 
         def look(connection: Connection) -> list[TierRecord]:
             kind = KINDS["goal"]
@@ -199,7 +207,7 @@ class Trail:
         return sorted(self.database.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
     def tasks_of(self, goal_id: str, limit: int | None = None, offset: int = 0) -> list[TierRecord]:
-        """The tasks of a goal, of both tiers, oldest first."""
+        """Return the tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
         return self.database.ask(
             lambda connection: work_records.rows(
@@ -209,12 +217,12 @@ class Trail:
         )
 
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
-        """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
-        one with the best record. None where none fits: what shares one word of many does not."""
+        """Return the pattern for a situation: one of just that trigger, else among those that fit about as well as any
+        the one with the best record. None where none fits: what shares one word of many does not."""
         return self.database.ask(lambda connection: search.best_pattern(connection, trigger, least_success), None)
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
-        """The newest successful call of a tool with just that input, not older than `within` seconds."""
+        """Return the newest successful call of a tool with just that input, not older than `within` seconds."""
         since = clock.iso(clock.now() - timedelta(seconds=within))
         where = Where({"tool_name": tool, "success": True}, since)
 
@@ -244,7 +252,8 @@ def _run_of(task: TierRecord | None) -> _Run | None:
 
 
 def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
-    """The counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the mean."""
+    """Return the counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the
+    mean."""
     name = "success_count" if run.success else "fail_count"
     runs = fields["success_count"] + fields["fail_count"]
     mean = fields["avg_duration_ms"]
@@ -257,8 +266,8 @@ def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
     return {**fields, **changed}
 
 
-def not_there(kind: Kind, record_id: str) -> NotFound:
-    """The error for a record that is not there."""
+def missing_record(kind: Kind, record_id: str) -> NotFound:
+    """Return the error for a record that is not there."""
     return NotFound(f"no such {kind.name}", record_id, f"see `nanomem record {kind.name} list`")
 
 
@@ -277,7 +286,7 @@ _LEADS: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
 """Of a kind the fields that name another record: what that is to this one, and of which kinds it can be."""
 
 
-class Past(NamedTuple):
+class RecordChange(NamedTuple):
     """One change of a record: when, by whom, what it was called, and the fields that it changed, before and after.
 
     `undone`: it is taken back at present.
@@ -292,7 +301,7 @@ class Past(NamedTuple):
     undone: bool = False
 
 
-class TierRecords(Trail):
+class TierRecords(RecordTrail):
     """The records of one workspace."""
 
     def __init__(
@@ -311,7 +320,7 @@ class TierRecords(Trail):
     # -- looking --------------------------------------------------------------------------------------------------
 
     def get(self, kind: str, record_id: str) -> TierRecord:
-        """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         known = kind_of(kind)
 
         def look(connection: Connection) -> tuple[TierRecord | None, list[str]]:
@@ -326,7 +335,7 @@ class TierRecords(Trail):
         if found is None and near:
             raise BadInput("more than one of them begins with that id", record_id, "give more of it")
         if found is None:
-            raise not_there(known, record_id)
+            raise missing_record(known, record_id)
         return found
 
     def of(
@@ -356,17 +365,17 @@ class TierRecords(Trail):
         since: str = "",
         until: str = "",
     ) -> int:
-        """How many there are, asked for as in `of`. Raises BadInput."""
+        """Return how many there are, asked for as in `of`. Raises BadInput."""
         known = kind_of(kind)
         wanted = _where(known, where or {}, since, until)
         return self.database.ask(lambda connection: work_records.count(connection, known, _tier(tier), wanted), 0)
 
     def count_within(self, wanted: Stretch) -> int:
-        """How many records a long list has."""
+        """Return how many records a long list has."""
         return self.database.ask(lambda connection: work_records.count_within(connection, wanted), 0)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many of each kind there are in each tier that the kind has."""
+        """Return how many of each kind there are in each tier that the kind has."""
 
         def look(connection: Connection) -> dict[str, dict[str, int]]:
             return {
@@ -386,8 +395,8 @@ class TierRecords(Trail):
         since: str = "",
         until: str = "",
     ) -> list[TierHit]:
-        """The records that hold words of a question, best first; equal ones newest first. `where`, `since`, `until`: of
-        these alone, as in `of`. Raises BadInput."""
+        """Return the records that hold words of a question, best first; equal ones newest first. `where`, `since`,
+        `until`: of these alone, as in `of`. Raises BadInput."""
         wanted = [kind_of(name) for name in kinds or (*RECORD_KINDS, "event")]
         if where and len(wanted) > 1:
             raise BadInput("which fields there are depends on the kind", "where", "name one kind")
@@ -401,15 +410,13 @@ class TierRecords(Trail):
         return self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
-        """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
-        these alone, such as incidents or procedures; none: of all. Raises BadInput."""
-        from nanomem_tui.tiers import semantic
-
-        return semantic.answer(self.search, self._meaning, query, collections, n_results)
+        """Return the records most like a question, by their words and their meaning at once (seed 004). `collections`:
+        of these alone, such as incidents or procedures; none: of all. Raises BadInput."""
+        return find_semantic(self.search, self._meaning, query, collections, n_results)
 
     def links(self, record: TierRecord) -> list[Link]:
-        """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
-        what a pattern was made from, the other states of a file."""
+        """Return what hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task
+        followed, what a pattern was made from, the other states of a file."""
         return self.database.ask(lambda connection: list(self._links(connection, record)), [])
 
     def _links(self, connection: Connection, record: TierRecord) -> Iterable[Link]:
@@ -434,7 +441,8 @@ class TierRecords(Trail):
             yield from down("same file", "config-change", "file_path", fields["file_path"])
 
     def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
-        """The records that a record names and that are not there: the field, the id, the kinds that it can be of."""
+        """Return the records that a record names and that are not there: the field, the id, the kinds that it can be
+        of."""
         leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
         named = [lead for lead in leads if lead[1]]
 
@@ -454,9 +462,9 @@ class TierRecords(Trail):
                 fix = f"nanomem record {kinds[0]} list shows the ids; add the {kinds[0]} first, or leave `{field}` out"
                 raise NotFound(f"no such {' or '.join(kinds)} (`{field}` of a {record.kind})", record_id, fix)
 
-    def history(self, kind: str, record_id: str) -> list[Past]:
-        """Every change of a record, newest first: operations of people and imports, those taken back too, and what
-        agents overwrote."""
+    def history(self, kind: str, record_id: str) -> list[RecordChange]:
+        """Return every change of a record, newest first: operations of people and imports, those taken back too, and
+        what agents overwrote."""
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
@@ -464,7 +472,8 @@ class TierRecords(Trail):
             lambda connection: work_records.changes(connection, known.name, record_id), none
         )
         past = [
-            Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
+            RecordChange(at, origin, f"change {', '.join(after)}", before, after)
+            for at, origin, before, after in overwritten
         ]
         entries = self._log(key)
         taken_back = {entry.operation.undoes for entry in entries}
@@ -476,7 +485,7 @@ class TierRecords(Trail):
                 before, after = _fields(change.before), _fields(change.after)
                 names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
                 was, now = ({name: part.get(name) for name in names} for part in (before, after))
-                past.append(Past(done.at, done.actor, done.label, was, now, done.id, entry.undone))
+                past.append(RecordChange(done.at, done.actor, done.label, was, now, done.id, entry.undone))
         return sorted(past, key=lambda one: one.at, reverse=True)
 
     # -- changing -------------------------------------------------------------------------------------------------
@@ -534,7 +543,7 @@ class TierRecords(Trail):
         self, verb: str, changes: Sequence[Change], records: Sequence[TierRecord], actor: Actor = "human"
     ) -> Operation:
         noun = records[0].kind.replace("-", " ")
-        what = f"{noun} {told(records[0].title)}" if len(records) == 1 else counted(len(records), noun)
+        what = f"{noun} {quote_start(records[0].title)}" if len(records) == 1 else counted(len(records), noun)
         return self._perform(new_operation(f"record.{verb}", f"{verb} {what}", changes, actor=actor))
 
 
@@ -551,7 +560,7 @@ def _tier(tier: str | None) -> Tier | None:
 
 
 def _where(kind: Kind, fields: Mapping[str, Any], since: str, until: str) -> Where:
-    """What is asked for, checked. Raises BadInput."""
+    """Return what is asked for, checked. Raises BadInput."""
     given = checked(kind, {name: value for name, value in fields.items() if value is not None}, whole=False)
     wrong = [name for name in given if (field := kind.field(name)) is not None and field.type == "json"]
     if wrong:
@@ -563,3 +572,80 @@ def _where(kind: Kind, fields: Mapping[str, Any], since: str, until: str) -> Whe
             raise BadInput(f"{text[:40]!r} is no time", name, "give it like 2026-02-15 or 2026-02-15T09:30:00+00:00")
         times.append(clock.iso(moment) if moment else "")
     return Where({**given, **{name: None for name in fields if fields[name] is None}}, *times)
+
+
+MOST = 100
+"""Hits of one answer."""
+
+
+BESIDE = 4
+"""How many times as many as are wanted each way of finding is asked for."""
+
+
+MAX_QUERY = 20_000
+
+
+class SemanticAnswer(NamedTuple):
+    """What was found, best first, with a score from 0 to 1; `note`: why meaning was not asked, empty when it was."""
+
+    hits: tuple[TierHit, ...]
+    note: str = ""
+
+    @property
+    def by(self) -> str:
+        """How it was found."""
+        return "words" if self.note else "words and meaning"
+
+
+def find_semantic(
+    search: Callable[..., list[TierHit]],
+    meaning: Callable[[], RecordMeaning] | None,
+    query: str,
+    collections: Sequence[str] = (),
+    n_results: int = 5,
+) -> SemanticAnswer:
+    """Return the records most like a question; `search` finds by words, `meaning` gives what finds by it.
+
+    `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
+    found by their words. Raises BadInput for a question that is empty, or no such collection or number.
+    """
+    kinds = _kinds(collections)
+    if not query.strip() or len(query) > MAX_QUERY:
+        raise BadInput("no usable question", "query", f"give 1 to {MAX_QUERY:,} characters")
+    if not 1 <= n_results <= MOST:
+        raise BadInput("no such number of results", str(n_results), f"give 1 to {MOST}")
+    by_words = search(query, [kind.name for kind in kinds], limit=BESIDE * n_results)
+    near: Sequence[NearRecord] = ()
+    note = "" if meaning is not None else "nothing here finds by meaning"
+    if meaning is not None:
+        try:
+            near = meaning().nearest(query, [kind.name for kind in kinds if kind.embedded], BESIDE * n_results)
+        except NanomemError as error:
+            note = error.line()
+    return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
+
+
+def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord]) -> list[TierHit]:
+    """Return the records of both, best first; of equal ones those that hold rarer words, then the newest."""
+    weights = query_weights(query, MOST_WORDS)
+    whole = sum(weights.values())
+    lexical = {hit.record.key: hit for hit in by_words}
+    distances = {one.record.key: one.distance for one in near if one.distance < FAR}
+    records = {one.record.key: one.record for one in near} | {one.record.key: one.record for one in by_words}
+    hits = []
+    for key in dict.fromkeys((*lexical, *distances)):
+        words = list(lexical[key].parts["words"]) if key in lexical else []
+        share = min(1.0, sum(weights.get(word, 0.0) for word in words) / whole) if words else 0.0
+        meant = (1 - share) * nearness(distances.get(key))
+        parts: dict[str, object] = {"lexical": round(share, 6), "meaning": round(meant, 6)}
+        if key in distances:
+            parts["distance"] = round(distances[key], 6)
+        parts["words"] = words
+        hits.append(TierHit(records[key], share + meant, parts))
+    hits.sort(key=lambda hit: (hit.record.at, hit.record.key), reverse=True)
+    rarity = {key: hit.score for key, hit in lexical.items()}
+    return sorted(hits, key=lambda hit: (-hit.score, -rarity.get(hit.record.key, 0.0)))
+
+
+def _kinds(collections: Sequence[str]) -> list[Kind]:
+    return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())

@@ -24,7 +24,7 @@ from nanomem_tui.actions import (
     keys_text,
     way_to,
 )
-from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ChoosingDialog, Dialog
 from nanomem_tui.widgets.keys import moved_keys
@@ -189,7 +189,7 @@ class PaletteScreen(ChoosingDialog[Choice]):
             self.table.set_rows(self._slashed(event.value), empty="No command of that name.")
             self.table.move_cursor(0)
             return
-        found = ranked(self._texts, search(self._texts, parse(event.value, {})))
+        found = rank_matches(self._texts, search(self._texts, parse(event.value, {})))
         words = fold(event.value).split()
         found = sorted(found, key=lambda index: self._far(index, words))
         self.table.set_rows([self._choices[index] for index in found], empty="No command of that name.")

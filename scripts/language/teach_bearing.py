@@ -3,7 +3,7 @@
     PYTHONPATH=. python scripts/language/teach_bearing.py [--check]
 
 The memories of each set are remembered whole and in parts (so that a small memory is judged as well as a large one),
-each message is asked, and a logistic regression over what the judge looks at (`memory/recall/bearing.py`) learns
+each message is asked, and a logistic regression over what the judge looks at (`memory/recall/scoring.py`) learns
 which of the memories that were found a reader calls needed or useful: once by words, once by words and meaning (the
 extra `vector`).
 Needs scikit-learn. `--check`: only say whether the pack is what the data give.
@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks import block
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory.recall import bearing
+from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 
@@ -62,12 +62,12 @@ def _found(name: str, size: int, backend: str, asked: list[tuple[str, Any]]) -> 
     """By message, the memories that were found, each with what the judge knows of it."""
     seen: list[list[float]] = []
 
-    def record(message: bearing.Message, hits: Any, **_: Any) -> list[float]:
-        seen[:] = bearing.looked_at(message, hits, range(len(hits)))
+    def record(message: scoring.Message, hits: Any, **_: Any) -> list[float]:
+        seen[:] = scoring.collect_features(message, hits, range(len(hits)))
         return [1.0] * len(hits)
 
-    bearing.chances = record
-    bearing.newer_first = lambda _, hits: [*range(len(hits))]  # labelled in the order in which they were judged
+    scoring.bearing_chances = record
+    scoring.newer_first = lambda _, hits: [*range(len(hits))]  # labelled in the order in which they were judged
     os.environ["NANOMEM_RECALL_BACKEND"] = backend
     chosen = _some(name, size)
     with tempfile.TemporaryDirectory() as place:

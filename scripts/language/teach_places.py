@@ -28,7 +28,6 @@ sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.agents.archive import HistoryEntry  # noqa: E402
 from nanomem_tui.dreams import lines as dreams_lines  # noqa: E402
-from nanomem_tui.dreams import places  # noqa: E402
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
 from nanomem_tui.dreams.lines import Lines  # noqa: E402
 from nanomem_tui.language import compare  # noqa: E402
@@ -82,7 +81,9 @@ def workspaces() -> list[dict[str, Any]]:
 def fingerprint() -> str:
     """What the packs are made of, as a hash: the workspaces, and the versions of the features."""
     body = json.dumps(workspaces(), ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(f"{places.VERSION} {dreams_lines.VERSION}\n{body}".encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        f"{dreams_lines.PLACES_MODEL_VERSION} {dreams_lines.LINES_MODEL_VERSION}\n{body}".encode()
+    ).hexdigest()[:16]
 
 
 def taught(name: str) -> Iterator[Taught]:
@@ -90,7 +91,7 @@ def taught(name: str) -> Iterator[Taught]:
     for number, workspace in enumerate(workspaces()):
         files = {SOUL: SOUL_TEXT, USER: workspace["USER"], MEMORY: workspace["MEMORY"]}
         owner = owner_of(workspace["USER"])
-        outline, lines = places.Outline(files, owner), Lines(files)
+        outline, lines = dreams_lines.Outline(files, owner), Lines(files)
         for label in workspace["facts"]:
             facts, _ = facts_of(HistoryEntry(1, "2026-04-01 10:00", label["line"]), owner)
             if label["action"] is None or len(facts) != 1:
@@ -103,7 +104,7 @@ def taught(name: str) -> Iterator[Taught]:
                 yield of_relations(number, label, facts[0], outline, lines, owner)
 
 
-def of_places(number: int, label: dict[str, Any], fact: Fact, outline: places.Outline, lines: Lines) -> Taught:
+def of_places(number: int, label: dict[str, Any], fact: Fact, outline: dreams_lines.Outline, lines: Lines) -> Taught:
     """The sections that a line may go to, and whether each is right: a line that is changed stands in the right one."""
     right = {tuple(one.split(":", 1)) for one in label["section"]}
     right |= {(line.file, line.section) for line in lines.all if label["old"] == line.whole}
@@ -123,7 +124,7 @@ def of_places(number: int, label: dict[str, Any], fact: Fact, outline: places.Ou
 
 
 def of_relations(
-    number: int, label: dict[str, Any], fact: Fact, outline: places.Outline, lines: Lines, owner: str
+    number: int, label: dict[str, Any], fact: Fact, outline: dreams_lines.Outline, lines: Lines, owner: str
 ) -> Taught:
     """The lines that are near a new one, and whether it repeats or changes each."""
     found = dreams_lines.candidates(fact, lines.near(fact.text, owner), outline.place(fact), owner)

@@ -18,8 +18,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, StoreError
 from nanomem_tui.memory import turn_log
-from nanomem_tui.memory.turns import injections
-from nanomem_tui.store.database import engine
+from nanomem_tui.memory.turns import traces
+from nanomem_tui.store import engine
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
@@ -88,8 +88,8 @@ def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise AccessDenied("no permission while writing", str(path), "check its owner and mode")
 
-    for place in (turn_log, injections):
-        monkeypatch.setattr(place, "open_locked" if place is turn_log else "append_lines", refuse)
+    for place in (turn_log, traces):
+        monkeypatch.setattr(place, "opened" if place is turn_log else "append", refuse)
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
 
 

@@ -126,9 +126,9 @@ def test_what_changed_in_that_moment_is_not_written_over(run: Run, broken: Path)
     from nanomem_tui.memory import repairs
 
     with open_workspace(broken) as ws:
-        found = [one for one in repairs.repairs(ws) if one.where.endswith("history.jsonl")]
+        found = [one for one in repairs.find_repairs(ws) if one.where.endswith("history.jsonl")]
         (broken / "memory" / "history.jsonl").write_bytes(LINE + LINE)
-        [(_, why)] = repairs.mend(ws, found)
+        [(_, why)] = repairs.apply_repairs(ws, found)
     assert "the file changed since" in why
     assert (broken / "memory" / "history.jsonl").read_bytes() == LINE + LINE
 

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.lessons import Efficacy, with_record
+from nanomem_tui.memory.lessons import Efficacy, with_efficacy
 from nanomem_tui.store.snapshot import change_of
 from tests.cli.conftest import Run
 from tests.memory.test_inbox import hold, hold_lesson, turn
@@ -190,7 +190,7 @@ def test_an_edit_warns_as_an_addition_does(workspace: Path, run: Run) -> None:
 def test_a_lesson_is_shown_with_whether_it_helps(workspace: Path, run: Run) -> None:
     with open_workspace(workspace) as ws:
         row = ws.lessons.get("lesson_1")
-        after = with_record(row, Efficacy(5, 1, 4, "2026-03-01T00:00:00+00:00"))
+        after = with_efficacy(row, Efficacy(5, 1, 4, "2026-03-01T00:00:00+00:00"))
         ws.perform(new_operation("turn", "turn", [change_of("lesson", row, after)], actor="agent"))
     body = run("memory", "lessons", "show", "lesson_1", "--json").json
     assert body["efficacy"] == {

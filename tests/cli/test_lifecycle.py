@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def old(place: Path) -> int:
     at = f"{year}-06-01T12:00:00+00:00"
     goal = {"description": "Keep the harbour up", "status": "completed", "created_at": at}
     with open_workspace(place) as ws:
-        ws.records.store_many([Stored("goal", goal, f"g{number}") for number in range(3)])
+        ws.records.store_many([NewRecord("goal", goal, f"g{number}") for number in range(3)])
         ws.records.store("metric", {"name": "cpu", "value": 1.5, "timestamp": clock.iso(clock.now() - timedelta(8))})
     return year
 
@@ -107,7 +107,7 @@ def test_a_search_in_archives_shows_the_words_that_it_found(place: Path, run) ->
     }
     with open_workspace(place) as ws:
         ended = {"status": "completed", "created_at": at, "completed_at": at}
-        ws.records.store_many([Stored("goal", {**goal, **ended}, name) for name, goal in goals.items()])
+        ws.records.store_many([NewRecord("goal", {**goal, **ended}, name) for name, goal in goals.items()])
     run("lifecycle", "run")
     assert run("lifecycle", "archive", year, "--yes").code == 0
     found = {line.split()[0]: line for line in run("lifecycle", "search", "oiled winches").out.splitlines()}

@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.store.work.kinds import RECORD_KINDS
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 
 LEAST = {
     "goal": {"description": "Keep the site up"},
@@ -109,7 +109,7 @@ def test_a_goal_shows_its_tasks_and_their_tool_calls(aios, run) -> None:
 def test_of_many_tasks_of_a_goal_the_newest_are_named_and_that_is_said(place: Path, run) -> None:
     goal = given(run, "goal")
     with open_workspace(place) as ws:
-        ws.records.store_many(Stored("task", {"description": "one more", "goal_id": goal}) for _ in range(50))
+        ws.records.store_many(NewRecord("task", {"description": "one more", "goal_id": goal}) for _ in range(50))
     assert run("record", "goal", "show", goal).out.endswith("Of its tasks the newest 50 are named.\n")
     given(run, "task", "task_50", goal_id=goal, agent="ana")
     assert len(run("record", "task", "list", "--where", f"goal_id={goal}", "--json").json) == 51

@@ -128,7 +128,7 @@ class Trial:
             self.note(any(damaged in path.read_bytes() for path in kept), "its bytes are not kept")
         self.worse(found, after, "the next change")
         with open_workspace(self.workspace) as ws:
-            failed = [f"{one.what}: {why}" for one, why in repairs.mend(ws, repairs.repairs(ws)) if why]
+            failed = [f"{one.what}: {why}" for one, why in repairs.apply_repairs(ws, repairs.find_repairs(ws)) if why]
             self.note(not failed, f"not put right: {failed}")
         if refused:
             with open_workspace(self.workspace) as ws:

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, act, run_in_child
 from tests.store.homes import make_home
@@ -21,8 +21,8 @@ Look = dict[str, Any]
 WORK: list[Action] = [
     lambda ws: ws.records.store("procedure", {"name": "restart", "description": "Restart nginx"}, "p1"),
     lambda ws: ws.records.store_many(
-        [Stored("goal", {"description": "Keep the site up"}, "g1")]
-        + [Stored("task", {"description": f"look at disk {n}", "goal_id": "g1"}, f"t{n}") for n in range(5)]
+        [NewRecord("goal", {"description": "Keep the site up"}, "g1")]
+        + [NewRecord("task", {"description": f"look at disk {n}", "goal_id": "g1"}, f"t{n}") for n in range(5)]
     ),
     lambda ws: ws.records.store("task", {"status": "completed", "procedure_id": "p1", "duration_ms": 5}, "t1"),
     lambda ws: ws.records.add("incident", {"description": "nginx answers 502"}, "i1"),

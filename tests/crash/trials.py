@@ -156,7 +156,7 @@ class Bench:
             if not wrong(ws.doctor()):
                 return []
             mend_turns(ws)
-            failed = [f"{one.what}: {why}" for one, why in repairs.mend(ws, repairs.repairs(ws)) if why]
+            failed = [f"{one.what}: {why}" for one, why in repairs.apply_repairs(ws, repairs.find_repairs(ws)) if why]
             assert failed == [], f"not put right: {failed}"
         with self._opened(base) as ws:
             return wrong(ws.doctor())

@@ -21,7 +21,7 @@ from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.turns.values import turn_end
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.git_samples import git, write
 from tests.store.homes import kill, make_home
@@ -313,8 +313,8 @@ def years(workspace: Path) -> None:
         for year in (2024, 2025):
             at = clock.iso(datetime(year, 5, 1, tzinfo=UTC))
             fields = {"description": f"Harbour {year}", "status": "completed", "created_at": at}
-            stored += [Stored("goal", fields, f"g{year}_{number}") for number in range(3)]
-        stored += [Stored("metric", {"name": "cpu", "value": 1.0, "timestamp": clock.iso(NOW - timedelta(days=60))})]
+            stored += [NewRecord("goal", fields, f"g{year}_{number}") for number in range(3)]
+        stored += [NewRecord("metric", {"name": "cpu", "value": 1.0, "timestamp": clock.iso(NOW - timedelta(days=60))})]
         ws.records.store_many(stored)
 
 

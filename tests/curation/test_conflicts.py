@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
@@ -87,7 +87,7 @@ def test_what_the_newer_supersedes_is_kept_and_says_by_what(ws: Workspace) -> No
     older, newer = moved(ws)
     known = rows(ws)
     ws.conflicts.supersede(ws.conflicts.all())
-    mark = mark_of(ws.items.get(older))
+    mark = get_superseded(ws.items.get(older))
 
     assert mark is not None
     assert (mark.by, mark.why) == (newer, "outdated")
@@ -104,12 +104,12 @@ def test_what_the_newer_supersedes_is_kept_and_says_by_what(ws: Workspace) -> No
 def test_of_a_wrong_one_the_other_stands(ws: Workspace) -> None:
     older, newer = moved(ws)
     ws.conflicts.keep_old(ws.conflicts.all())
-    mark = mark_of(ws.items.get(newer))
+    mark = get_superseded(ws.items.get(newer))
     assert mark is not None
     assert (mark.by, mark.why) == (older, "wrong")
     ws.undo()
     ws.conflicts.keep_new(ws.conflicts.all())
-    mark = mark_of(ws.items.get(older))
+    mark = get_superseded(ws.items.get(older))
     assert mark is not None
     assert (mark.by, mark.why) == (newer, "wrong")
 
@@ -162,7 +162,7 @@ def test_what_one_chat_was_told_takes_nothing_from_the_others(ws: Workspace, dec
     assert "global first" in refused.value.fix
     assert ws.items.get(older).enabled
     ws.conflicts.keep_old(pairs)  # what is for everybody may stand for a chat's
-    assert mark_of(ws.items.get(newer)) is not None
+    assert get_superseded(ws.items.get(newer)) is not None
 
 
 def test_the_queue_refuses_it_too(ws: Workspace) -> None:
@@ -177,7 +177,7 @@ def test_in_a_private_chat_the_person_and_the_chat_stand_for_each_other(ws: Work
     older = add(ws, "User lives in Berlin", chat="42", sender="42", scope="user")
     newer = add(ws, "User lives in Munich", chat="42", sender="42", scope="chat")
     ws.conflicts.supersede(ws.conflicts.all())
-    mark = mark_of(ws.items.get(older))
+    mark = get_superseded(ws.items.get(older))
     assert mark is not None
     assert mark.by == newer
 
@@ -228,10 +228,10 @@ def test_who_enables_a_superseded_one_is_told_and_asked_again(ws: Workspace) -> 
     operation = ws.items.set_enabled([older], True)
 
     assert operation.label == f"enable “User lives in Berlin”, which {newer} had superseded"
-    assert mark_of(ws.items.get(older)) is None
+    assert get_superseded(ws.items.get(older)) is None
     assert len(ws.conflicts.all()) == 1
     ws.items.set_enabled([older], False)
-    assert mark_of(ws.items.get(older)) is None  # disabled by the person, not superseded
+    assert get_superseded(ws.items.get(older)) is None  # disabled by the person, not superseded
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_the_queue_decides_as_the_desk_does(ws: Workspace, decision: str, gone: 
     ids = dict(zip(("older", "newer"), moved(ws), strict=True))
     known = rows(ws)
     ws.triage.take(ws.triage.findings(["conflict"]), decision)  # type: ignore[arg-type]
-    mark = mark_of(ws.items.get(ids[gone]))
+    mark = get_superseded(ws.items.get(ids[gone]))
 
     assert mark is not None
     assert mark.why == why

@@ -12,9 +12,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.review.findings import Finding, How
-from nanomem_tui.review.rules import like
-from nanomem_tui.review.scopes import Look, Names, of
+from nanomem_tui.review.findings import DecisionDetails, Finding
+from nanomem_tui.review.queue import rule_like
+from nanomem_tui.review.scopes import KnownNames, LeakSearch, find_leak
 from nanomem_tui.workspace import Workspace
 from tests.curation.test_scopes import put
 from tests.store.homes import make_home
@@ -91,7 +91,7 @@ def test_where_nobody_knows_whose_it_is_a_move_asks_for_the_scope(ws: Workspace)
     put(ws, "lost", "global", "needle", scope_key="channel:telegram:chat:-100987")
     with pytest.raises(BadInput, match="nobody knows where it belongs"):
         ws.triage.take([asked(ws)["lost"]], "split")
-    ws.triage.take([asked(ws)["lost"]], "split", How(scope="telegram:-100987"))
+    ws.triage.take([asked(ws)["lost"]], "split", DecisionDetails(scope="telegram:-100987"))
     assert "lost" not in asked(ws)
 
 
@@ -117,23 +117,23 @@ def test_what_is_moved_there_is_not_asked_about_here(ws: Workspace) -> None:
 
 
 def test_a_rule_takes_all_that_are_alike_where_each_belongs(ws: Workspace) -> None:
-    rule = like(asked(ws)["job"], "split")
+    rule = rule_like(asked(ws)["job"], "split")
     assert {one.ids[0] for one in ws.triage.rules.meant(rule)} == {"job", "rise"}
     ws.triage.rules.apply(rule)
     assert set(asked(ws)) == {"debt"}
 
 
 def test_a_second_look_judges_only_rows_that_changed(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, names, judged = Look(), Names(ws.items.all()), []
+    looked, names, judged = LeakSearch(), KnownNames(ws.items.all()), []
 
     def judge(row: object, *given: object, **how: object) -> object:
         judged.append(row)
-        return of(row, *given, **how)  # type: ignore[arg-type]
+        return find_leak(row, *given, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("nanomem_tui.review.scopes.of", judge)
+    monkeypatch.setattr("nanomem_tui.review.scopes.find_leak", judge)
     first = looked.find(ws.items.all(), names)
     judged.clear()
     changed = put(ws, "debt", "global", "the debt of @marko is paid")
-    second = looked.find(ws.items.all(), Names(ws.items.all()))
+    second = looked.find(ws.items.all(), KnownNames(ws.items.all()))
     assert [row.id for row in judged] == [changed.id]  # type: ignore[attr-defined]
     assert len(first) == len(second) == 3

@@ -98,9 +98,11 @@ def test_private_things_leak_where_every_chat_sees_them(ws: Workspace) -> None:
 def test_where_one_chat_only_is_known_nothing_leaks_to_anybody() -> None:
     told = {"channel": "telegram", "chat_id": "-100987", "session_key": "telegram:-100987"}
     mine = Item("one", "my dog is called Rex, and -100987 knows", scope_key="workspace:x:global", **told)  # type: ignore[arg-type]
-    assert scopes.Look().find([mine], scopes.Names([mine])) == []
+    assert scopes.LeakSearch().find([mine], scopes.KnownNames([mine])) == []
     other = mine._replace(id="two", text="tea", channel="slack", chat_id="C1", session_key="slack:C1")
-    assert [found.item.id for found in scopes.Look().find([mine, other], scopes.Names([mine, other]))] == ["one"]
+    assert [found.item.id for found in scopes.LeakSearch().find([mine, other], scopes.KnownNames([mine, other]))] == [
+        "one"
+    ]
 
 
 def test_what_chats_do_not_see_does_not_leak(ws: Workspace) -> None:

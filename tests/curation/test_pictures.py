@@ -10,8 +10,8 @@ import pytest
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.text import cell_width
-from nanomem_tui.memory.counters import KEPT, MAX_BYTES, Checkpointed, CheckpointLog
-from nanomem_tui.memory.turns.injections import Injected
+from nanomem_tui.memory.turns.traces import KEPT, Checkpointed, CheckpointLog, Injected
+from nanomem_tui.model.client import MAX_BYTES
 from nanomem_tui.review.charts import PICTURES, Picture, pictures
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.widgets.plots import chart_line, draw_chart

@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.review.rules import like
+from nanomem_tui.review.queue import rule_like
 from tests.memory.test_inbox import hold
 from tests.store.homes import make_home
 
@@ -41,7 +41,7 @@ def test_a_secret_is_masked_by_an_edit_without_words_and_undo_brings_it_back(hom
 
 def test_all_secrets_are_masked_by_one_rule(home: Path) -> None:
     with open_workspace(home) as ws:
-        done = ws.triage.rules.apply(like(ws.triage.findings(("secret",))[0], "edit"), keep=True)
+        done = ws.triage.rules.apply(rule_like(ws.triage.findings(("secret",))[0], "edit"), keep=True)
         assert len(done.findings) == 2
         assert ws.triage.findings(("secret",)) == []
         ws.undo()

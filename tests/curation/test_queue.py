@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.review.findings import Decision, Finding, How
+from nanomem_tui.review.findings import Decision, DecisionDetails, Finding
 from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import Looker, look_for_junk
 from tests.curation.test_waiting import ADD, REPLACE, USER, hold_edits
@@ -72,22 +72,22 @@ def test_a_finding_is_named_by_its_id_its_beginning_or_the_thing_it_is_about(hom
 @pytest.mark.parametrize(
     ("text", "decision", "how", "left"),
     [
-        ("junk one", "keep", How(), "junk one"),
-        ("junk one", "delete", How(), None),
-        ("junk one", "reject", How(), None),
-        ("junk one", "disable", How(), None),
-        ("junk one", "edit", How(text="short"), "short"),
-        ("junk one", "split", How(scope="telegram:42"), "junk one"),
-        ("junk one", "snooze", How(), "junk one"),
-        ("same tea a", "merge", How(), None),
-        ("needle number 1 ignores you", "keep", How(), "needle number 1 ignores you"),
-        ("needle number 1 ignores you", "reject", How(), None),
-        ("needle number 1 ignores you", "edit", How(text="tame"), "tame"),
-        ("needle number 1 ignores you", "snooze", How(), None),
+        ("junk one", "keep", DecisionDetails(), "junk one"),
+        ("junk one", "delete", DecisionDetails(), None),
+        ("junk one", "reject", DecisionDetails(), None),
+        ("junk one", "disable", DecisionDetails(), None),
+        ("junk one", "edit", DecisionDetails(text="short"), "short"),
+        ("junk one", "split", DecisionDetails(scope="telegram:42"), "junk one"),
+        ("junk one", "snooze", DecisionDetails(), "junk one"),
+        ("same tea a", "merge", DecisionDetails(), None),
+        ("needle number 1 ignores you", "keep", DecisionDetails(), "needle number 1 ignores you"),
+        ("needle number 1 ignores you", "reject", DecisionDetails(), None),
+        ("needle number 1 ignores you", "edit", DecisionDetails(text="tame"), "tame"),
+        ("needle number 1 ignores you", "snooze", DecisionDetails(), None),
     ],
 )
 def test_every_decision_takes_a_finding_out_of_the_queue_and_undo_brings_back_the_start(
-    home: Path, text: str, decision: Decision, how: How, left: str | None
+    home: Path, text: str, decision: Decision, how: DecisionDetails, left: str | None
 ) -> None:
     with open_workspace(home) as ws:
         before, found = state(ws), of(ws, text)
@@ -135,7 +135,7 @@ def test_what_is_put_off_comes_back_when_its_time_has_come(home: Path) -> None:
     with open_workspace(home) as ws:
         found = of(ws, "junk one")
         past = clock.iso(clock.now() - timedelta(minutes=1))
-        ws.triage.take([found], "snooze", How(until=past))
+        ws.triage.take([found], "snooze", DecisionDetails(until=past))
         assert found.id in {one.id for one in ws.triage.findings()}
         ws.triage.take([found], "snooze")
         assert found.id not in {one.id for one in ws.triage.findings()}
@@ -177,7 +177,7 @@ def test_a_decision_that_does_not_fit_is_refused(home: Path) -> None:
 def test_a_merge_keeps_the_one_that_stands_with_all_hits(home: Path) -> None:
     with open_workspace(home) as ws:
         ids = of(ws, "same tea a").ids
-        ws.triage.take([ws.triage.get("duplicate:tea")], "merge", How(into=ids[1]))
+        ws.triage.take([ws.triage.get("duplicate:tea")], "merge", DecisionDetails(into=ids[1]))
         assert [row.id for row in ws.items.all() if row.text.startswith("same")] == [ids[1]]
         with pytest.raises(NotFound):
             ws.triage.get("duplicate:tea")

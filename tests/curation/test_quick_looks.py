@@ -13,7 +13,7 @@ from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.met_words import MetWords
 from nanomem_tui.language.secrets.shapes import Shape, shapes
 from nanomem_tui.review.finders.rows import _secrets
-from nanomem_tui.review.finders.unsafe import HIDDEN, Sieve
+from nanomem_tui.review.finders.texts import HIDDEN, Sieve
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 TEXTS = [one.item.text for one in labelled(PARTS) + labelled(HELD_OUT)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nanomem_tui import demo, open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.review.findings import Finding
-from nanomem_tui.review.rules import like, pattern_of
+from nanomem_tui.review.queue import pattern_of, rule_like
 from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
@@ -53,7 +53,7 @@ def test_reasons_that_differ_by_numbers_ids_and_names_are_alike(one: str, other:
 
 def test_all_like_one_is_what_has_its_kind_scope_source_and_reason(home: Path) -> None:
     with open_workspace(home) as ws:
-        rule = like(of(ws, "junk one"), "delete")
+        rule = rule_like(of(ws, "junk one"), "delete")
         assert {one.text for one in ws.triage.rules.meant(rule)} == {"junk one", "junk number two", "junk three"}
         wider = rule._replace(scope_key="")
         assert len(ws.triage.rules.meant(wider)) == 4
@@ -65,9 +65,9 @@ def test_all_like_one_is_what_has_its_kind_scope_source_and_reason(home: Path) -
 def test_a_rule_is_applied_and_kept_as_one_operation_and_undo_takes_back_both(home: Path) -> None:
     with open_workspace(home) as ws:
         before = ws.triage.findings()
-        shown = ws.triage.rules.meant(like(of(ws, "junk one"), "delete"))
+        shown = ws.triage.rules.meant(rule_like(of(ws, "junk one"), "delete"))
         ws.items.add("junk that nobody was shown")
-        done = ws.triage.rules.apply(like(shown[0], "delete"), keep=True, findings=shown)
+        done = ws.triage.rules.apply(rule_like(shown[0], "delete"), keep=True, findings=shown)
         assert {one.id for one in done.findings} == {one.id for one in shown}
         assert of(ws, "junk that nobody was shown")
         [rule] = ws.triage.rules.all()
@@ -79,8 +79,8 @@ def test_a_rule_is_applied_and_kept_as_one_operation_and_undo_takes_back_both(ho
 
 def test_kept_rules_are_applied_when_a_person_says_so_and_never_by_themselves(home: Path) -> None:
     with open_workspace(home) as ws:
-        ws.triage.rules.add(like(of(ws, "junk one"), "delete"))
-        ws.triage.rules.add(like(of(ws, "needle number 1 ignores you"), "reject"))
+        ws.triage.rules.add(rule_like(of(ws, "junk one"), "delete"))
+        ws.triage.rules.add(rule_like(of(ws, "needle number 1 ignores you"), "reject"))
         assert len(ws.triage.findings()) == 6
     with open_workspace(home) as ws:
         assert len(ws.triage.findings()) == 6
@@ -95,7 +95,7 @@ def test_kept_rules_are_applied_when_a_person_says_so_and_never_by_themselves(ho
 
 def test_a_rule_is_kept_once_and_let_go_with_undo(home: Path) -> None:
     with open_workspace(home) as ws:
-        rule = like(of(ws, "junk one"), "keep")
+        rule = rule_like(of(ws, "junk one"), "keep")
         ws.triage.rules.add(rule)
         with pytest.raises(NothingToDo, match="kept already"):
             ws.triage.rules.add(rule)
@@ -113,17 +113,17 @@ def test_a_rule_is_kept_once_and_let_go_with_undo(home: Path) -> None:
 def test_scopes_are_decided_one_by_one_and_words_that_nobody_proposes(home: Path) -> None:
     with open_workspace(home) as ws:
         with pytest.raises(BadInput, match="cannot be decided for many"):
-            like(of(ws, "junk one"), "split")
+            rule_like(of(ws, "junk one"), "split")
         with pytest.raises(BadInput, match="none are proposed"):
-            ws.triage.rules.apply(like(of(ws, "junk one"), "edit"))
+            ws.triage.rules.apply(rule_like(of(ws, "junk one"), "edit"))
 
 
 def test_a_rule_decides_only_what_was_offered(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.items.add("same tea a")
         ws.items.add("same tea b")
-        assert ws.triage.rules.meant(like(ws.triage.get("duplicate:tea"), "delete")) == []
-        assert len(ws.triage.rules.meant(like(ws.triage.get("duplicate:tea"), "merge"))) == 1
+        assert ws.triage.rules.meant(rule_like(ws.triage.get("duplicate:tea"), "delete")) == []
+        assert len(ws.triage.rules.meant(rule_like(ws.triage.get("duplicate:tea"), "merge"))) == 1
 
 
 def test_how_long_ago_makes_no_other_reason() -> None:
@@ -147,4 +147,4 @@ def test_each_finding_is_among_those_that_its_own_rule_means(tmp_path: Path) -> 
         found = ws.triage.findings()
         assert len({one.kind for one in found}) > 5
         for one in found:
-            assert one.id in {meant.id for meant in ws.triage.rules.meant(like(one, "keep"))}, one.why
+            assert one.id in {meant.id for meant in ws.triage.rules.meant(rule_like(one, "keep"))}, one.why

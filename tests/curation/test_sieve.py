@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.language import injection, secrets
 from nanomem_tui.review.finders.rows import _secrets
-from nanomem_tui.review.finders.unsafe import CLEAN, HIDDEN, Sieve
+from nanomem_tui.review.finders.texts import CLEAN, HIDDEN, Sieve
 from tests.curation.junk import HELD_OUT, PARTS, labelled
 
 SIEVE = Sieve()

@@ -11,9 +11,10 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.core.errors import BadInput, NotFound
-from nanomem_tui.dreams import blame
-from nanomem_tui.dreams.blame import Candidates, EntryEvidence, Said
-from nanomem_tui.review.waiting import Waits
+from nanomem_tui.dreams import edits
+from nanomem_tui.dreams.blame import Candidates, SessionWords
+from nanomem_tui.dreams.log import EntryEvidence
+from nanomem_tui.review.waiting import HeldBackQueue
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 
@@ -83,7 +84,7 @@ class TestOurDream:
         with open_workspace(workspace) as ws:
             hold(ws, 1)
             ws.dream.run(review=True)
-            done = Waits(ws).accept([one.id for one in Waits(ws).list()]).operation
+            done = HeldBackQueue(ws).accept([one.id for one in HeldBackQueue(ws).list()]).operation
             line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
         assert done.kind == "inbox.accept"
         assert (line.role, line.cursors, line.session_key) == ("accepted", (1,), SESSION)
@@ -284,7 +285,7 @@ class TestWords:
             Message(n, "user", text, at)
             for n, (text, at) in enumerate(zip(texts, ["2026-04-01T10:00", "2026-04-01T11:00", "bad"], strict=True))
         ]
-        found = Said(SESSION, messages).about("- Jump host: 10.0.8.2", entry)
+        found = SessionWords(SESSION, messages).about("- Jump host: 10.0.8.2", entry)
         assert [message.index for message in found] == [0]
 
     def test_what_was_said_since_the_entry_before_comes_first(self) -> None:
@@ -292,15 +293,15 @@ class TestWords:
         messages = [
             Message(n, "user", "I like green tea", f"2026-04-01T{hour}:00") for n, hour in enumerate(("08", "10"))
         ]
-        said = Said(SESSION, messages)
+        said = SessionWords(SESSION, messages)
         assert [m.index for m in said.about("- Likes green tea", entry, "2026-04-01 09:00")] == [1]
         assert [m.index for m in said.about("- Likes green tea", entry, "2026-04-01 10:02")] == [1, 0]
 
     def test_hidden_messages_and_tool_results_say_nothing(self) -> None:
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
         messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
-        assert Said(SESSION, messages).about("- Likes green tea", entry) == ()
-        assert blame.plain("  - [durable] Likes tea ") == "Likes tea"
+        assert SessionWords(SESSION, messages).about("- Likes green tea", entry) == ()
+        assert edits.plain_line("  - [durable] Likes tea ") == "Likes tea"
 
 
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:

@@ -17,8 +17,7 @@ from nanomem_tui.agents.transcripts import key_to_name, parse_session
 from nanomem_tui.core.atomic import locked, make_folder
 from nanomem_tui.core.errors import Conflict, DiskFull, InvalidConfig, NotFound, NothingToDo, Refused
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.dreams.consolidate import SLICE
-from nanomem_tui.dreams.summary import ENTRY_CHARS, RulesSummariser
+from nanomem_tui.dreams.consolidate import ENTRY_CHARS, SLICE, RulesSummariser
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
 

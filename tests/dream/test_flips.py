@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nanomem_tui.dreams.edits import LineEdit
-from nanomem_tui.dreams.guards import OTHER_LANGUAGE, UNASKED, check, unsupported
+from nanomem_tui.dreams.guards import OTHER_LANGUAGE, UNASKED, check, reason_unsupported
 from nanomem_tui.language import dates, pair_features
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git
@@ -33,7 +33,7 @@ class Case(NamedTuple):
         op: Any = "replace" if self.old and self.new else "remove" if self.old else "add"
         said = f"{STAMP}\n{self.entry}\n{dates.absolute(self.entry, STAMP)}"
         made = LineEdit(op, "USER.md", old=self.old, new=self.new, evidence=(1,))
-        return unsupported(made, said, STAMP[:10], "", self.owner)
+        return reason_unsupported(made, said, STAMP[:10], "", self.owner)
 
 
 CASES = [
@@ -93,7 +93,7 @@ def test_the_heading_over_a_line_tells_what_it_is_about(around: str, passes: boo
     ],
 )
 def test_how_the_agent_behaves_is_for_its_user_to_say(new: str, said: str, passes: bool) -> None:
-    why = unsupported(LineEdit("add", "SOUL.md", new=new, evidence=(1,)), said, "2026-04-03", "")
+    why = reason_unsupported(LineEdit("add", "SOUL.md", new=new, evidence=(1,)), said, "2026-04-03", "")
     assert (why == "") == passes
     assert passes or why in (
         UNASKED,

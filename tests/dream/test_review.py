@@ -15,8 +15,8 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.entries import Proposal
 from nanomem_tui.dreams.guards import Refusal
-from nanomem_tui.dreams.review import apply_standing, waiting_changes
-from nanomem_tui.dreams.run import DreamRunner
+from nanomem_tui.dreams.review import waiting_changes
+from nanomem_tui.dreams.run import DreamRunner, apply_applicable
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import bench, fresh
 
@@ -237,7 +237,7 @@ def test_a_change_of_a_line_is_applied_without_those_before_it(tmp_path: Path, f
     dry = on.dreams.run(dry_run=True)
     chosen = [edit for edit, is_chosen in zip(dry.edits, (first, second, True), strict=True) if is_chosen]
     passed = [Refusal(edit, "") for edit in dry.edits if edit not in chosen]
-    _, stale = apply_standing(on.dreams.runner, on.layer.read, dry, chosen, (), passed)
+    _, stale = apply_applicable(on.dreams.runner, on.layer.read, dry, chosen, (), passed)
     assert stale == ()
     assert [line for line in (on.texts()[USER] or "").split("\n") if "style" in line] == ["- City: style3"]
 

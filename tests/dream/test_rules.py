@@ -167,8 +167,8 @@ def test_a_subject_that_may_have_several_values_keeps_them_all(old: str, new: st
     ],
 )  # fmt: skip
 def test_lines_that_differ_in_a_value_are_never_taken_for_one(old: str, new: str) -> None:
-    assert not dreams_edits.says(new, old)
-    assert not dreams_edits.says(old, new)
+    assert not dreams_edits.says_all(new, old)
+    assert not dreams_edits.says_all(old, new)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_lines_that_differ_in_a_value_are_never_taken_for_one(old: str, new: str
     ],
 )  # fmt: skip
 def test_what_is_known_is_not_added_again(old: str, new: str) -> None:
-    assert dreams_edits.says(new, old)
+    assert dreams_edits.says_all(new, old)
     proposal = dream(f"- [durable] {new}", files={**FILES, "USER.md": f"# U\n\n## A\n- {old}\n"})
     assert (proposal.edits, proposal.skipped[0].why) == ((), "known: USER.md:4")
 
@@ -216,7 +216,7 @@ def test_whatever_comes_a_dream_settles_and_loses_no_detail(old: list[str], new:
     after = apply_edits(files, proposal.edits)
     for edit in proposal.edits:
         if edit.op == "replace" and not edit.supersedes:
-            assert dreams_edits.unaccounted(edit.old, *after.values(), *contents) == ()
+            assert dreams_edits.unaccounted_details(edit.old, *after.values(), *contents) == ()
     again = dream(*contents, files=after)
     assert not [edit for edit in again.edits if edit.op == "add"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.dreams.edits import LineEdit
-from nanomem_tui.dreams.guards import unsupported
+from nanomem_tui.dreams.guards import reason_unsupported
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git, small
@@ -39,7 +39,7 @@ def test_what_the_cited_entry_does_not_say_waits_with_the_reason(tmp_path: Path,
 
 def why(op: str, old: str, new: str, said: str) -> str:
     asked: Any = op
-    return unsupported(LineEdit(asked, "USER.md", old=old, new=new, evidence=(1,)), said, "2026-04-03", "")
+    return reason_unsupported(LineEdit(asked, "USER.md", old=old, new=new, evidence=(1,)), said, "2026-04-03", "")
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.dreams.edits import LineEdit, apply_edits, tidied
+from nanomem_tui.dreams.edits import LineEdit, apply_edits, tidy_lines
 from nanomem_tui.dreams.guards import check
 
 NAME = "memory/MEMORY.md"
 
 
 def removed(text: str, today: str = "2026-04-03") -> list[tuple[int, str]]:
-    return [(edit.line or 0, edit.why) for edit in tidied({NAME: text}, 7, today)]
+    return [(edit.line or 0, edit.why) for edit in tidy_lines({NAME: text}, 7, today)]
 
 
 def test_the_later_of_two_copies_goes() -> None:
@@ -43,7 +43,7 @@ def test_check_boxes_code_and_lines_with_lines_below_stay() -> None:
 
 def test_what_is_over_goes_and_the_guards_let_it() -> None:
     text = "# M\n\n- Anna covers for Ben until 2026-04-01\n- Anna likes tea\n- a\n- b\n"
-    edits = list(tidied({NAME: text}, 7, "2026-04-03"))
+    edits = list(tidy_lines({NAME: text}, 7, "2026-04-03"))
     assert [edit.why for edit in edits] == ["over since before 2026-04-03"]
     assert check({NAME: text}, edits, {7: "nothing of it"}, today="2026-04-03").edits == tuple(edits)
     late = check({NAME: text}, edits, {7: "nothing of it"}, today="2026-04-01")
@@ -53,11 +53,11 @@ def test_what_is_over_goes_and_the_guards_let_it() -> None:
 
 def test_copies_lose_nothing_so_any_number_may_go() -> None:
     text = "# M\n\n" + "- The staging host is alpha.example\n" * 12
-    edits = list(tidied({NAME: text}, 7, "2026-04-03"))
+    edits = list(tidy_lines({NAME: text}, 7, "2026-04-03"))
     checked = check({NAME: text}, edits, {7: ""})
     assert (len(checked.edits), checked.refused) == (11, ())
     assert checked.files[NAME] == "# M\n\n- The staging host is alpha.example\n"
-    assert list(tidied(checked.files, 7, "2026-04-03")) == []
+    assert list(tidy_lines(checked.files, 7, "2026-04-03")) == []
 
 
 def test_a_removal_of_the_last_copy_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui.cli.planned import change_lines
 from nanomem_tui.core.errors import ModelError, NothingToDo
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.dreams.schedule import told
+from nanomem_tui.dreams.schedule import describe_dream
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import fresh
@@ -30,8 +30,9 @@ def test_an_entry_that_the_rules_cannot_read_waits_for_a_model_and_is_named(tmp_
     result = on.dreams.run()
     assert (result.read, result.cursor_after, result.unread, result.to_json()["unread"]) == (2, 2, (1,), [1])
     assert (unread(on), on.dreams.status()["unread"], on.review.waiting()) == ([1], 1, [])
-    assert "1 entry the rules could not read (#1: prose, or a dump of messages): waits for a Dream by a model" in told(
-        result
+    assert (
+        "1 entry the rules could not read (#1: prose, or a dump of messages): waits for a Dream by a model"
+        in describe_dream(result)
     )
     on.undo()
     assert (unread(on), on.dreams.status()["unprocessed"]) == ([], 2)

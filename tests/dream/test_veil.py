@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nanomem_tui.dreams.edits import LineEdit
-from nanomem_tui.dreams.guards import Veil, on_its_line
+from nanomem_tui.dreams.guards import MaskedFiles, on_its_line
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.model.server import Asked, Reply
 from tests.store.git_samples import needs_git
@@ -14,7 +14,7 @@ from tests.store.git_samples import needs_git
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAA1\n-----END OPENSSH PRIVATE KEY-----"
 FILE = f"# User\n- NAS password: hunter2secret!\n- key\n{KEY}\n- token {TOKEN} of CI\n- Likes tea\n"
-MASK = Veil({"": FILE}).files[""]
+MASK = MaskedFiles({"": FILE}).files[""]
 
 
 def line(number: int) -> str:
@@ -56,14 +56,14 @@ def test_a_masked_secret_is_written_nowhere_else(tmp_path: Path) -> None:
 def test_each_line_has_its_own_mask_and_is_put_back() -> None:
     lines = FILE.split("\n")
     assert len(MASK.split("\n")) == len(lines)
-    veil = Veil({"USER.md": FILE})
+    veil = MaskedFiles({"USER.md": FILE})
     for number, real in enumerate(lines, 1):
         assert veil.lift(LineEdit("remove", "USER.md", line=number, old=line(number))).old == real
 
 
 def test_two_values_never_have_one_mask() -> None:
     text = "".join(f"- password: pass{number}word\n" for number in range(900))
-    veil = Veil({"USER.md": text})
+    veil = MaskedFiles({"USER.md": text})
     assert len(set(veil.files["USER.md"].split("\n"))) == 901
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.paths import TRACKED_FILES
-from nanomem_tui.dreams.versions import NOW
+from nanomem_tui.dreams.blame import NOW
 from nanomem_tui.workspace import open_workspace
 from tests.dream.test_run import fresh
 

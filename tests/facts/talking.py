@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.agents.transcripts import key_to_lossy_name
-from nanomem_tui.memory.facts import extract
+from nanomem_tui.memory.facts import crystallize
 from nanomem_tui.memory.facts.crystallize import Crystallized, Decision, Plan
-from nanomem_tui.memory.facts.dialogue import Told
+from nanomem_tui.memory.facts.dialogue import SpokenMessage
 from nanomem_tui.memory.facts.proposals import Proposal
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.workspace import Workspace
@@ -21,12 +21,12 @@ START = datetime(2026, 3, 1, 9, 0, 0)
 
 def facts_in(text: str, before: str = "") -> list[Proposal]:
     """What the rules propose of one message; `before`: what the assistant said right before it."""
-    return extract.proposals([Told("cli:direct", 0, START.isoformat(), text, before)])
+    return crystallize.propose_by_rules([SpokenMessage("cli:direct", 0, START.isoformat(), text, before)])
 
 
 def over_in(text: str) -> list[Proposal]:
     """What one message says to be so no longer."""
-    return extract.over([Told("cli:direct", 0, START.isoformat(), text)])
+    return crystallize.find_ended_facts([SpokenMessage("cli:direct", 0, START.isoformat(), text)])
 
 
 def talking(base: Path, **sessions: Sequence[str]) -> Path:

@@ -12,8 +12,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadAnswer, InvalidConfig, ModelError, ModelRefused, ModelUnavailable
 from nanomem_tui.memory.facts import dialogue
-from nanomem_tui.memory.facts.extract import doubt, unsaid
-from nanomem_tui.memory.facts.proposals import Evidence, Proposal, refusal
+from nanomem_tui.memory.facts.crystallize import reason_doubted, reason_unsaid
+from nanomem_tui.memory.facts.proposals import Evidence, Proposal, reason_refused
 from tests.facts.talking import keep_all, say, talking, values, verdicts
 from tests.model.dreams import endpoints
 from tests.model.server import KEY, Asked, ModelServer, Reply, knows, says, status
@@ -169,11 +169,11 @@ def test_what_is_said_in_other_words_or_denied_is_for_a_person_to_judge(endpoint
 def test_names_numbers_and_words_stand_in_the_message_in_whatever_case(
     said: str, key: str, value: str, fits: bool
 ) -> None:
-    sayings = dialogue.sayings(said)
+    sayings = dialogue.read_sayings(said)
     proposal = Proposal("", "c", "", key, value, Evidence("s", 0, "", sayings[0].text))
-    assert (unsaid(proposal, sayings) == "") is fits
-    assert not fits or doubt(proposal, sayings) == ""
-    assert refusal(proposal) == ""
+    assert (reason_unsaid(proposal, sayings) == "") is fits
+    assert not fits or reason_doubted(proposal, sayings) == ""
+    assert reason_refused(proposal) == ""
 
 
 FAILURES: list[tuple[Any, type[ModelError], str]] = [

@@ -309,7 +309,7 @@ def waiting(ws: Workspace, key: str, value: str, item_id: str = "fact_waits") ->
     row = Item(
         item_id, f"{key}: {value}", scope_key=scopes.global_key(ws.id), session_key="cli:direct", meta_json=fields
     )
-    made = scopes.waiting(row._replace(created_at="2026", updated_at="2026"), "crystallized")
+    made = scopes.hold_for_review(row._replace(created_at="2026", updated_at="2026"), "crystallized")
     ws.perform(new_operation("crystallize", "a run", [change_of("item", None, made)], actor="agent"))
 
 

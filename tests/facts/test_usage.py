@@ -17,7 +17,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.facts.usage import Used, total
+from nanomem_tui.memory.facts.usage import UsageRow, sum_rows
 from nanomem_tui.model.client import Usage as Spent
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
@@ -57,9 +57,9 @@ def test_what_is_added_in_a_day_stands_in_one_row_for_each_model_and_source(ws: 
     with clock.at(NOON + timedelta(days=1)):
         ws.usage.add("dream", "gpt-4o", 1, 1)
     assert ws.usage.rows() == [
-        Used("2026-03-03", "gpt-4o", "dream", "nanomem", 1, 1, 2, 1),
-        Used("2026-03-02", "gpt-4o", "consolidate", "nanomem", 5, 5, 40, 1),
-        Used("2026-03-02", "gpt-4o", "dream", "nanomem", 300, 30, 330, 4),
+        UsageRow("2026-03-03", "gpt-4o", "dream", "nanomem", 1, 1, 2, 1),
+        UsageRow("2026-03-02", "gpt-4o", "consolidate", "nanomem", 5, 5, 40, 1),
+        UsageRow("2026-03-02", "gpt-4o", "dream", "nanomem", 300, 30, 330, 4),
     ]
     assert len(ws.store.load("record").records) == 3
 
@@ -132,11 +132,11 @@ def test_the_agents_own_log_is_shown_beside_our_rows_and_never_becomes_one(ws: W
 
 def test_a_log_that_goes_on_is_read_again(ws: Workspace) -> None:
     path = made(ws.paths.workspace.parent / "llm_usage.sqlite3", call("2026-03-02T10:00:00+00:00"))
-    assert total(ws.usage.rows()).requests == 1
+    assert sum_rows(ws.usage.rows()).requests == 1
     with closing(sqlite3.connect(path)) as agent:
         agent.execute(f"INSERT INTO llm_calls ({', '.join(COLUMNS)}) SELECT {', '.join(COLUMNS)} FROM llm_calls")
         agent.commit()
-    assert total(ws.usage.rows()).requests == 2
+    assert sum_rows(ws.usage.rows()).requests == 2
 
 
 def test_a_broken_log_is_one_problem_and_takes_nothing_else_down(ws: Workspace) -> None:
@@ -164,7 +164,7 @@ def test_cost_comes_from_the_prices_and_an_unknown_price_is_said(place: Path) ->
         assert {row.model: row.cost for row in ws.usage.rows()} == {
             "gpt-4o": 6.0, "gpt-4o-2024": 1.0, "unknown-model": None,
         }  # fmt: skip
-        both = total(ws.usage.rows())
+        both = sum_rows(ws.usage.rows())
         assert (both.cost, both.unpriced, both.is_whole) == (7.0, ("unknown-model",), False)
         own = next(one for one in ws.usage.by("model") if one.name == "unknown-model")
         assert (own.cost, own.unpriced) == (None, ("unknown-model",))
@@ -197,7 +197,7 @@ def test_a_row_whose_counts_are_none_is_shown_as_nothing(ws: Workspace) -> None:
     meta = json.dumps({"model": 5, "prompt_tokens": "many", "completion_tokens": True, "total_tokens": -3, "cost": "x"})
     row = Record("usage_odd", "usage", "2026-03-01", source="import", meta_json=meta)
     ws.perform(new_operation("import", "import", [change_of("record", None, row)], actor="import"))
-    assert ws.usage.rows() == [Used("2026-03-01", "5", "", "import", 0, 0, 0, 0, cost=0.0)]
+    assert ws.usage.rows() == [UsageRow("2026-03-01", "5", "", "import", 0, 0, 0, 0, cost=0.0)]
 
 
 # -- our own model -----------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_a_row_whose_counts_are_none_is_shown_as_nothing(ws: Workspace) -> None:
 def test_what_questions_to_a_model_took_is_kept_with_its_source(ws: Workspace) -> None:
     ws.usage.spent("dream", Spent(2, 100, 50, 0.5, 1.0, "gpt-4o", estimated=True))
     ws.usage.spent("dream", Spent())  # nothing was asked
-    assert ws.usage.rows() == [Used("2026-03-02", "gpt-4o", "dream", "nanomem", 100, 50, 150, 2, 0, 150, 0.5)]
+    assert ws.usage.rows() == [UsageRow("2026-03-02", "gpt-4o", "dream", "nanomem", 100, 50, 150, 2, 0, 150, 0.5)]
 
 
 def test_that_it_cannot_be_kept_is_no_failure_of_what_was_asked(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

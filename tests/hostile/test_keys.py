@@ -15,7 +15,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.memory.turns.values import turn_end
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
@@ -49,7 +49,7 @@ WAYS: dict[str, Callable[[Workspace, str], object]] = {
     "a sender": lambda ws, key: tell(ws, "x", sender_id=key),
     "a fact": lambda ws, key: ws.facts.set(key, key, "value", domain=key),
     "a record": lambda ws, key: ws.records.store("goal", {"description": "d"}, key),
-    "a task of": lambda ws, key: ws.records.store_many([Stored("task", {"description": "d", "goal_id": key}, key)]),
+    "a task of": lambda ws, key: ws.records.store_many([NewRecord("task", {"description": "d", "goal_id": key}, key)]),
     "a kind": lambda ws, key: ws.records.store(key, {"description": "d"}, "x"),
     "a file that changed": lambda ws, key: ws.records.store("config-change", {"file_path": key, "content": "c"}, "x"),
     "an event": lambda ws, key: ws.operational.push("event", {"a": 1}, key),

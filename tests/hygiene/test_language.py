@@ -12,7 +12,7 @@ from tests.hygiene.repository import ROOT
 WORDS = 3
 """Words of a language in one pattern that make it a pattern of sentences."""
 EXCEPTIONS = {
-    "memory/learning.py": "what tools print when they fail",
+    "memory/lessons.py": "what tools print when they fail",
     "review/scopes.py": "names of mailboxes",
     "memory/safety.py": "commands of a shell",
     "memory/transfer/crystallized.py": "names of fields of another program",

@@ -32,7 +32,7 @@ def upgraded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_eight_of_eight_come_back(upgraded: Agent) -> None:
     assert upgraded.sessions() == {}
     with open_workspace(upgraded.workspace) as ws:
-        messages = {one.key: one.messages for one in repair.rescues(ws)}
+        messages = {one.key: one.messages for one in repair.plan_rescues(ws)}
         assert len(messages) == 8
         repair.rescue(ws)
     found = upgraded.sessions()
@@ -43,7 +43,7 @@ def test_what_was_said_since_the_upgrade_stays_behind_the_old_messages(upgraded:
     upgraded.run("turn", "are you there?", "--session", "telegram:4300129", script=[{"text": "yes"}])
     assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == 2
     with open_workspace(upgraded.workspace) as ws:
-        [one] = [one for one in repair.rescues(ws) if one.joined]
+        [one] = [one for one in repair.plan_rescues(ws) if one.joined]
         repair.rescue(ws)
     assert len(upgraded.sessions()) == 8
     assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == one.messages + 2

@@ -81,7 +81,7 @@ def test_no_dream_writes_an_order_by_itself(disguise: Callable[[str], str]) -> N
 
 def test_no_honest_message_reads_like_an_order() -> None:
     assert len(HONEST) > 250
-    assert [text for text in HONEST if safety.held(text)] == []
+    assert [text for text in HONEST if safety.reason_to_hold(text)] == []
 
 
 def test_no_honest_message_is_held_back_by_a_turn(tmp_path: Path) -> None:

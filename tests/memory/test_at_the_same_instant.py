@@ -81,7 +81,7 @@ def test_what_one_accepts_no_other_rejects(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         keys = [f"held_{number}" for number in range(ROUNDS)]
-        held = [scopes.waiting(Item(key, f"words of {key}"), "it orders") for key in keys]
+        held = [scopes.hold_for_review(Item(key, f"words of {key}"), "it orders") for key in keys]
         ws.perform(new_operation("turn", "a turn", [change_of("item", None, item) for item in held], actor="agent"))
     with two(workspace) as both:
         answers = [ask(both, f"accept {key}", f"reject {key}") for key in keys]

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory.retention import CAP_KIND, Overflow, overflow, problems
+from nanomem_tui.memory.retention import CAP_KIND, Overflow, compaction_problems, plan_overflow
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import item, make_home
@@ -168,10 +168,10 @@ def test_only_what_is_enabled_and_there_counts() -> None:
         return Item(f"i{number}", f"text {number}", **fields)
 
     present = {f"i{n}": row(n) for n in range(8)}
-    assert overflow(present, [row(n, enabled=False) for n in range(8, 20)], 8) is None
-    assert overflow(present, [row(n) for n in range(8)], 5) is None, "nothing comes"
-    assert overflow(present, [row(8)], 0) is None
-    assert overflow(present, [row(8)], 8) == Overflow(9, 8, 1)
+    assert plan_overflow(present, [row(n, enabled=False) for n in range(8, 20)], 8) is None
+    assert plan_overflow(present, [row(n) for n in range(8)], 5) is None, "nothing comes"
+    assert plan_overflow(present, [row(8)], 0) is None
+    assert plan_overflow(present, [row(8)], 8) == Overflow(9, 8, 1)
 
 
 def test_a_store_within_its_cap_is_not_asked_for_more(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,4 +179,4 @@ def test_a_store_within_its_cap_is_not_asked_for_more(workspace: Path, monkeypat
         ws.items.add("one")
     with open_workspace(workspace) as ws:
         monkeypatch.setattr(type(ws.store.journal), "newest", None)
-        assert problems(ws.store) == []
+        assert compaction_problems(ws.store) == []

@@ -12,7 +12,7 @@ from nanomem_tui import language
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.safety import normal
+from nanomem_tui.memory.safety import normalise
 from nanomem_tui.memory.scopes import Audience, is_waiting
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.capture import DISABLED, TAKEN_BACK, Candidate, Captured, Origin, candidates, judge
@@ -25,7 +25,9 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def taken(text: str, rows: tuple[Item, ...] = (), **more: object) -> Captured:
     def known(scope_key: str, said: str) -> Item | None:
-        return next((row for row in rows if row.scope_key == scope_key and normal(row.text) == normal(said)), None)
+        return next(
+            (row for row in rows if row.scope_key == scope_key and normalise(row.text) == normalise(said)), None
+        )
 
     settings = more.pop("settings", SETTINGS)
     origin = more.pop("origin", HERE)

@@ -13,7 +13,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.language.cues import asked_speaker
-from nanomem_tui.memory.filters import around, matcher
+from nanomem_tui.memory.filters import matcher, with_neighbours
 from nanomem_tui.memory.recall import conversations, passages
 from nanomem_tui.memory.recall.conversations import nearest_wanted
 from nanomem_tui.workspace import Workspace
@@ -70,7 +70,7 @@ def home(tmp_path: Path) -> Home:
     return found
 
 
-def ids(recalled: conversations.Recalled) -> list[str]:
+def ids(recalled: conversations.ConversationRecall) -> list[str]:
     return [hit.id for hit in recalled.hits]
 
 
@@ -329,9 +329,9 @@ def test_exact_hits_of_every_source_know_what_is_around_them(home: Home) -> None
 
 
 def test_windows_over_a_stream_have_both_ends() -> None:
-    windows = [(value, list(window)) for value, window in around([1, 2, 3], 2)]
+    windows = [(value, list(window)) for value, window in with_neighbours([1, 2, 3], 2)]
     assert windows == [(1, [None, None, 1, 2, 3]), (2, [None, 1, 2, 3, None]), (3, [1, 2, 3, None, None])]
-    assert list(around([])) == []
+    assert list(with_neighbours([])) == []
 
 
 def _touch(path: Path, moment: float) -> None:

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from nanomem_tui.memory import counters as module
-from nanomem_tui.memory.counters import COUNTERS, Counters, openmetrics
-from nanomem_tui.memory.turns import injections as injection_log
-from nanomem_tui.memory.turns.injections import Injected, Injections
+from nanomem_tui.memory.turns import traces as injection_log
+from nanomem_tui.memory.turns import traces as module
+from nanomem_tui.memory.turns.traces import COUNTERS, Counters, Injected, Injections, openmetrics
 
 
 @pytest.fixture
@@ -132,7 +131,7 @@ def test_a_torn_or_strange_line_is_left_out(tmp_path):
 
 
 def test_the_log_stays_bounded_and_keeps_the_newest(tmp_path, monkeypatch):
-    monkeypatch.setattr(injection_log, "MAX_BYTES", 4_000)
+    monkeypatch.setattr(injection_log, "INJECTION_LOG_BYTES", 4_000)
     log = Injections(tmp_path / "injections.jsonl")
     for number in range(60):
         log.began(injected(number, "i"))

@@ -8,8 +8,8 @@ import pytest
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import learning, lessons
-from nanomem_tui.memory.lessons import Efficacy, after_answer, after_turn, of, with_record
+from nanomem_tui.memory import lessons
+from nanomem_tui.memory.lessons import Efficacy, after_answer, after_turn, efficacy_of, with_efficacy
 from nanomem_tui.store.values import Lesson
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -39,11 +39,11 @@ def test_the_verdict_follows_from_the_record(followed: int, recurred: int, verdi
 
 def test_a_turn_tells_about_the_tools_that_it_called() -> None:
     (one,) = after_turn([TOOL], {"exec": False}, NOW)
-    assert (one.outcome, of(one.lesson)) == ("followed", Efficacy(1, 1, 0, clock.iso(NOW)))
+    assert (one.outcome, efficacy_of(one.lesson)) == ("followed", Efficacy(1, 1, 0, clock.iso(NOW)))
     (two,) = after_turn([one.lesson], {"exec": True}, NOW)
-    assert (two.outcome, of(two.lesson)) == ("recurred", Efficacy(2, 1, 1, clock.iso(NOW)))
+    assert (two.outcome, efficacy_of(two.lesson)) == ("recurred", Efficacy(2, 1, 1, clock.iso(NOW)))
     (three,) = after_turn([two.lesson], {"other": True}, NOW)
-    assert (three.outcome, of(three.lesson)) == ("", Efficacy(3, 1, 1, clock.iso(NOW)))
+    assert (three.outcome, efficacy_of(three.lesson)) == ("", Efficacy(3, 1, 1, clock.iso(NOW)))
     assert three.before == two.lesson
 
 
@@ -55,7 +55,7 @@ def test_the_next_message_tells_about_the_answer() -> None:
     (bad,) = after_answer([good.lesson], "response:length", here)
     (other,) = after_answer([bad.lesson], "response:language", here)
     assert [one.outcome for one in (good, bad, other)] == ["followed", "recurred", "followed"]
-    assert of(other.lesson) == Efficacy(1, 2, 1, clock.iso(NOW))
+    assert efficacy_of(other.lesson) == Efficacy(1, 2, 1, clock.iso(NOW))
     assert after_answer([TOOL], "response:length", here) == []
 
 
@@ -67,45 +67,45 @@ def test_where_nobody_ever_complained_silence_decides_nothing_about_a_lesson_of_
 
 
 def test_a_record_is_told_in_words() -> None:
-    assert lessons.words(TOOL) == "never shown"
+    assert lessons.describe_efficacy(TOOL) == "never shown"
     some, bad = Efficacy(4, 1, 0), Efficacy(9, 0, 5)
-    assert lessons.words(with_record(TOOL, some)) == "shown 4, followed 1, recurred 0; neutral"
+    assert lessons.describe_efficacy(with_efficacy(TOOL, some)) == "shown 4, followed 1, recurred 0; neutral"
     told = "shown 9, followed 0, recurred 5; harmful"
-    assert lessons.words(with_record(TOOL, bad)) == f"{told}, not given any more"
-    assert lessons.words(with_record(ANSWER, bad)) == f"{told}, given all the same, as a wish"
+    assert lessons.describe_efficacy(with_efficacy(TOOL, bad)) == f"{told}, not given any more"
+    assert lessons.describe_efficacy(with_efficacy(ANSWER, bad)) == f"{told}, given all the same, as a wish"
 
 
 def test_a_harmful_lesson_is_no_longer_shown() -> None:
-    bad = with_record(TOOL, Efficacy(5, 0, 5))
-    assert learning.rank([bad, ANSWER], "x", Settings(), NOW, session_key="s") == [ANSWER]
+    bad = with_efficacy(TOOL, Efficacy(5, 0, 5))
+    assert lessons.rank([bad, ANSWER], "x", Settings(), NOW, session_key="s") == [ANSWER]
     assert bad.enabled
-    wish = with_record(ANSWER, Efficacy(5, 0, 5))
-    assert learning.rank([wish], "x", Settings(), NOW, session_key="s") == [wish], "a person wishes it still"
+    wish = with_efficacy(ANSWER, Efficacy(5, 0, 5))
+    assert lessons.rank([wish], "x", Settings(), NOW, session_key="s") == [wish], "a person wishes it still"
 
 
 def test_a_success_makes_no_harmful_lesson_surer() -> None:
     own = TOOL._replace(scope="session", session_key="s", confidence=1, source="tool_feedback")
-    success = learning.ToolResult("exec", "done")
+    success = lessons.ToolResult("exec", "done")
 
     def taught(lesson: Lesson) -> list[int]:
-        found = learning.learn(success, {lesson.id: lesson}, Settings(), NOW, session_key="s")
+        found = lessons.learn(success, {lesson.id: lesson}, Settings(), NOW, session_key="s")
         return [one.lesson.confidence for one in found]
 
     assert taught(own) == [2]
-    assert taught(with_record(own, Efficacy(3, 0, 3))) == [], "it stood before no model"
+    assert taught(with_efficacy(own, Efficacy(3, 0, 3))) == [], "it stood before no model"
 
 
 def test_a_failure_makes_no_harmful_lesson_surer() -> None:
-    failure = learning.ToolResult("exec", "error: timeout")
-    (first,) = learning.learn(failure, {}, Settings(), NOW, session_key="s")
-    bad = with_record(first.lesson, Efficacy(3, 0, 3))
-    (again,) = learning.learn(failure, {bad.id: bad}, Settings(), NOW, session_key="s")
+    failure = lessons.ToolResult("exec", "error: timeout")
+    (first,) = lessons.learn(failure, {}, Settings(), NOW, session_key="s")
+    bad = with_efficacy(first.lesson, Efficacy(3, 0, 3))
+    (again,) = lessons.learn(failure, {bad.id: bad}, Settings(), NOW, session_key="s")
     assert (again.what, again.lesson.confidence, again.lesson.hits) == ("recurred", 1, 2)
 
 
 def test_other_free_fields_stay_and_nonsense_counts_as_nothing() -> None:
-    kept = with_record(TOOL._replace(meta_json='{"a": 1}'), Efficacy(1))
+    kept = with_efficacy(TOOL._replace(meta_json='{"a": 1}'), Efficacy(1))
     assert kept.meta["a"] == 1
     for text in ('{"efficacy": 3}', '{"efficacy": {"shown": -1, "followed": "x", "recurred": true}}', '{"efficacy"'):
-        assert of(TOOL._replace(meta_json=text)) == Efficacy()
-    assert lessons.of(TOOL) == Efficacy()
+        assert efficacy_of(TOOL._replace(meta_json=text)) == Efficacy()
+    assert lessons.efficacy_of(TOOL) == Efficacy()

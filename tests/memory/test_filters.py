@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.memory.filters import Filter, Search, fold, parse, ranked, search
+from nanomem_tui.memory.filters import Filter, Search, fold, parse, rank_matches, search
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -153,10 +153,12 @@ def test_steps_and_one_run_agree() -> None:
 
 def test_the_best_come_first_when_asked() -> None:
     found = search(TEXTS, parse("coffee"))
-    assert ranked(TEXTS, found) == [0, 2, 5]
-    assert ranked(["xcoffee", "my coffee", "coffee"], search(["xcoffee", "my coffee", "coffee"], parse("coffee"))) == [
+    assert rank_matches(TEXTS, found) == [0, 2, 5]
+    assert rank_matches(
+        ["xcoffee", "my coffee", "coffee"], search(["xcoffee", "my coffee", "coffee"], parse("coffee"))
+    ) == [
         2,
         1,
         0,
     ]
-    assert ranked(TEXTS, search(TEXTS, Filter())) == [0, 1, 2, 3, 4, 5]
+    assert rank_matches(TEXTS, search(TEXTS, Filter())) == [0, 1, 2, 3, 4, 5]

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory import superseded
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.workspace import Workspace
@@ -153,9 +153,9 @@ def test_what_is_so_no_longer_gives_way_to_what_is_so_now_and_comes_back_with_an
     [new] = [one.item for one in ended.saved]
     old = ws.items.get(key)
     assert not old.enabled, "it is kept, and never given to an agent"
-    assert superseded.mark_of(old).by == new.id
+    assert retention.get_superseded(old).by == new.id
     ws.undo(ws.log(1)[0].operation.id)
-    assert (ws.items.get(key).enabled, superseded.mark_of(ws.items.get(key))) == (True, None)
+    assert (ws.items.get(key).enabled, retention.get_superseded(ws.items.get(key))) == (True, None)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.paths import locate
 from nanomem_tui.memory import repairs
 from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
-from nanomem_tui.memory.turn_log import OpenTurn, may_go_on
+from nanomem_tui.memory.turn_log import may_go_on
 from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns.traces import OpenTurn
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.store.moving import backup
 from tests.store.homes import make_home
@@ -125,8 +126,8 @@ def test_a_lost_id_of_a_home_that_was_moved(home):
     assert "is gone" in one([found for found in report(home) if known in found.fix], ".nanobot/workspace-id").what
     with open_workspace(home / "workspace") as ws:
         assert len(ws.sessions.list()) == 39
-        [repair] = [found for found in repairs.repairs(ws) if found.where == ".nanobot/workspace-id"]
-        assert repairs.mend(ws, [repair]) == [(repair, "")]
+        [repair] = [found for found in repairs.find_repairs(ws) if found.where == ".nanobot/workspace-id"]
+        assert repairs.apply_repairs(ws, [repair]) == [(repair, "")]
     assert ours.read_text() == f"{known}\n"
     assert [one for one in report(home) if one.severity != "note"] == []
 

@@ -33,7 +33,9 @@ def hold(ws: Workspace, number: int = 1, text: str = "", **fields: Any) -> str:
         hits=1, **fields,
     )  # fmt: skip
     ws.perform(
-        new_operation("turn", "turn", [change_of("item", None, scopes.waiting(item, "it orders"))], actor="agent")
+        new_operation(
+            "turn", "turn", [change_of("item", None, scopes.hold_for_review(item, "it orders"))], actor="agent"
+        )
     )
     return item.id
 

@@ -56,7 +56,7 @@ def test_ours_is_what_the_agent_wrote_itself(sample_copy: Callable[[str], Path])
     data = (workspace / "memory" / "semantic" / "facts.md").read_bytes()
     entries, _ = parse_mirror(data, "facts.md")
     items = [Item("x", entry.text, "fact", created_at=clock.iso(entry.at)) for entry in entries]
-    ours = "".join(f"{notes.line_of(item).text}\n" for item in items)
+    ours = "".join(f"{notes.mirror_line(item).text}\n" for item in items)
     assert data.decode() == f"# Facts\n\n{ours}"
 
 
@@ -84,7 +84,7 @@ def test_a_line_is_put_behind_what_has_no_newline(tmp_path: Path) -> None:
 def test_a_line_is_written_once_however_often_it_is_applied(tmp_path: Path) -> None:
     with opened(tmp_path) as ws:
         item = add(ws, "x")
-        change = notes.changes(ws.paths, ws.store.settings, [item])
+        change = notes.mirror_changes(ws.paths, ws.store.settings, [item])
         layer = MirrorLayer(ws.paths)
         for _ in range(2):
             layer.apply(new_operation("items.add", "again", change), change)

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.language import injection
-from nanomem_tui.review.finders.unsafe import Sieve
+from nanomem_tui.review.finders.texts import Sieve
 from tests.memory.turns import begin, turn
 from tests.store.homes import make_home
 

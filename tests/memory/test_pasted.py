@@ -157,7 +157,7 @@ def test_nothing_that_others_said_becomes_active(tmp_path: Path, text: str) -> N
         known = [item.text for item in ws.items.all() if item.enabled and not item.waits]
         assert [one for one in known if one.strip("“…”.: ") != "I like this mail"] == []
         assert ws.lessons.all() == []
-    assert dialogue.sayings(text) == () or not any("Evilbank" in one.words for one in dialogue.sayings(text))
+    assert dialogue.read_sayings(text) == () or not any("Evilbank" in one.words for one in dialogue.read_sayings(text))
 
 
 @pytest.mark.parametrize("text", MINE)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.filters import ITEM_FIELDS, chosen, parse, search
+from nanomem_tui.memory.filters import ITEM_FIELDS, filter_rows, parse, search
 
 TEXTS = [f"amber quiet river window tea winter cargo north signal {number}" for number in range(20_000)]
 LONG = "a" * 5_000
@@ -46,7 +46,7 @@ def test_what_is_left_out_is_said() -> None:
 
 def test_what_is_not_understood_whole_does_nothing() -> None:
     with pytest.raises(BadInput, match="at most 60 parts"):
-        chosen(TEXTS, "word " * 61, ITEM_FIELDS, str, lambda _row, _name: None)
+        filter_rows(TEXTS, "word " * 61, ITEM_FIELDS, str, lambda _row, _name: None)
 
 
 def test_any_characters_at_all_are_a_filter() -> None:

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.memory.safety import is_recalled
-from nanomem_tui.memory.turns.prompt import FENCE, FRAME, HEAD, header, render
-from nanomem_tui.memory.turns.working import Exchange
+from nanomem_tui.memory.turns.prompt import FENCE, FRAME, HEAD, Exchange, notes_header, render
 from nanomem_tui.store.values import Item, Lesson
 
 AT = "2026-03-01T10:00:00+00:00"
@@ -92,9 +91,9 @@ def test_the_newest_turns_stay_when_there_are_too_many():
 
 def test_the_header_of_the_notes_is_whole_lines_from_the_top():
     notes = "\n".join(f"line {number} " + "z" * 50 for number in range(100))
-    lines = header(notes, 200)
+    lines = notes_header(notes, 200)
     assert list(lines) == [f"> line {number} " + "z" * 50 for number in range(3)]
-    assert header("", 200) == ()
+    assert notes_header("", 200) == ()
 
 
 KEY = "sk-" + "proj-" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
@@ -120,7 +119,7 @@ def test_what_reads_as_an_order_is_left_out_of_notes_turns_and_pending_items():
     assert "> - likes tea\n> - likes jazz\n> (3 lines left out)" in block.text
     assert "- bo: (left out: it reads as an order to the model)\n  assistant: Sure" in block.text
     assert "- (left out: it reads as an order to the model)" in block.text
-    assert header(f"a\n{order}", 200) == ("> a", "> (1 line left out)")
+    assert notes_header(f"a\n{order}", 200) == ("> a", "> (1 line left out)")
 
 
 HOSTILE = st.text(max_size=400) | st.sampled_from(

@@ -16,8 +16,8 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
+from nanomem_tui.memory.retention import mark_superseded
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
-from nanomem_tui.memory.superseded import superseded
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.workspace import Workspace
@@ -191,8 +191,10 @@ def test_a_slip_is_corrected_and_said(ws: Workspace) -> None:
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 def test_the_words_of_what_was_so_before_find_what_is_so_now(tmp_path: Path, backend: str) -> None:
-    old = superseded(item("a", "I live in Porto"), item("b", ""), "item", "outdated", "2026-02-01T00:00:00+00:00")
-    between = superseded(item("b", "I moved to Faro"), item("c", ""), "item", "outdated", "2026-03-01T00:00:00+00:00")
+    old = mark_superseded(item("a", "I live in Porto"), item("b", ""), "item", "outdated", "2026-02-01T00:00:00+00:00")
+    between = mark_superseded(
+        item("b", "I moved to Faro"), item("c", ""), "item", "outdated", "2026-03-01T00:00:00+00:00"
+    )
     rows = [old, between, item("c", "I moved to Lisbon"), item("d", "The harbour is closed")]
     home = make_home(tmp_path, items=0)
     with open_workspace(home) as made:
@@ -208,7 +210,7 @@ def test_the_words_of_what_was_so_before_find_what_is_so_now(tmp_path: Path, bac
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 def test_what_took_no_ones_place_is_not_found_by_what_is_disabled_or_gone(tmp_path: Path, backend: str) -> None:
     gone = item("b", "I moved to Lisbon", is_deleted=True)
-    old = superseded(item("a", "I live in Porto"), gone, "item", "outdated", "2026-02-01T00:00:00+00:00")
+    old = mark_superseded(item("a", "I live in Porto"), gone, "item", "outdated", "2026-02-01T00:00:00+00:00")
     home = make_home(tmp_path, items=0)
     with open_workspace(home) as made:
         fill(made, [old, gone, item("c", "I live in Rome", enabled=False), item("d", "The harbour is closed")])

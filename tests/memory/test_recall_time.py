@@ -229,11 +229,11 @@ def test_a_time_of_a_transcript_is_local_without_an_offset() -> None:
 
 
 def test_since_and_until_are_days_of_a_span(ws: Workspace) -> None:
-    assert times.within(ws.paths, "", "") is None
-    assert times.within(ws.paths, "last week", "last week") == days("2026-11-23", "2026-11-29")
-    assert times.within(ws.paths, "2026-03", "") == Span(date(2026, 3, 1), date.max)
-    assert times.within(ws.paths, "", "yesterday") == Span(date.min, date(2026, 11, 29))
+    assert times.parse_span(ws.paths, "", "") is None
+    assert times.parse_span(ws.paths, "last week", "last week") == days("2026-11-23", "2026-11-29")
+    assert times.parse_span(ws.paths, "2026-03", "") == Span(date(2026, 3, 1), date.max)
+    assert times.parse_span(ws.paths, "", "yesterday") == Span(date.min, date(2026, 11, 29))
     with pytest.raises(BadInput, match="no date: “soon”"):
-        times.within(ws.paths, "soon", "")
+        times.parse_span(ws.paths, "soon", "")
     with pytest.raises(BadInput, match="is after"):
-        times.within(ws.paths, "today", "yesterday")
+        times.parse_span(ws.paths, "today", "yesterday")

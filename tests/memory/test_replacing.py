@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.turns.wishes import mend, replaced
+from nanomem_tui.memory.turns.capture import find_correction, read_replacement
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn
@@ -45,7 +45,7 @@ def waiting(ws: Workspace) -> list[tuple[str, str]]:
     ],
 )
 def test_a_memory_is_corrected_in_its_own_words(memory: str, said: str, after: str) -> None:
-    found = mend(said, [Item("a", memory), Item("b", "I like green tea")])
+    found = find_correction(said, [Item("a", memory), Item("b", "I like green tea")])
     assert found is not None
     assert (found.item.id, found.text) == ("a", after)
 
@@ -76,12 +76,15 @@ def test_a_memory_is_corrected_in_its_own_words(memory: str, said: str, after: s
     ],
 )
 def test_what_does_not_plainly_correct_a_memory_leaves_it(memory: str, said: str) -> None:
-    assert mend(said, [Item("a", memory)]) is None
+    assert find_correction(said, [Item("a", memory)]) is None
 
 
 def test_where_two_memories_may_be_meant_none_is() -> None:
-    assert replaced("Actually, it's Rob, not Bob") is not None
-    assert mend("Actually, it's Rob, not Bob", [Item("a", "My name is Bob"), Item("b", "My dog is called Bob")]) is None
+    assert read_replacement("Actually, it's Rob, not Bob") is not None
+    assert (
+        find_correction("Actually, it's Rob, not Bob", [Item("a", "My name is Bob"), Item("b", "My dog is called Bob")])
+        is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall.recall import Question, Recall
-from nanomem_tui.memory.turns.wishes import target_of
+from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
@@ -88,32 +88,34 @@ def test_a_wish_to_forget_is_no_deleted_memory(ws: Workspace) -> None:
     (pie,) = [row for row in ws.items.all() if "rhubarb" in row.text]
     turn(ws, "Please forget that I like rhubarb pie")
     (wish,) = ws.inbox.list()
-    assert target_of(wish.row) == pie.id
+    assert forget_target(wish.row) == pie.id
     ws.inbox.accept([wish.id])
-    assert [row.id for row in retention.deleted(ws.store)] == [pie.id]
+    assert [row.id for row in retention.list_deleted(ws.store)] == [pie.id]
     with pytest.raises(NothingToDo, match="a wish to forget"):
         retention.restore(ws.store, ws.settings, [wish.id])
     retention.restore(ws.store, ws.settings, [pie.id], ws.perform)
-    assert retention.deleted(ws.store) == []
+    assert retention.list_deleted(ws.store) == []
 
 
 def test_hygiene_looks_at_most_once_an_hour(ws: Workspace) -> None:
     expiring(ws, "first", -1)
-    found = retention.hygiene(ws.store, ws.settings, NOW)
+    found = retention.prune_hourly(ws.store, ws.settings, NOW)
     assert found is not None
     assert (found.actor, [change.key for change in found.changes]) == ("compaction", ["first"])
     expiring(ws, "second", -1)
-    assert retention.hygiene(ws.store, ws.settings, NOW + timedelta(minutes=59)) is None
-    assert retention.hygiene(ws.store, ws.settings, NOW + timedelta(minutes=60)) is not None
-    assert retention.hygiene(ws.store, ws.settings, NOW + timedelta(minutes=121)) is None, "nothing is expired"
+    assert retention.prune_hourly(ws.store, ws.settings, NOW + timedelta(minutes=59)) is None
+    assert retention.prune_hourly(ws.store, ws.settings, NOW + timedelta(minutes=60)) is not None
+    assert retention.prune_hourly(ws.store, ws.settings, NOW + timedelta(minutes=121)) is None, "nothing is expired"
     expiring(ws, "third", -1)
-    assert retention.hygiene(ws.store, ws.settings, NOW - timedelta(days=1)) is not None, "a clock that was set back"
+    assert retention.prune_hourly(ws.store, ws.settings, NOW - timedelta(days=1)) is not None, (
+        "a clock that was set back"
+    )
 
 
 def test_what_hygiene_took_is_not_what_undo_takes_back_next_but_its_id_is(ws: Workspace) -> None:
     mine = ws.items.add("mine")[1]
     expiring(ws, "over", -1)
-    operation = retention.hygiene(ws.store, ws.settings, NOW)
+    operation = retention.prune_hourly(ws.store, ws.settings, NOW)
     assert operation is not None
     ws.undo()
     assert mine.id not in {row.id for row in ws.items.all()}
@@ -124,7 +126,7 @@ def test_what_hygiene_took_is_not_what_undo_takes_back_next_but_its_id_is(ws: Wo
 def test_a_deleted_item_is_restored_as_it_was(ws: Workspace) -> None:
     before = ws.items.get("ltm_1")
     ws.items.delete(["ltm_1", "ltm_2"])
-    assert {row.id for row in retention.deleted(ws.store)} == {"ltm_1", "ltm_2"}
+    assert {row.id for row in retention.list_deleted(ws.store)} == {"ltm_1", "ltm_2"}
     operation, rows = retention.restore(ws.store, ws.settings, ["ltm_1"], ws.perform)
     assert operation.label == "restore “item number 1”"
     assert [row.id for row in rows] == ["ltm_1"]
@@ -168,7 +170,7 @@ def test_what_cannot_be_restored_is_one_clear_error(ws: Workspace) -> None:
         retention.restore(ws.store, ws.settings, ["ltm_"])
     with pytest.raises(NothingToDo):
         retention.restore(ws.store, ws.settings, [])
-    assert {row.id for row in retention.deleted(ws.store)} == {"ltm_1", "ltm_2"}, "all or none"
+    assert {row.id for row in retention.list_deleted(ws.store)} == {"ltm_1", "ltm_2"}, "all or none"
 
 
 def test_what_a_person_brought_back_is_not_deleted_by_the_next_hygiene(ws: Workspace) -> None:
@@ -181,9 +183,9 @@ def test_what_a_person_brought_back_is_not_deleted_by_the_next_hygiene(ws: Works
     assert later > clock.now() + timedelta(days=3000), "its time begins anew"
     with pytest.raises(NothingToDo):
         retention.prune_expired(ws.store, ws.settings, clock.now(), ws.perform, actor="compaction")
-    assert [row.id for row in retention.deleted(ws.store)] == ["other"]
+    assert [row.id for row in retention.list_deleted(ws.store)] == ["other"]
     ws.redo()
-    assert {row.id for row in retention.deleted(ws.store)} == {"over", "other"}
+    assert {row.id for row in retention.list_deleted(ws.store)} == {"over", "other"}
 
 
 def test_an_undo_that_nobody_needs_keeps_the_time_of_an_item(ws: Workspace) -> None:

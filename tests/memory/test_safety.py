@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.language import injection
-from nanomem_tui.memory.safety import check, is_recalled, normal, weight
+from nanomem_tui.memory.safety import check, is_recalled, letter_length, normalise
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home
@@ -185,7 +185,7 @@ def test_plain_sentences_pass(text: str) -> None:
 
 
 def test_a_character_of_chinese_counts_as_two() -> None:
-    assert [weight(text) for text in ("abcd", "我喜欢茶", "日本語", "한국어", "é")] == [4, 8, 6, 6, 1]
+    assert [letter_length(text) for text in ("abcd", "我喜欢茶", "日本語", "한국어", "é")] == [4, 8, 6, 6, 1]
 
 
 def test_recalled_text_is_never_captured_again() -> None:
@@ -201,9 +201,9 @@ def test_recalled_text_is_never_captured_again() -> None:
 
 
 def test_two_texts_are_the_same_memory_but_for_case_width_space_and_marks_at_the_end() -> None:
-    assert normal("Ｉ prefer  TEA.") == normal("i prefer tea！")
-    assert normal("我喜欢茶。") == normal("我喜欢茶")
-    assert normal("I prefer tea") != normal("I prefer teas")
+    assert normalise("Ｉ prefer  TEA.") == normalise("i prefer tea！")
+    assert normalise("我喜欢茶。") == normalise("我喜欢茶")
+    assert normalise("I prefer tea") != normalise("I prefer teas")
 
 
 @given(st.text(max_size=400))

@@ -10,15 +10,15 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.scopes import (
     USER_KINDS,
     Audience,
-    accepted,
+    accept_held,
     chat_key,
     global_key,
+    hold_for_review,
     is_waiting,
     key_for,
     layer_of,
     layers,
     user_key,
-    waiting,
 )
 from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item
 
@@ -145,11 +145,11 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_visible(
 
 def test_an_item_waits_until_it_is_accepted() -> None:
     plain = item("chat", CHAT, meta_json='{"a":1}')
-    inbox = waiting(plain, "it reads as an instruction", finding="injection")
+    inbox = hold_for_review(plain, "it reads as an instruction", finding="injection")
     assert not is_waiting(plain)
     assert not is_waiting(plain._replace(enabled=False))
     assert is_waiting(inbox)
     assert not inbox.enabled
     assert inbox.meta == {"a": 1, "inbox": {"why": "it reads as an instruction", "finding": "injection"}}
-    assert accepted(inbox) == plain._replace(meta_json='{"a": 1}')
+    assert accept_held(inbox) == plain._replace(meta_json='{"a": 1}')
     assert not is_waiting(inbox._replace(enabled=True))

@@ -22,9 +22,9 @@ def test_default_is_bm25_that_three_small_shares_raise() -> None:
     item = Item("i", "dark mode", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
     other = Item("other", "dark", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
     rated = [Candidate(item, 4.0), Candidate(other, 4.5), Candidate(item._replace(id="a"), 4.0)]
-    first, second, one = scoring.default(rated, 5, PROFILES["default"], NOW.date(), ["light", "dark"])
+    first, second, one = scoring.rank_default(rated, 5, PROFILES["default"], NOW.date(), ["light", "dark"])
     assert [first.item.id, second.item.id, one.item.id] == ["other", "a", "i"]
-    assert [row.item.id for row in scoring.default(rated, 1, PROFILES["default"], NOW.date(), [])] == ["other"]
+    assert [row.item.id for row in scoring.rank_default(rated, 1, PROFILES["default"], NOW.date(), [])] == ["other"]
     importance, recency, hits = 0.02 * 0.5, 0.02 * math.exp(-1), 0.01 * math.log(4) / 5
     assert one.parts == {
         "terms": ["dark"],
@@ -35,14 +35,14 @@ def test_default_is_bm25_that_three_small_shares_raise() -> None:
     }
     assert one.score == pytest.approx(4.0 * (1 + importance + recency + hits))
     most = Item("m", "", importance=1.0, hits=10**9, updated_at="2026-03-01T12:00:00+00:00")
-    assert sum(scoring.shares(most, PROFILES["default"], NOW.date())) == pytest.approx(0.05)
+    assert sum(scoring.item_shares(most, PROFILES["default"], NOW.date())) == pytest.approx(0.05)
 
 
 def test_of_many_candidates_the_best_stay_in_their_order() -> None:
     rated = [Candidate(Item(f"i{number}", ""), 1.0 + number % 7) for number in range(300)]
-    every = scoring.default(rated, len(rated), PROFILES["default"], NOW.date(), [])
+    every = scoring.rank_default(rated, len(rated), PROFILES["default"], NOW.date(), [])
     assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
-    best = scoring.default(rated, 12, PROFILES["default"], NOW.date(), [])
+    best = scoring.rank_default(rated, 12, PROFILES["default"], NOW.date(), [])
     assert [one.item.id for one in best] == [one.item.id for one in every[:12]]
 
 
@@ -52,7 +52,7 @@ def test_seed_000_is_the_sum_of_its_four_parts() -> None:
         Item("one", "concise notes", hits=0, updated_at=A_DAY_AGO),
         Item("none", "tea", hits=0, updated_at="nonsense"),
     ]
-    scored = scoring.seed000("concise concise replies about boats", rows, PROFILES["seed000"], NOW)
+    scored = scoring.rank_seed000("concise concise replies about boats", rows, PROFILES["seed000"], NOW)
     by_id = {one.item.id: one for one in scored}
     idf_concise, idf_replies = 1 + math.log(4 / 3), 1 + math.log(4 / 2)
     overlap = ((1 + math.log1p(2)) * idf_concise + (1 + math.log1p(1)) * idf_replies) / math.sqrt(4)
@@ -111,11 +111,11 @@ def test_seed_001_is_the_sum_of_its_three_parts() -> None:
         (Item("mid", "dark", importance=0.9, updated_at="2026-03-01T12:00:00+00:00"), -2.0),
         (Item("least", "dark", importance=0.0, updated_at=""), -1.0),
     ]
-    scored = {one.item.id: one for one in scoring.seed001("dark", rows, PROFILES["seed001"], NOW)}
+    scored = {one.item.id: one for one in scoring.rank_seed001("dark", rows, PROFILES["seed001"], NOW)}
     assert scored["best"].score == pytest.approx(0.65 * 1 + 0.2 * 0.5 + 0.15 * math.exp(-1))
     assert scored["mid"].score == pytest.approx(0.65 * 0.5 + 0.2 * 0.9 + 0.15)
     assert scored["least"].score == pytest.approx(0.0)
-    alone = scoring.seed001("dark", rows[2:], PROFILES["seed001"], NOW)
+    alone = scoring.rank_seed001("dark", rows[2:], PROFILES["seed001"], NOW)
     assert alone[0].score == pytest.approx(0.65), "one hit, or equal ones, count in full"
 
 

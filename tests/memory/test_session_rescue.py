@@ -16,7 +16,7 @@ from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.memory.sessions import repair
 from nanomem_tui.memory.sessions.files import checkpoint_name
 from nanomem_tui.store.files.presence import Presence
-from nanomem_tui.workspace import Workspace, layer_of
+from nanomem_tui.workspace import Workspace
 
 
 def said(number: int) -> bytes:
@@ -62,7 +62,7 @@ def test_all_sessions_of_an_old_release_come_back_byte_for_byte(ws: Workspace, s
     before = {path.name: path.read_bytes() for path in old.iterdir()}
     for path in old.iterdir():
         shutil.copy2(path, folder(ws))
-    told = repair.rescues(ws)
+    told = repair.plan_rescues(ws)
     assert (len(told), {one.refused for one in told}) == (8, {""})
     repair.rescue(ws)
     assert sorted(files(ws).values()) == sorted(before.values())
@@ -103,7 +103,7 @@ def test_what_the_agent_said_since_follows_the_old_messages(ws: Workspace) -> No
     later = head("cli:a", last_archived=0, last_consolidated=0) + said(4)
     new.write_bytes(later)
     before = files(ws)
-    assert [(one.messages, one.joined) for one in repair.rescues(ws)] == [(3, 1)]
+    assert [(one.messages, one.joined) for one in repair.plan_rescues(ws)] == [(3, 1)]
     repair.rescue(ws)
     assert not old.exists()
     whole = ws.sessions.get("cli:a")
@@ -127,7 +127,7 @@ def test_a_file_that_says_nothing_of_its_owner_waits_and_takes_no_other_down(ws:
     leave(ws, "cli:a", said(2))
     link = folder(ws) / "cli_c.jsonl"
     link.symlink_to("/etc/passwd")
-    refused = {one.path: one.refused for one in repair.rescues(ws) if one.refused}
+    refused = {one.path: one.refused for one in repair.plan_rescues(ws) if one.refused}
     assert set(refused) == {str(nobody), str(link)}
     repair.rescue(ws)
     assert key_to_name("cli:a") in files(ws)
@@ -186,7 +186,7 @@ def test_what_was_interrupted_is_finished_by_whoever_comes_next(ws: Workspace, b
     [change] = ws.log(1)[0].operation.changes
     if both:
         os.link(folder(ws) / key_to_name("cli:a"), path)
-    layer = layer_of(ws, "session")
+    layer = ws.store.layers["session"]
     assert layer.begun([change])
     layer.apply(ws.log(1)[0].operation, [change])
     assert list(files(ws)) == [key_to_name("cli:a")]

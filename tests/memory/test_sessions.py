@@ -15,7 +15,7 @@ from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import locate
-from nanomem_tui.memory.sessions.layer import SessionLayer
+from nanomem_tui.memory.sessions.files import SessionLayer
 from nanomem_tui.memory.sessions.sessions import Sessions
 from nanomem_tui.store.files.presence import Presence
 

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.learning import rank
+from nanomem_tui.memory.lessons import rank
 from nanomem_tui.store.values import Lesson
 from tests.memory.turns import turn
 from tests.store.homes import make_home

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory import superseded
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.scopes import Audience
@@ -71,5 +71,5 @@ def test_the_mark_lasts_and_names_both(ws: Workspace) -> None:
     tables = {"item": ws.store.load().items, "lesson": ws.store.load().lessons}
     rows = {row.text: row for row in ws.items.all()}
 
-    assert superseded.notes(rows[OLD], tables)[0][1].startswith(f"by {rows[NEW].id} “{NEW}” on ")
-    assert superseded.notes(rows[NEW], tables)[0][0] == "Supersedes"
+    assert retention.superseded_notes(rows[OLD], tables)[0][1].startswith(f"by {rows[NEW].id} “{NEW}” on ")
+    assert retention.superseded_notes(rows[NEW], tables)[0][0] == "Supersedes"

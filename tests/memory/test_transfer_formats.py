@@ -21,7 +21,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, ram_first, rows, scoped
+from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped, values
 from nanomem_tui.memory.transfer.service import FORMATS
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
@@ -187,20 +187,20 @@ def test_the_snapshot_and_the_lessons_are_those_of_the_agent(ws: Workspace, tmp_
 
 def test_the_fields_of_the_snapshot_come_back(ws: Workspace) -> None:
     some = [row for row in ws.items.all() if row.scope_type == "global" or row.session_key]
-    reading = ram_first.read(ram_first.SNAPSHOT, ram_first.dump_snapshot(some), "s", ws.id)
+    reading = scoped.read_ram_first(scoped.SNAPSHOT, scoped.dump_snapshot(some), "s", ws.id)
     back = {found.row.id: found.row for found in reading.rows}
     for row in some:
         assert [getattr(back[row.id], name) for name in reading.fields] == [
             getattr(row, name) for name in reading.fields
         ]
-    learned = ram_first.read(ram_first.LESSONS, ram_first.dump_lessons(ws.lessons.all()), "l", ws.id)
+    learned = scoped.read_ram_first(scoped.LESSONS, scoped.dump_lessons(ws.lessons.all()), "l", ws.id)
     assert {found.row for found in learned.rows} == {row._replace(revision=0) for row in ws.lessons.all()}
 
 
 @given(st.lists(items(), max_size=6).map(unique))
 def test_the_scoped_database_brings_everything_back_but_what_is_disabled(some: list[Item]) -> None:
     enabled = [row._replace(enabled=True) for row in some]
-    data, left = scoped.dump(enabled, WORKSPACE, backfilled=True)
+    data, left = scoped.dump_scoped(enabled, WORKSPACE, backfilled=True)
     assert not {row.id for row in left} - {row.id for row in enabled}
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(data)
@@ -210,7 +210,7 @@ def test_the_scoped_database_brings_everything_back_but_what_is_disabled(some: l
         assert connection.execute("SELECT count(*) FROM memory_entries_fts").fetchone()[0] == len(stored)
     back = {}
     for raw in stored:
-        row, note = rows.item({**scoped._unpacked(raw), "text": raw["content"]}, WORKSPACE)
+        row, note = values.item({**scoped._unpacked(raw), "text": raw["content"]}, WORKSPACE)
         assert note == ""
         back[row.id] = row
     assert back == {row.id: row for row in enabled if row not in left}

@@ -383,7 +383,9 @@ def test_a_wish_that_is_not_heeded_is_no_surer_and_is_given_still(workspace: Pat
         assert told == [("learned", 2), ("confirmed", 4), *[("recurred", 4)] * 5]
         row = ws.lessons.get(one.lesson.id)
         assert row.hits == 7
-        assert lessons.words(row) == "shown 6, followed 0, recurred 5; harmful, given all the same, as a wish"
+        assert (
+            lessons.describe_efficacy(row) == "shown 6, followed 0, recurred 5; harmful, given all the same, as a wish"
+        )
         assert row.id in {lesson.id for lesson in begin(ws, "and coffee?").lessons}
         assert ws.lessons.why_not(row.id, "and coffee?", "telegram:42") == ""
 

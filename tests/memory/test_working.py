@@ -6,16 +6,9 @@ import pytest
 
 from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_wal
 from nanomem_tui.core.errors import Conflict, NothingToDo
-from nanomem_tui.memory.turn_log import OpenTurn
-from nanomem_tui.memory.turns.working import (
-    MAX_SESSIONS,
-    MAX_TEXT,
-    Exchange,
-    Pending,
-    Recovered,
-    WorkingMemory,
-    from_state,
-)
+from nanomem_tui.memory.safety import MAX_EXCHANGE
+from nanomem_tui.memory.turns.prompt import MAX_SESSIONS, Exchange, WorkingMemory, from_state
+from nanomem_tui.memory.turns.traces import OpenTurn, Pending, Recovered
 
 
 def at(number):
@@ -64,7 +57,7 @@ def test_a_window_of_none_keeps_nothing():
 def test_long_texts_are_cut_and_put_on_one_line():
     memory = WorkingMemory(1, 1)
     memory.began("a", at(1), "user", "a\nb " + "x" * 10_000)
-    assert len(memory.turns("a")[0].user) <= MAX_TEXT + 3
+    assert len(memory.turns("a")[0].user) <= MAX_EXCHANGE + 3
     assert "\n" not in memory.turns("a")[0].user
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nanomem_tui.attach.tool import NOTHING, fenced
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import learning
+from nanomem_tui.memory import lessons
 from nanomem_tui.memory.turns import prompt
-from nanomem_tui.memory.turns.working import Exchange
+from nanomem_tui.memory.turns.prompt import Exchange
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.tiers import context_fitting
 from tests.poison.attacks import PLAIN, orders
@@ -44,8 +44,8 @@ def item(text: str) -> Item:
 
 def failed(tool: str, error: str) -> Lesson:
     """The lesson of a tool that fails."""
-    event = learning.ToolResult(tool, error=error if error.strip() else "x")
-    return learning.learn(event, {}, Settings(), NOW, session_key="telegram:1")[0].lesson
+    event = lessons.ToolResult(tool, error=error if error.strip() else "x")
+    return lessons.learn(event, {}, Settings(), NOW, session_key="telegram:1")[0].lesson
 
 
 def block_of(source: str, place: str, turn: Exchange) -> str:
@@ -70,7 +70,7 @@ BLOCKS: dict[str, Callable[[str], str]] = {
     "tools": lambda text: prompt.render([], [failed(text, "Error: not found")], max_chars=9_000).text,
     "errors": lambda text: prompt.render([], [failed("exec", text)], max_chars=9_000).text,
     "pending": lambda text: prompt.render([], pending=[text], max_chars=9_000).text,
-    "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.entry(text, text), CLOSES]),
+    "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.render_entry(text, text), CLOSES]),
     "excerpts": lambda text: block_of("sessions", "telegram:7#1", Exchange(text, text, text, text)),
     "archive": lambda text: block_of("history", "7", Exchange("", "", text)),
     "places": lambda text: block_of("notes", text, Exchange("", "", "tea")),

@@ -16,7 +16,7 @@ from nanomem_tui.core import clock, paths
 from nanomem_tui.core.errors import Moved
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home
 
@@ -36,8 +36,8 @@ def command(workspace: Path, *line: str) -> int:
 def worked(workspace: Path, draw: random.Random, name: str) -> None:
     """Records of several kinds, some changed and some gone, and documents."""
     with open_workspace(workspace) as ws:
-        tasks = [Stored("task", {"description": said(draw, 6)}, f"{name}t{n:03}") for n in range(60)]
-        rest = [Stored("incident", {"description": said(draw, 6)}, f"{name}i{n}") for n in range(20)]
+        tasks = [NewRecord("task", {"description": said(draw, 6)}, f"{name}t{n:03}") for n in range(60)]
+        rest = [NewRecord("incident", {"description": said(draw, 6)}, f"{name}i{n}") for n in range(20)]
         ws.records.store_many([*tasks, *rest])
         ws.records.store("task", {"description": "said anew by the proxy"}, f"{name}t004")
         ws.records.delete("task", [f"{name}t{n:03}" for n in range(0, 60, 7)])
@@ -82,7 +82,7 @@ def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres
     workspace = make_home(tmp_path, items=2)
     _, url = postgres.fresh()
     with open_workspace(workspace) as ws, clock.at(NOON):
-        old = [Stored("task", {"description": f"old {n}", "status": "completed"}, f"o{n}") for n in range(30)]
+        old = [NewRecord("task", {"description": f"old {n}", "status": "completed"}, f"o{n}") for n in range(30)]
         ws.records.store_many(old)
     with open_workspace(workspace) as ws:
         before = {one.id: one.fields for one in ws.records.of("task", limit=99)}

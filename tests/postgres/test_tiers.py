@@ -25,7 +25,7 @@ from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import Among, Stretch
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer, schema_in
 
@@ -60,8 +60,10 @@ def said(draw: random.Random, most: int) -> str:
 
 def test_records_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(11)
-    tasks = [Stored("task", {"description": f"{said(draw, 8)} n{n % 50}"}, f"t{n:04}") for n in range(900)]
-    rest = [Stored("incident", {"description": said(draw, 6), "symptoms": [said(draw, 3)]}, f"i{n}") for n in range(90)]
+    tasks = [NewRecord("task", {"description": f"{said(draw, 8)} n{n % 50}"}, f"t{n:04}") for n in range(900)]
+    rest = [
+        NewRecord("incident", {"description": said(draw, 6), "symptoms": [said(draw, 3)]}, f"i{n}") for n in range(90)
+    ]
     asked = [said(random.Random(n), 4) + (f" n{n}" if n % 3 else "") for n in range(40)]
     answers = []
     for where in ("", url):
@@ -119,7 +121,7 @@ def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
     for where in ("", url):
         monkeypatch.setenv("NANOMEM_DATABASE_URL", where)
         with open_workspace(empty(tmp_path / ("server" if where else "file"))) as ws:
-            ws.records.store_many([Stored("task", {"description": text}, f"t{n}") for n, text in enumerate(texts)])
+            ws.records.store_many([NewRecord("task", {"description": text}, f"t{n}") for n, text in enumerate(texts)])
 
             def look(connection: Connection) -> list[object]:
                 found: list[object] = []
@@ -156,7 +158,7 @@ def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws: Workspac
     def number() -> int:
         return ws.tier_database.read(lambda connection: records.newest_number(connection, KINDS["goal"]))
 
-    ws.records.store_many([Stored("goal", {"description": f"goal {n}"}, f"g{n}") for n in range(3)])
+    ws.records.store_many([NewRecord("goal", {"description": f"goal {n}"}, f"g{n}") for n in range(3)])
     before = number()
     ws.records.delete("goal", ["g2", "g1"])
     ws.records.store("goal", {"description": "a new one"}, "g9")
@@ -249,7 +251,7 @@ def filled(home: Path, name: str, secret: str) -> str:
 
 def test_two_workspaces_number_and_count_for_themselves(tmp_path: Path, place: Path) -> None:
     with open_workspace(place) as one, open_workspace(empty(tmp_path / "second")) as two:
-        one.records.store_many([Stored("task", {"description": f"task {n}"}, f"t{n}") for n in range(5)])
+        one.records.store_many([NewRecord("task", {"description": f"task {n}"}, f"t{n}") for n in range(5)])
         two.records.store("task", {"description": "task"}, "t1")
         assert one.status()["tiers"] == {"working": 5, "longterm": 0, "exact": True, "bytes": 0}
         assert two.status()["tiers"] == {"working": 1, "longterm": 0, "exact": True, "bytes": 0}
@@ -282,8 +284,8 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
     workspace = empty(tmp_path / "home")
     monkeypatch.setenv("NANOMEM_DATABASE_URL", "")
     with open_workspace(workspace) as ws:
-        many = [Stored("task", {"description": f"step {n}"}, f"t{n}") for n in range(20)]
-        ws.records.store_many([*many, Stored("goal", {"description": "the goal"}, "g")])
+        many = [NewRecord("task", {"description": f"step {n}"}, f"t{n}") for n in range(20)]
+        ws.records.store_many([*many, NewRecord("goal", {"description": "the goal"}, "g")])
         before = [row for kind in ("task", "goal") for row in ws.records.of(kind)]
         ws.transfer.export_work(tmp_path / "work.jsonl")
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)

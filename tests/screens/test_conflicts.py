@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory.superseded import mark_of
+from nanomem_tui.memory.retention import get_superseded
 from tests.curation.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
@@ -37,7 +37,7 @@ def state(home: Path) -> dict[str, tuple[object, ...]]:
 
 def superseded(home: Path) -> dict[str, str]:
     with open_workspace(home) as ws:
-        return {item.text: mark.why for item in ws.items.all() if (mark := mark_of(item)) is not None}
+        return {item.text: mark.why for item in ws.items.all() if (mark := get_superseded(item)) is not None}
 
 
 async def at_german(on: Console) -> None:

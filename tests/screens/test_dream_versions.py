@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from nanomem_tui.agents.git import DamagedGit
-from nanomem_tui.dreams.versions import Saved, Versions
+from nanomem_tui.dreams.blame import Versions
+from nanomem_tui.memory.turns.values import Saved
 from nanomem_tui.screens.dreams.dream_versions import VersionsScreen, version_lines
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console

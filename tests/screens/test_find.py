@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents.transcripts import key_to_name
-from nanomem_tui.memory.recall.conversations import Conversations, Recalled
+from nanomem_tui.memory.recall.conversations import ConversationRecall, Conversations
 from nanomem_tui.screens.find import FindScreen
 from nanomem_tui.widgets.table import LineTable
 from tests.screens.console import console
@@ -70,12 +70,12 @@ async def test_keys_are_answered_while_the_nearest_are_looked_for(
 ) -> None:
     asked: list[str] = []
 
-    def slowly(self: Conversations, query: str, *args: object, stop: object, **more: object) -> Recalled:
+    def slowly(self: Conversations, query: str, *args: object, stop: object, **more: object) -> ConversationRecall:
         asked.append(query)
         end = time.monotonic() + 60
         while not stop() and time.monotonic() < end:  # type: ignore[operator]
             time.sleep(0.01)
-        return Recalled(())
+        return ConversationRecall(())
 
     monkeypatch.setattr(Conversations, "recall", slowly)
     async with console(talked, "sessions") as on:

@@ -19,10 +19,10 @@ from nanomem_tui.agents.transcripts import Message, key_to_name
 from nanomem_tui.background import look_at_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
-from nanomem_tui.review.origin import origin
+from nanomem_tui.memory.scopes import scope_label
+from nanomem_tui.review.finders.rows import find_origin
 from nanomem_tui.screens.base.forms import read_fields
 from nanomem_tui.screens.base.rows import RowsScreen
-from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.sessions import SessionsScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.dialogs import EditScreen
@@ -501,12 +501,12 @@ def test_what_tells_a_message_is_its_id_then_the_words_then_the_time() -> None:
         Message(3, "assistant", "Noted, too.", "2026-03-01T10:05:04"),
     ]
     at = clock.iso(clock.parse("2026-03-01T10:05:06") or clock.now())
-    assert origin(said, Item("a", "anything", source_message_id="7", created_at=at)) == 0
-    assert origin(said, Item("a", "Long walks in  the rain", created_at=at)) == 0
-    assert origin(said, Item("a", "User drinks tea only", created_at=at)) == 2
+    assert find_origin(said, Item("a", "anything", source_message_id="7", created_at=at)) == 0
+    assert find_origin(said, Item("a", "Long walks in  the rain", created_at=at)) == 0
+    assert find_origin(said, Item("a", "User drinks tea only", created_at=at)) == 2
     later = clock.iso(clock.parse("2026-03-02T10:05:06") or clock.now())
-    assert origin(said, Item("a", "User drinks tea only", created_at=later)) is None
-    assert origin([], Item("a", "User drinks tea only", created_at=at)) is None
+    assert find_origin(said, Item("a", "User drinks tea only", created_at=later)) is None
+    assert find_origin([], Item("a", "User drinks tea only", created_at=at)) is None
 
 
 async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
@@ -571,7 +571,7 @@ def test_what_cannot_be_a_field_is_refused(typed: dict[str, str], said: str) -> 
 def test_a_scope_is_written_as_it_is_shown() -> None:
     for text in ("global", "telegram:42", "telegram:@7", "matrix:@@mira:example.org", "slack:C0:T1"):
         fields = read_fields({"scope": text}, "w")
-        assert scope_of(Item("a", "b", **fields)) == text
+        assert scope_label(Item("a", "b", **fields)) == text
 
 
 async def test_a_list_at_its_top_stays_there_when_rows_come_on_top(demo: Path) -> None:

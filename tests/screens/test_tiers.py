@@ -14,10 +14,10 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.screens.work.record_columns import TITLES
+from nanomem_tui.screens.tiers_rows import TITLES
 from nanomem_tui.screens.work.record_detail import Linked
 from nanomem_tui.screens.work.record_list import TrailScreen
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.widgets.dialogs import EditScreen
 from nanomem_tui.widgets.paged_table import KEPT, PAGE, PagedRows
 from nanomem_tui.workspace import Workspace
@@ -65,7 +65,7 @@ def worked(ws: Workspace) -> None:
         ("metric-hour", "h1", {"name": "cpu.percent", "hour": ago(days=9), "count": 60, "mean": 11.5, "least": 1,
                                "most": 80}),
     )  # fmt: skip
-    ws.records.store_many([Stored(kind, fields, record_id) for kind, record_id, fields in records])
+    ws.records.store_many([NewRecord(kind, fields, record_id) for kind, record_id, fields in records])
 
 
 def calls(ws: Workspace, count: int) -> None:
@@ -73,7 +73,7 @@ def calls(ws: Workspace, count: int) -> None:
     now = clock.now()
     ws.records.store_many(
         [
-            Stored("tool-call", {"tool_name": ("exec", "read")[number % 2], "agent": f"a{number % 10}",
+            NewRecord("tool-call", {"tool_name": ("exec", "read")[number % 2], "agent": f"a{number % 10}",
                                  "input": {"number": number}, "reason": f"reason{number}",
                                  "timestamp": clock.iso(now - timedelta(seconds=number))}, f"call_{number:06}")
             for number in range(count)

@@ -125,7 +125,7 @@ TOLD_ELSEWHERE = {
     "next_list": "leads from list to list",
     "jump": "tests/screens/test_find.py",
     "workspaces": "both tell what together.py says: tests/screens/test_workspaces.py, tests/cli/test_workspaces.py",
-    "last_turn": "both tell what memory/turns/injections.py says: tests/screens/test_recall.py and cli/test_turns.py",
+    "last_turn": "both tell what memory/turns/traces.py says: tests/screens/test_recall.py and cli/test_turns.py",
     "bookmark": "kept beside the memory: tests/screens/test_habits.py",
     "bookmarks": "tests/screens/test_habits.py",
     "filters": "tests/screens/test_habits.py",

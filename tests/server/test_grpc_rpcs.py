@@ -11,7 +11,7 @@ from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc import memory_pb2_grpc
 from nanomem_tui.servers.grpc.client import MemoryClient
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.vectors import embedding_models
 from tests.server.grpc_serving import TOKEN, Served
 from tests.vectors.fakes import Words
@@ -245,7 +245,7 @@ def test_a_long_page_is_whole_and_in_order(
 ) -> None:
     at = "2026-02-13T16:{:02}:{:02}+00:00"
     goals = [("goal", {"description": "x", "created_at": at.format(*divmod(number, 60))}) for number in range(350)]
-    served.ws.records.store_many([Stored(*goal, f"g{number:03}") for number, goal in enumerate(goals)])
+    served.ws.records.store_many([NewRecord(*goal, f"g{number:03}") for number, goal in enumerate(goals)])
     newest_first = [f"g{number:03}" for number in reversed(range(350))]
     assert [one["id"] for one in memory.query_working("goal", limit=1_000)] == newest_first
     assert [one["id"] for one in memory.query_working("goal", limit=200, offset=7)] == newest_first[7:207]
@@ -270,7 +270,7 @@ def test_a_query_by_words_finds_every_record_that_fits_however_many_newer_ones_d
     at = "2026-02-13T16:{:02}:{:02}+00:00"
     made = [{"description": "renew", "created_at": at.format(*divmod(number, 60)), "status": "failed"
              if number < 200 else "active"} for number in range(1_400)]  # fmt: skip
-    served.ws.records.store_many([Stored("goal", goal, f"g{number:04}") for number, goal in enumerate(made)])
+    served.ws.records.store_many([NewRecord("goal", goal, f"g{number:04}") for number, goal in enumerate(made)])
     failed = {f"g{number:04}" for number in range(200)}
     found = memory.query_working("goal", text="renew", where={"status": "failed"}, limit=1_000)
     assert {one["id"] for one in found} == failed

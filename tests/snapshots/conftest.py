@@ -20,8 +20,8 @@ from nanomem_tui.demo import build
 from nanomem_tui.memory.facts import journal
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.turns import engine
-from nanomem_tui.screens.work import tiers
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.screens import tiers
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace, open_workspace
 
 # One name for the pictures, whichever version of syrupy asks under which of its names for it.
@@ -96,7 +96,7 @@ def _work(workspace: Path) -> None:
                                      "changed_by": "ops", "reason": "more load", "timestamp": ago(8)}),
     )  # fmt: skip
     with open_workspace(workspace) as ws:
-        ws.records.store_many([Stored(kind, fields, record_id) for kind, record_id, fields in records])
+        ws.records.store_many([NewRecord(kind, fields, record_id) for kind, record_id, fields in records])
         for number in range(40):
             data = {"name": "cpu.percent", "value": 30 + number * 37 % 50, "unit": "%"}
             ws.operational.push("metric", data, "collector")

@@ -13,7 +13,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Record, text_of
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import open_workspace
 
 #: Each attack with a word beside it that must be seen on the screen: what was sent away harmless is shown, not hidden.
@@ -177,12 +177,13 @@ def _work(workspace: Path) -> None:
     for number, name in enumerate(ATTACKS):
         text, of_goal, of_task = attack(name), f"goal_{number}", f"task_{number}"
         records += [
-            Stored("goal", {"description": text, "status": text, "result": text, "metadata": {text: [text]}}, of_goal),
-            Stored("task", {"goal_id": of_goal, "description": text, "agent": text, "status": text, "error": text,
+            NewRecord("goal", {"description": text, "status": text, "result": text, "metadata": {text: [text]}},
+                      of_goal),
+            NewRecord("task", {"goal_id": of_goal, "description": text, "agent": text, "status": text, "error": text,
                             "output": everything()}, of_task),
-            Stored("tool-call", {"task_id": of_task, "tool_name": text, "agent": text, "input": {text: text},
+            NewRecord("tool-call", {"task_id": of_task, "tool_name": text, "agent": text, "input": {text: text},
                                  "reason": text}, f"call_{number}"),
-            Stored("decision", {"task_id": of_task, "context": text, "options": [text, {"name": text, text: text}],
+            NewRecord("decision", {"task_id": of_task, "context": text, "options": [text, {"name": text, text: text}],
                                 "chosen": text, "reasoning": everything(), "outcome": text}, f"decision_{number}"),
         ]  # fmt: skip
     with open_workspace(workspace) as opened:

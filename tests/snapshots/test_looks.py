@@ -21,9 +21,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
-from nanomem_tui.memory.counters import Checkpointed, CheckpointLog
+from nanomem_tui.memory.turns.traces import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening
-from nanomem_tui.review.rules import Rule, like
+from nanomem_tui.review.queue import Rule, rule_like
 from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
 from tests.snapshots.waiting import steady
 
@@ -102,7 +102,7 @@ def keep_rules(home: Path) -> None:
     """Two rules, one of which is about something there now."""
     with open_workspace(home) as ws:
         found = ws.triage.findings()[-1]
-        ws.triage.rules.add(like(found, "keep")._replace(id="rule_1"))
+        ws.triage.rules.add(rule_like(found, "keep")._replace(id="rule_1"))
         ws.triage.rules.add(Rule("delete", "unused", why="never recalled in * days, while * were", id="rule_2"))
 
 

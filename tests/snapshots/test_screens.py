@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from nanomem_tui import app, open_workspace
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import clock, config, paths
-from nanomem_tui.memory.turns.injections import Injected
+from nanomem_tui.memory.turns.traces import Injected
 from nanomem_tui.opening import Opening
 from nanomem_tui.widgets.bars import Status
 from tests.snapshots.conftest import MOMENT

@@ -37,13 +37,13 @@ def ws(home: Path) -> Iterator[Workspace]:
 
 
 def hold(ws: Workspace, layer: str, finding: str = "origin") -> Any:
-    row = scopes.waiting(ROWS[layer], "nobody knows who said it", finding=finding)
+    row = scopes.hold_for_review(ROWS[layer], "nobody knows who said it", finding=finding)
     ws.perform(new_operation("turn", "turn", [change_of(layer, None, row)], actor="agent"))
     return row
 
 
 def released(layer: str, row: Any, actor: Actor, kind: str = "edit"):
-    return new_operation(kind, "let it in", [change_of(layer, row, scopes.accepted(row))], actor=actor)
+    return new_operation(kind, "let it in", [change_of(layer, row, scopes.accept_held(row))], actor=actor)
 
 
 def is_active(ws: Workspace, layer: str) -> bool:
@@ -97,7 +97,7 @@ def test_no_turn_lets_in_what_waits_for_more_than_its_origin(ws: Workspace) -> N
     row = hold(ws, "item", finding="injection")
     with pytest.raises(Refused):
         ws.perform(
-            new_operation("turn", "turn", [change_of("item", row, scopes.said_again(row, "eve", ""))], actor="agent")
+            new_operation("turn", "turn", [change_of("item", row, scopes.confirm_held(row, "eve", ""))], actor="agent")
         )
 
 

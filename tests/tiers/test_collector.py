@@ -16,8 +16,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import MissingExtra, StoreError
-from nanomem_tui.tiers import collector
-from nanomem_tui.tiers.collector import Collector, Machine
+from nanomem_tui.tiers import operational
+from nanomem_tui.tiers.operational import Collector, Machine
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import small_home
 
@@ -95,8 +95,8 @@ class Scripted:
         self.cpu = {1: 3.0, 2: 1.0}
         self.memory = {1: 50, 2: 10}
 
-    def metrics(self) -> list[collector.Measured]:
-        return [collector.Measured("memory.total", 1000.0, "B")]
+    def metrics(self) -> list[operational.Measured]:
+        return [operational.Measured("memory.total", 1000.0, "B")]
 
     def event(self) -> dict[str, Any]:
         found = [
@@ -111,7 +111,7 @@ class Scripted:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     machine = Scripted()
-    monkeypatch.setattr(collector, "Machine", lambda: machine)
+    monkeypatch.setattr(operational, "Machine", lambda: machine)
     return machine
 
 
@@ -191,8 +191,8 @@ def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path: Path, mo
     class Fake:
         number = 0
 
-        def metrics(self) -> list[collector.Measured]:
-            return [collector.Measured("cpu.percent", 1.0, "%")]
+        def metrics(self) -> list[operational.Measured]:
+            return [operational.Measured("cpu.percent", 1.0, "%")]
 
         def event(self) -> dict[str, Any]:
             Fake.number += 1
@@ -201,7 +201,7 @@ def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path: Path, mo
             looked.set()
             return {}
 
-    monkeypatch.setattr(collector, "Machine", Fake)
+    monkeypatch.setattr(operational, "Machine", Fake)
     ws = open_workspace(small_home(tmp_path))
     ws.settings = ws.settings._replace(collector_enabled=True, collector_interval_seconds=0.01)
     ws.start_collecting()

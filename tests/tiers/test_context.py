@@ -18,7 +18,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadAnswer, BadInput
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly, Parts
+from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly, ContextSources
 from nanomem_tui.vectors.records import NearRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import files
@@ -342,7 +342,7 @@ class Near:
 
 
 def near(ws: Workspace, record: str = "", distance: float = 0.0) -> Context:
-    found = Parts(
+    found = ContextSources(
         lambda: ws.records, lambda: ws.operational, lambda: ws.engine, lambda: ws.knowledge,
         lambda: cast("RecordMeaning", Near(ws, record, distance)),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.tiers import context as tiers_context
 from nanomem_tui.tiers import context_fitting
-from nanomem_tui.tiers.context_fitting import MARK, Budget, Finding, Ranked, shortened
+from nanomem_tui.tiers.context_fitting import MARK, Budget, Finding, Ranked, shorten
 
 ALPHABET = "ab Z.!?\n,1209_/- 数据库。服務 ไทย ру 👍🏽é"
 TEXTS = st.text(ALPHABET, min_size=1, max_size=400)
@@ -26,7 +26,7 @@ def letters(text: str) -> int:
     return len(text)
 
 
-COUNTS = st.sampled_from([tiers_context.estimate, words, letters])
+COUNTS = st.sampled_from([tiers_context.estimate_tokens, words, letters])
 
 
 def ranked(texts: list[str]) -> list[Ranked]:
@@ -53,7 +53,7 @@ def test_the_budget_is_never_exceeded(texts: list[str], room: int, count: tiers_
 @given(st.text(ALPHABET, max_size=300), st.integers(0, 120))
 @settings(max_examples=150, deadline=None)
 def test_what_is_shortened_fits_and_is_of_the_text(text: str, most: int) -> None:
-    part = shortened(text, ("数据",), lambda one: len(one) <= most)
+    part = shorten(text, ("数据",), lambda one: len(one) <= most)
     assert len(part) <= most
     for piece in part.replace(MARK.strip(), "\0").split("\0"):
         assert piece.strip() in text
@@ -61,12 +61,12 @@ def test_what_is_shortened_fits_and_is_of_the_text(text: str, most: int) -> None
 
 def test_a_text_is_cut_at_a_sentence() -> None:
     text = "The first one. The second one! A third? And the last one is the longest of them."
-    assert shortened(text, (), lambda one: len(one) <= 45) == "The first one. The second one! A third? […]"
+    assert shorten(text, (), lambda one: len(one) <= 45) == "The first one. The second one! A third? […]"
 
 
 def test_a_text_is_cut_where_the_words_are() -> None:
     text = "nginx.conf\n" + "worker_processes 4;\n" * 40 + "keepalive 64;\nend"
-    assert shortened(text, ("64",), lambda one: len(one) <= 60) == "nginx.conf […]\nkeepalive 64;\nend"
+    assert shorten(text, ("64",), lambda one: len(one) <= 60) == "nginx.conf […]\nkeepalive 64;\nend"
 
 
 def test_one_finding_leaves_room_for_others_and_takes_what_they_leave() -> None:
@@ -90,7 +90,7 @@ def test_a_block_is_within_the_budget_too(
             ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
         context = ws.context.assemble("ab 数据库", most, framed=True)
         assert context.total_tokens <= most
-        assert tiers_context.estimate(ws.context.block(context)) <= most
+        assert tiers_context.estimate_tokens(ws.context.block(context)) <= most
         assert ws.context.assemble("ab 数据库", most).total_tokens <= most
 
 
@@ -103,4 +103,4 @@ def test_a_budget_too_small_for_a_frame_gives_no_block(tmp_path_factory: pytest.
         context = ws.context.assemble("nginx", 10, framed=True)
         assert ws.context.block(context) == ""
         assert context.cut
-        assert tiers_context.estimate(context_fitting.FRAME) > 10
+        assert tiers_context.estimate_tokens(context_fitting.FRAME) > 10

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.tiers.context_fitting import like, said
+from nanomem_tui.tiers.context_fitting import find_alike, read_text
 
 
 def same(one: str, other: str) -> bool:
     """Whether `other` adds nothing to `one`."""
-    return like(said(other), [said(one)]) is not None
+    return find_alike(read_text(other), [read_text(one)]) is not None
 
 
 @pytest.mark.parametrize(

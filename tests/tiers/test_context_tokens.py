@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.core.errors import BadInput, MissingExtra
 from nanomem_tui.tiers import context
-from nanomem_tui.tiers.context import counter, estimate
+from nanomem_tui.tiers.context import estimate_tokens, make_counter
 
 COUNTED = (  # by the vocabulary cl100k_base
     ("The quick brown fox jumps over the lazy dog, and nobody was surprised by that at all.", 19),
@@ -29,28 +29,28 @@ COUNTED = (  # by the vocabulary cl100k_base
 
 @pytest.fixture(autouse=True)
 def _anew() -> Any:
-    counter.cache_clear()
+    make_counter.cache_clear()
     yield
-    counter.cache_clear()
+    make_counter.cache_clear()
 
 
 @pytest.mark.parametrize(("text", "tokens"), COUNTED)
 def test_the_estimate_is_near_and_nearer_than_a_quarter_of_the_bytes(text: str, tokens: int) -> None:
-    assert abs(estimate(text) - tokens) <= 0.5 * tokens
+    assert abs(estimate_tokens(text) - tokens) <= 0.5 * tokens
     total = sum(tokens for _, tokens in COUNTED)
-    ours = sum(abs(estimate(text) - tokens) for text, tokens in COUNTED)
+    ours = sum(abs(estimate_tokens(text) - tokens) for text, tokens in COUNTED)
     bytes_over_four = sum(abs(len(text.encode()) / 4 - tokens) for text, tokens in COUNTED)
     assert ours < 0.15 * total < bytes_over_four
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_more_text_is_not_fewer_tokens(one: str, other: str) -> None:
-    assert estimate(f"{one}\n{other}") >= estimate(one) - 1
-    assert estimate(one) >= (1 if one.strip() else 0)
+    assert estimate_tokens(f"{one}\n{other}") >= estimate_tokens(one) - 1
+    assert estimate_tokens(one) >= (1 if one.strip() else 0)
 
 
 def test_the_estimate_says_that_it_is_one() -> None:
-    assert counter("estimate") == ("an estimate by script", estimate)
+    assert make_counter("estimate") == ("an estimate by script", estimate_tokens)
 
 
 def _tiktoken(monkeypatch: pytest.MonkeyPatch, here: set[str]) -> ModuleType:
@@ -73,25 +73,25 @@ def _tiktoken(monkeypatch: pytest.MonkeyPatch, here: set[str]) -> ModuleType:
 def test_a_vocabulary_that_is_here_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     module = _tiktoken(monkeypatch, {"cl100k_base_copy", "gpt2"})
     fetch = module.load.read_file
-    assert counter().name == "tiktoken cl100k_base_copy"
-    assert counter().count("three words \ud800") == 3
+    assert make_counter().name == "tiktoken cl100k_base_copy"
+    assert make_counter().count("three words \ud800") == 3
     assert module.load.read_file is fetch
 
 
 def test_one_that_would_have_to_be_fetched_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     _tiktoken(monkeypatch, set())
-    assert counter().name == "an estimate by script"
+    assert make_counter().name == "an estimate by script"
 
 
 def test_without_tiktoken_the_estimate_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert counter().name == "an estimate by script"
+    assert make_counter().name == "an estimate by script"
 
 
 def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtra, match="tokenizers"):
-        counter(str(tmp_path / "tokenizer.json"))
+        make_counter(str(tmp_path / "tokenizer.json"))
 
     class Tokenizer:
         @staticmethod
@@ -100,11 +100,11 @@ def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Tokenizer))
     with pytest.raises(BadInput, match="no such file"):
-        counter(str(tmp_path / "tokenizer.json"))
+        make_counter(str(tmp_path / "tokenizer.json"))
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(BadInput, match="expected value"):
-        counter(str(tmp_path / "tokenizer.json"))
+        make_counter(str(tmp_path / "tokenizer.json"))
 
 
 def test_a_text_that_looks_like_a_mark_of_a_model_is_text() -> None:
-    assert context.estimate("<|endoftext|>") > 3
+    assert context.estimate_tokens("<|endoftext|>") > 3

@@ -16,7 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
 from tests.tiers.test_records import LEAST
@@ -141,7 +141,7 @@ def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: 
 
 def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> None:
     ended = {**LEAST["goal"], "created_at": clock.iso(NOW - 100 * DAY), "status": "done"}
-    ws.records.store_many([Stored("goal", ended, "ended")], overheard=True)
+    ws.records.store_many([NewRecord("goal", ended, "ended")], overheard=True)
     kept(ws, "task", "abandoned", 95 * DAY, goal_id="ended")
     kept(ws, "goal", "open", 100 * DAY)
     kept(ws, "task", "t", 100 * DAY, goal_id="open")
@@ -233,12 +233,14 @@ def filled(ws: Workspace, number: int = 3) -> None:
     for at in range(number):
         when = clock.iso(NOW - 100 * DAY - at * MINUTE)
         stored += [
-            Stored("goal", {**LEAST["goal"], "status": "completed", "created_at": when}, f"g{at}"),
-            Stored("task", {**LEAST["task"], "status": "completed", "started_at": when, "goal_id": f"g{at}"}, f"t{at}"),
-            Stored("tool-call", {**LEAST["tool-call"], "timestamp": when, "task_id": f"t{at}"}, f"c{at}"),
-            Stored("decision", {**LEAST["decision"], "timestamp": when}, f"d{at}"),
-            Stored("event", {"category": "event", "data": {"at": at}, "timestamp": when}, f"e{at}"),
-            Stored("metric", {"name": "cpu", "value": float(at), "timestamp": when}, f"m{at}"),
+            NewRecord("goal", {**LEAST["goal"], "status": "completed", "created_at": when}, f"g{at}"),
+            NewRecord(
+                "task", {**LEAST["task"], "status": "completed", "started_at": when, "goal_id": f"g{at}"}, f"t{at}"
+            ),
+            NewRecord("tool-call", {**LEAST["tool-call"], "timestamp": when, "task_id": f"t{at}"}, f"c{at}"),
+            NewRecord("decision", {**LEAST["decision"], "timestamp": when}, f"d{at}"),
+            NewRecord("event", {"category": "event", "data": {"at": at}, "timestamp": when}, f"e{at}"),
+            NewRecord("metric", {"name": "cpu", "value": float(at), "timestamp": when}, f"m{at}"),
         ]
     ws.records.store_many(stored)
     kept(ws, "agent-state", "agent", 100 * DAY)

@@ -20,7 +20,7 @@ from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import lifecycle_runs
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.conftest import ON_POSTGRES
 from tests.crash.harness import fork
@@ -244,7 +244,7 @@ def test_no_record_is_ever_in_none_or_in_both_tiers(
     stored = []
     for number, (kind, age, status) in enumerate(records):
         fields = {**least[kind], when.get(kind, "timestamp"): clock.iso(start - age * DAY)}
-        stored.append(Stored(kind, {**fields, **({"status": status} if kind in when else {})}, f"r{number}"))
+        stored.append(NewRecord(kind, {**fields, **({"status": status} if kind in when else {})}, f"r{number}"))
     with clock.at(start), open_workspace(place) as ws:
         if stored:
             ws.records.store_many(stored)

@@ -15,7 +15,7 @@ from nanomem_tui.core.atomic import locked, make_folder
 from nanomem_tui.core.errors import Refused
 from nanomem_tui.store.work import records
 from nanomem_tui.tiers import lifecycle, lifecycle_runs
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import DAY, MINUTE, NOW, all_of, filled, kept
 
@@ -132,7 +132,7 @@ def test_switched_off_it_does_nothing_by_itself(place: Path, monkeypatch: pytest
 @pytest.mark.sqlite  # a server gives room back by itself
 def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle_runs, "LEAST_FREE", 10_000)
-    many = [Stored("event", {"category": "x", "data": {"text": "words " * 200}}, f"e{n}") for n in range(400)]
+    many = [NewRecord("event", {"category": "x", "data": {"text": "words " * 200}}, f"e{n}") for n in range(400)]
 
     def free_after_a_run() -> int:
         ws.records.store_many(many)

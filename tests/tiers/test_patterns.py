@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 
 
@@ -74,7 +74,7 @@ def test_what_shares_one_word_of_many_is_not_found(ws: Workspace, trigger: str, 
 def test_a_good_pattern_is_found_behind_any_number_of_bad_ones(ws: Workspace) -> None:
     learnt(ws, "disk full on the root", 0.95, name="good")
     bad = {"action": "pray", "success_rate": 0.1, "uses": 9}
-    ws.records.store_many([Stored("pattern", {"trigger": f"disk full of {n}", **bad}, f"p{n}") for n in range(2000)])
+    ws.records.store_many([NewRecord("pattern", {"trigger": f"disk full of {n}", **bad}, f"p{n}") for n in range(2000)])
     assert found(ws, "disk full", 0.9) == "good"
     assert found(ws, "disk full") == "good"
     assert found(ws, "disk full", 0.96) == ""

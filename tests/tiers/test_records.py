@@ -18,7 +18,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.records import Stored
+from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -155,7 +155,7 @@ def test_a_busy_tool_keeps_its_results_for_the_hour(ws: Workspace) -> None:
     with clock.at(NOON + timedelta(minutes=50)):
         other = {**LEAST["tool-call"], "success": True}
         calls = [
-            Stored("tool-call", {**other, "input": {"path": f"/etc/{n:05}", "lines": [1, 2]}}) for n in range(3000)
+            NewRecord("tool-call", {**other, "input": {"path": f"/etc/{n:05}", "lines": [1, 2]}}) for n in range(3000)
         ]
         ws.records.store_many(calls)
         found = ws.records.cached_result("fs.read", same)
@@ -254,7 +254,7 @@ def test_what_many_threads_store_at_once_is_all_there_and_what_fails_fails_alone
 
 def test_all_of_a_batch_or_none(ws: Workspace) -> None:
     with pytest.raises(BadInput):
-        ws.records.store_many([Stored("goal", LEAST["goal"], "g1"), Stored("goal", {"status": "active"}, "g2")])
+        ws.records.store_many([NewRecord("goal", LEAST["goal"], "g1"), NewRecord("goal", {"status": "active"}, "g2")])
     assert ws.records.of("goal") == []
 
 
@@ -314,8 +314,10 @@ def test_a_damaged_trail_leaves_the_memory_alone(place: Path) -> None:
 
 
 def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws: Workspace) -> None:
-    many = [Stored("task", {"description": f"check the disk number {number}"}, f"t{number}") for number in range(1500)]
-    ws.records.store_many([*many, Stored("task", {"description": "check the harbour"}, "rare")])
+    many = [
+        NewRecord("task", {"description": f"check the disk number {number}"}, f"t{number}") for number in range(1500)
+    ]
+    ws.records.store_many([*many, NewRecord("task", {"description": "check the harbour"}, "rare")])
     assert ws.records.search("check the harbour", ["task"])[0].record.id == "rare"
     newest = ws.records.search("check disk", ["task"], limit=3)
     assert [hit.record.id for hit in newest] == ["t1499", "t1498", "t1497"]

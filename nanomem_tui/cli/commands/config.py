@@ -420,7 +420,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.store.moving import backup
 
     with state.open(forgiving=True) as ws:
-        planned = repairs.repairs(ws)
+        planned = repairs.find_repairs(ws)
         can = [one for one in planned if not one.held]
         preview = {
             "repairs": [{name: getattr(one, name) for name in ("what", "where", "how", "held")} for one in planned]
@@ -437,7 +437,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
         if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
             return 1
         made = backup.make_backup(ws.paths, ws.layout, reason="before doctor --fix")
-        done = repairs.mend(ws, can, made.path.name)
+        done = repairs.apply_repairs(ws, can, made.path.name)
     with state.open(forgiving=True) as ws:
         left = ws.doctor()
     failed = [f"Not fixed: {one.where}: {one.what} ({why})" for one, why in done if why]
@@ -448,7 +448,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
             *fixed,
             *failed,
             *waits,
-            *(f"{way}." for way in repairs.ways_back(done, made.path.name)),
+            *(f"{way}." for way in repairs.describe_undo(done, made.path.name)),
             *_report(left),
         ],
     )

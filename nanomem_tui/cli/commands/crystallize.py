@@ -18,11 +18,11 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import one_line, quoted
 from nanomem_tui.memory.facts.crystallize import Answer, Decision
-from nanomem_tui.memory.facts.proposals import refusal
+from nanomem_tui.memory.facts.proposals import reason_refused
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.facts.crystallize import Crystallized, Plan
-    from nanomem_tui.memory.facts.proposals import Judged, Over
+    from nanomem_tui.memory.facts.proposals import EndedFact, JudgedProposal
     from nanomem_tui.workspace import Workspace
 
 
@@ -181,7 +181,7 @@ def _body(done: Crystallized, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _proposal(one: Judged, done: Crystallized) -> dict[str, Any]:
+def _proposal(one: JudgedProposal, done: Crystallized) -> dict[str, Any]:
     answer, row_id = done.done.get(one.number, ("", "")) if one.number else ("", "")
     decision = {"keep": "kept", "inbox": "inbox", "reject": "rejected", "leave": "left"}.get(answer)
     return {
@@ -197,7 +197,7 @@ def _proposal(one: Judged, done: Crystallized) -> dict[str, Any]:
     }
 
 
-def _over(one: Over) -> dict[str, Any]:
+def _over(one: EndedFact) -> dict[str, Any]:
     evidence = one.evidence
     told = {"session_key": evidence.session_key, "message": evidence.number, "at": evidence.at or None}
     return {
@@ -248,7 +248,7 @@ def _ending(done: Crystallized, *, dry_run: bool) -> str:
     return f"{done.operation.label.removeprefix('crystallize: ').capitalize()}{more}; `nanomem undo` takes it back."
 
 
-def proposal_lines(one: Judged, ending: str = "") -> list[str]:
+def proposal_lines(one: JudgedProposal, ending: str = "") -> list[str]:
     """A proposal in lines: what it says, what it would replace, whose it is, the words that say it, why it is held."""
     proposal, evidence = one.proposal, one.proposal.evidence
     place = " / ".join(filter(None, (proposal.domain, proposal.category, proposal.sub_category)))
@@ -302,7 +302,7 @@ def decided(plan: Plan) -> list[Decision]:
     return found
 
 
-def _ask(one: Judged) -> tuple[str, str | None]:
+def _ask(one: JudgedProposal) -> tuple[str, str | None]:
     """The answer to one fact, asked for until it is one, and the value that stands instead."""
     while True:
         answer = _line(QUESTION)
@@ -316,7 +316,7 @@ def _ask(one: Judged) -> tuple[str, str | None]:
             return answer, None
         if answer == "e":
             value = _line("The value instead: ")
-            why = refusal(one.proposal._replace(value=value or ""))
+            why = reason_refused(one.proposal._replace(value=value or ""))
             if not why:
                 return "y", value
             output.notes([f"That cannot be: {why}."])

@@ -25,12 +25,12 @@ from nanomem_tui.core.text import counted, one_line
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.agents.git import Commit, FileDiff
+    from nanomem_tui.dreams.blame import SavedVersion, Versions
     from nanomem_tui.dreams.edits import LineEdit
     from nanomem_tui.dreams.guards import Refusal
     from nanomem_tui.dreams.log import BlamedLine, Writer
     from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
     from nanomem_tui.dreams.run import DreamResult
-    from nanomem_tui.dreams.versions import Saved, Versions
     from nanomem_tui.workspace import Workspace
 
 
@@ -77,22 +77,22 @@ def dream_once(
             result = decided(ws, result)
         body = _result_body(ws, result, dry_run=dry_run)
     if result.unreadable:
-        from nanomem_tui.dreams.run import passed_over
+        from nanomem_tui.dreams.run import describe_passed_over
 
-        output.notes([passed_over(result.unreadable)])
+        output.notes([describe_passed_over(result.unreadable)])
     state.show(body, lambda: _result_lines(result, body["waiting"], dry_run=dry_run))
     return 0
 
 
 def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[str, Any]:
     """The JSON object of a Dream: what it did, in counts too, and the ids under which refused edits wait."""
-    from nanomem_tui.dreams.review import masked
+    from nanomem_tui.dreams.review import mask_edit
 
     waiting = ws.dream.review.waiting()
     ids = {hunk.edit: hunk.id for hunk in waiting}
     found: dict[str, Any] = result.to_json()
     for entry, refusal in zip(found["refused"], result.refused, strict=True):
-        entry["id"] = None if dry_run else ids.get(refusal.edit) or ids.get(masked(refusal.edit))
+        entry["id"] = None if dry_run else ids.get(refusal.edit) or ids.get(mask_edit(refusal.edit))
     counts = {name: len(found[name]) for name in ("edits", "refused", "skipped")}
     return {
         **found,
@@ -108,7 +108,7 @@ def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[s
 def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
     from nanomem_tui.dreams import rules
     from nanomem_tui.dreams.entries import skipped_summary
-    from nanomem_tui.dreams.review import WAITS, masked
+    from nanomem_tui.dreams.review import WAITS, mask_edit
     from nanomem_tui.language import secrets
 
     would = "Would change" if dry_run else "Changed"
@@ -121,15 +121,15 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         by = f", by {output.counted(len(own), 'edit')}" if own else ""
         lines.append(f"{would} {name}: +{added} -{removed}{by}")
         lines.extend(f"  {secrets.mask(line)}" for line in _changed_lines(result.before[name], result.after[name]))
-        lines.extend(f"  {_edit_line(masked(edit).to_json())}" for edit in own if edit.op == "move")
+        lines.extend(f"  {_edit_line(mask_edit(edit).to_json())}" for edit in own if edit.op == "move")
     if not result.files and not result.refused:
         lines.append(f"{result.unchanged[:1].upper()}{result.unchanged[1:]}.")
     for refusal in result.refused:
         why = "For you to judge" if refusal.why == WAITS else f"Refused ({refusal.why})"
-        told = one_line(_edit_line(masked(refusal.edit).to_json()), _MAX_REFUSED)
+        told = one_line(_edit_line(mask_edit(refusal.edit).to_json()), _MAX_REFUSED)
         lines.append(f"{why}: {refusal.edit.file} {told}")
     if result.unread and (result.files or result.refused):  # else `unchanged` says so
-        lines.append(f"Not read: {rules.told(result.unread)}.")
+        lines.append(f"Not read: {rules.describe_unread(result.unread)}.")
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
@@ -532,11 +532,11 @@ class Answers:
 
     def make(self, edit: LineEdit) -> None:
         """Make it on top of those before it. Raises BadInput or Conflict when that cannot be."""
-        from nanomem_tui.dreams.edits import apply_edits, rebased
-        from nanomem_tui.dreams.review import possible
+        from nanomem_tui.dreams.edits import apply_edits, rebase
+        from nanomem_tui.dreams.review import check_possible
 
-        possible(edit)
-        there = rebased(edit, self.texts, [one.edit for one in (*self.left, *self.rejected)])
+        check_possible(edit)
+        there = rebase(edit, self.texts, [one.edit for one in (*self.left, *self.rejected)])
         self.texts = apply_edits(self.texts, [there])
         self.made.append(there)
 
@@ -549,7 +549,8 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
     """
     from nanomem_tui.dreams.edits import TITLES
     from nanomem_tui.dreams.guards import Refusal
-    from nanomem_tui.dreams.review import WAITS, apply_standing
+    from nanomem_tui.dreams.review import WAITS
+    from nanomem_tui.dreams.run import apply_applicable
 
     questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
     answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
@@ -564,7 +565,7 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
                 answers.left.append(waits)
         elif answer == "-":
             answers.rejected.append(asked)
-    result, stale = apply_standing(
+    result, stale = apply_applicable(
         ws.dream.runner, ws.documents.read, proposed, answers.made, answers.left, answers.rejected
     )
     if questions:
@@ -575,9 +576,9 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
 
 
 def _words(edit: LineEdit) -> str:
-    from nanomem_tui.dreams.review import masked
+    from nanomem_tui.dreams.review import mask_edit
 
-    shown = masked(edit)
+    shown = mask_edit(edit)
     return f"{shown.op} in {shown.to_file or shown.file}: {one_line((shown.new or shown.old).strip(), 200)}"
 
 
@@ -610,14 +611,14 @@ def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answer
 def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> Iterator[Sequence[tuple[str, str]]]:
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.commands.inbox import evidence_lines
-    from nanomem_tui.dreams.blame import recorded
-    from nanomem_tui.dreams.review import Hunk, masked
+    from nanomem_tui.dreams.blame import recorded_evidence
+    from nanomem_tui.dreams.review import Hunk, mask_edit
     from nanomem_tui.language import secrets
     from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.widgets.diff_view import DiffLine, spans_of
     from nanomem_tui.widgets.diff_view import Hunk as Lines
 
-    edit = masked(asked.edit)
+    edit = mask_edit(asked.edit)
     one = WaitingEdit(Hunk("", edit, asked.why, "", ""))
     yield ()
     yield [(f"({place}) {edit.op} in {one.place}", "heading")]
@@ -627,7 +628,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
         yield [(f"{line.sign} ", "added" if line.sign == "+" else "removed"), *spans]
     if edit.why:
         yield [(f"  {edit.why}", "dim")]
-    for text in evidence_lines(recorded(one.new or one.old, edit.evidence, entries)):
+    for text in evidence_lines(recorded_evidence(one.new or one.old, edit.evidence, entries)):
         yield [(f"  from {secrets.mask(text.strip())}", "dim")]
     if asked.why:
         yield [(f"  refused: {asked.why}", "warn")]
@@ -635,16 +636,16 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
 
 def _reworded(edit: LineEdit) -> LineEdit:
     """The edit in the person's words, from their editor where one is set. Raises BadInput, Refused."""
-    from nanomem_tui.dreams.review import reworded
+    from nanomem_tui.dreams.review import reword
 
     if edit.op == "remove":
-        return reworded(edit, "")
+        return reword(edit, "")
     now = edit.new or edit.old
     if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
         from nanomem_tui.terminal.editor import edit_text
 
-        return reworded(edit, edit_text(now))
-    return reworded(edit, _dream_review_line("The line instead: ") or "")
+        return reword(edit, edit_text(now))
+    return reword(edit, _dream_review_line("The line instead: ") or "")
 
 
 def _dream_review_line(question: str) -> str | None:
@@ -706,7 +707,7 @@ def _show_version(state: State, ws: Workspace, path: str, sha: str) -> None:
     state.show(body, lambda: paragraph(text.removesuffix("\n"), output.terminal_width()))
 
 
-def _version(found: Versions, saved: Saved, path: str) -> dict[str, Any]:
+def _version(found: Versions, saved: SavedVersion, path: str) -> dict[str, Any]:
     added: int | None = None
     removed: int | None = None
     with suppress(errors.NanomemError):  # a version whose text is lost

@@ -201,17 +201,17 @@ def _preview(found: Sequence[Cluster], into: str) -> list[str]:
 
 
 def _differences(one: Cluster, item: Item) -> list[str]:
-    from nanomem_tui.review.duplicates import differing
+    from nanomem_tui.review.duplicates import describe_differences
 
-    return differing(one.kept.text, item.text) if item.id != one.kept.id else []
+    return describe_differences(one.kept.text, item.text) if item.id != one.kept.id else []
 
 
 def _origin(item: Item) -> str:
     """Who said it, in which scope, how often it was recalled."""
-    from nanomem_tui.memory.inbox import origin
+    from nanomem_tui.memory.inbox import describe_origin
 
     scope = "global" if item.scope_type == "global" else item.scope_key
-    return ", ".join(filter(None, (scope, item.kind, origin(item), output.counted(item.hits, "hit"))))
+    return ", ".join(filter(None, (scope, item.kind, describe_origin(item), output.counted(item.hits, "hit"))))
 
 
 def _json(one: Cluster) -> dict[str, Any]:
@@ -366,11 +366,11 @@ def split(state: State, name: str, scope: str, move: str, dry_run: bool) -> None
     Example:
       nanomem conflicts split ltm_1739443200123_1 --scope telegram:42 --move newer
     """
-    from nanomem_tui.review.conflicts import side_of
+    from nanomem_tui.review.conflicts import parse_side
 
     with state.open(dry_run=dry_run) as ws:
         one = ws.conflicts.get(name)
-        op = ws.conflicts.split(one, scope, side := side_of(one, move))
+        op = ws.conflicts.split(one, scope, side := parse_side(one, move))
     show_changes(state, [op], {"moved": one.row(side).id, "scope": scope}, dry_run=dry_run)
 
 
@@ -398,16 +398,16 @@ def _conflicts_named(ws: Workspace, names: Sequence[str]) -> list[Contradiction]
 
 
 def _text(row: Row) -> str:
-    from nanomem_tui.memory.superseded import text_of
+    from nanomem_tui.memory.retention import row_text
 
-    return text_of(row)
+    return row_text(row)
 
 
 def _conflicts_origin(row: Row) -> str:
-    from nanomem_tui.memory.inbox import origin
+    from nanomem_tui.memory.inbox import describe_origin
     from nanomem_tui.review.conflicts import scope_words
 
-    return ", ".join(filter(None, (scope_words(row), origin(row), output.counted(row.hits, "hit"))))
+    return ", ".join(filter(None, (scope_words(row), describe_origin(row), output.counted(row.hits, "hit"))))
 
 
 def _conflicts_json(one: Contradiction) -> dict[str, Any]:

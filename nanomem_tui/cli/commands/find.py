@@ -236,7 +236,7 @@ def _everywhere(state: State, query: str, since: str, until: str, limit: int) ->
 
     asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}
     listed = known(asked_for)
-    span = times.within(state.locate(), since, until) if since or until else None
+    span = times.parse_span(state.locate(), since, until) if since or until else None
     found = FoundTogether((), 0, done=True)
     together = Together(lambda: listed.workspaces)
     try:
@@ -413,13 +413,13 @@ def save_filter(state: State, name: str, text: str, screen: str, dry_run: bool) 
     Example:
       nanomem filters save unused 'hits:0 age:>30d'
     """
-    from nanomem_tui.memory.filters import ITEM_FIELDS, LESSON_FIELDS, parsed
+    from nanomem_tui.memory.filters import ITEM_FIELDS, LESSON_FIELDS, parse_strict
     from nanomem_tui.store.files.user import NamedFilter, checked_name
 
     _known_screen(screen)
     fields = {"items": ITEM_FIELDS, "lessons": LESSON_FIELDS}.get(screen)
     if fields is not None:
-        parsed(text, fields)
+        parse_strict(text, fields)
     entry = NamedFilter(checked_name(name), screen, text)
     with state.open() as ws:
         was = ws.habits.filter_named(entry.name, screen) if dry_run else ws.habits.save_filter(entry)

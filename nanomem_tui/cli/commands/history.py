@@ -35,7 +35,7 @@ from nanomem_tui.core.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.agents.turn_log import Turn, WalState
-    from nanomem_tui.memory.recall.conversations import Told
+    from nanomem_tui.memory.recall.conversations import ConversationHit
     from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.memory.sessions.archive_changes import HistoryCompaction, Migration
     from nanomem_tui.memory.turn_log import WalInfo
@@ -128,7 +128,7 @@ def _old_hit(one: OldEntry) -> dict[str, Any]:
     return {**values.old_entry(one), "match": "words", "before": [], "after": [], "score": 1.0, "parts": {}}
 
 
-def _nearest(ws: Workspace, found: Told) -> dict[str, Any]:
+def _nearest(ws: Workspace, found: ConversationHit) -> dict[str, Any]:
     """The entry of a passage; `passage` is the line of it that was found, between those around it."""
     body = values.told(found)
     around = {"match": body["match"], "passage": found.text, "before": body["before"], "after": body["after"]}

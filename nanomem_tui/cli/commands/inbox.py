@@ -15,17 +15,16 @@ from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed,
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.core.errors import NotFound, NothingToDo
-from nanomem_tui.review.findings import KINDS, Decision, Finding, How
+from nanomem_tui.review.findings import KINDS, Decision, DecisionDetails, Finding
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.queue import Done, Triage
-    from nanomem_tui.review.rules import Rule
+    from nanomem_tui.review.queue import Decided, Rule, Triage
 
 
 if TYPE_CHECKING:
-    from nanomem_tui.dreams.blame import EntryEvidence
+    from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.waiting import WaitingEdit, Waits
+    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.workspace import Workspace
 
     Held = Waiting | WaitingEdit
@@ -68,18 +67,18 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
     state.show(body, lambda: [*_table(shown), ending] if found else [NOTHING])
 
 
-def _waits(ws: Workspace) -> Waits:
-    from nanomem_tui.review.waiting import Waits
+def _waits(ws: Workspace) -> HeldBackQueue:
+    from nanomem_tui.review.waiting import HeldBackQueue
 
-    return Waits(ws)
+    return HeldBackQueue(ws)
 
 
-def _json(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
+def _json(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     head = {"id": one.id, "layer": one.layer, "text": one.text}
     return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, waits, one), **head}
 
 
-def _fields(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
+def _fields(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.store.values import Item
 
@@ -115,7 +114,7 @@ def show(state: State, row_id: str) -> None:
     Example:
       nanomem inbox show ltm_1739443200123_1
     """
-    from nanomem_tui.memory.turns.wishes import target_of
+    from nanomem_tui.memory.retention import forget_target
     from nanomem_tui.review.waiting import WaitingEdit
 
     with state.open() as ws:
@@ -131,7 +130,7 @@ def show(state: State, row_id: str) -> None:
     pairs = [
         ("ID", one.id),
         ("Is", f"{body['kind']} item, {body['scope_key']}" if one.layer == "item" else "a lesson"),
-        ("Deletes", target_of(one.row)),
+        ("Deletes", forget_target(one.row)),
         ("Why", one.why),
         ("From", one.origin),
         ("Message", str(body.get("source_message_id") or "")),
@@ -215,7 +214,7 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
     show_changes(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
 
 
-def _decided(waits: Waits, row_id: str) -> bool:
+def _decided(waits: HeldBackQueue, row_id: str) -> bool:
     """Whether that is here and does not wait: accepted before."""
     try:
         waits.get(row_id)
@@ -224,7 +223,7 @@ def _decided(waits: Waits, row_id: str) -> bool:
     return False
 
 
-def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
+def _waiting(waits: HeldBackQueue, ids: Sequence[str]) -> Sequence[Held]:
     """What waits under those ids, each once. Raises NotFound also for what is here and does not wait."""
     try:
         return waits.named(ids)
@@ -232,10 +231,10 @@ def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
         raise NotFound(error.what, error.where, "see `nanomem inbox list`") from None
 
 
-def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
-    from nanomem_tui.memory.turns.wishes import target_of
+def _after(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
+    from nanomem_tui.memory.retention import forget_target
 
-    if one.layer == "item" and not target_of(getattr(one, "row", None)):
+    if one.layer == "item" and not forget_target(getattr(one, "row", None)):
         return values.item(ws.items.get(one.id))
     if one.layer == "lesson":
         row = ws.lessons.get(one.id)
@@ -443,7 +442,7 @@ def _command(decision: Decision, help_text: str) -> Callable[..., None]:
     @decided
     @pass_state
     def run(state: State, ids: Sequence[str], kinds: Sequence[str], everything: bool, yes: bool, dry_run: bool) -> None:
-        _decide(state, decision, ids, How(), kinds, everything=everything, yes=yes, dry_run=dry_run)
+        _decide(state, decision, ids, DecisionDetails(), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
     return cast("Callable[..., None]", run)
 
@@ -510,7 +509,7 @@ def merge(
     """
     if into is not None and len(ids) != 1:
         raise click.UsageError("--into goes with one ID", click.get_current_context())
-    _decide(state, "merge", ids, How(into=into), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "merge", ids, DecisionDetails(into=into), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()
@@ -540,7 +539,7 @@ def edit(
     """
     if text is not None and len(ids) != 1:
         raise click.UsageError("--text goes with one ID", click.get_current_context())
-    _decide(state, "edit", ids, How(text=text), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "edit", ids, DecisionDetails(text=text), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()
@@ -570,7 +569,7 @@ def split(
       nanomem triage split conflict:ltm_1+ltm_2 --scope telegram:42
       nanomem triage split --kind leak --all --yes
     """
-    _decide(state, "split", ids, How(scope=scope), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "split", ids, DecisionDetails(scope=scope), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()
@@ -594,14 +593,14 @@ def snooze(
     from nanomem_tui.core import clock
 
     until = clock.iso(clock.now() + timedelta(days=min(days, 36_500)))
-    _decide(state, "snooze", ids, How(until=until), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "snooze", ids, DecisionDetails(until=until), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 def _decide(
     state: State,
     decision: Decision,
     ids: Sequence[str],
-    how: How,
+    how: DecisionDetails,
     kinds: Sequence[str] = (),
     *,
     everything: bool = False,
@@ -622,22 +621,22 @@ def _decide(
 
 def _offered(triage: Triage, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
     """Of all there is what the decision can be made about."""
-    from nanomem_tui.review.queue import fits
+    from nanomem_tui.review.queue import is_possible
 
-    return [one for one in triage.findings(kinds or None) if fits(one, decision, several=True)]
+    return [one for one in triage.findings(kinds or None) if is_possible(one, decision, several=True)]
 
 
 def agree(state: State, decision: Decision, found: Sequence[Finding], *, yes: bool) -> bool:
     """Whether to go on with a decision about many, or one that takes something away."""
-    from nanomem_tui.review.queue import TOLD
+    from nanomem_tui.review.queue import DECISION_VERBS
 
-    verb = TOLD[decision]
+    verb = DECISION_VERBS[decision]
     preview = {"decided": [json_of(one) for one in found], "left": []}
     question = f"{verb.capitalize()} {output.counted(len(found), 'finding')}?"
     return agreed(state, preview, [f"Would {verb}:", *finding_table(found)], question, yes=yes, dry_run=False)
 
 
-def print_decision(state: State, done: Done | None, *, dry_run: bool) -> None:
+def print_decision(state: State, done: Decided | None, *, dry_run: bool) -> None:
     """Print what was decided, and what had to stay."""
     left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
     body = {"decided": [json_of(one) for one in (done.findings if done else ())], "left": left}
@@ -682,10 +681,10 @@ def like_one(
     if once and later:
         raise click.UsageError("--once and --later are opposites", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        from nanomem_tui.review.rules import like
+        from nanomem_tui.review.queue import rule_like
 
         rules = ws.triage.rules
-        rule = like(ws.triage.get(finding_id), cast("Decision", decision))
+        rule = rule_like(ws.triage.get(finding_id), cast("Decision", decision))
         rule = rule._replace(
             scope_key="" if any_scope else rule.scope_key,
             source="" if any_source else rule.source,

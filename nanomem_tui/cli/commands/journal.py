@@ -37,7 +37,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.facts.usage import Sum, Used
+    from nanomem_tui.memory.facts.usage import UsageRow, UsageSum
     from nanomem_tui.store.values import Record
 
 
@@ -459,10 +459,10 @@ def usage(
         problems = ws.usage.problems()
         prices = ws.settings.model_prices
         here = ws.configuration.sources.get("model_prices") == str(ws.paths.settings)
-    from nanomem_tui.memory.facts.usage import added_up, total
+    from nanomem_tui.memory.facts.usage import add_up, sum_rows
 
-    whole = total(rows)
-    found: Sequence[Any] = added_up(rows, by or "day") if by or plot else rows
+    whole = sum_rows(rows)
+    found: Sequence[Any] = add_up(rows, by or "day") if by or plot else rows
     shown = page(found, limit, offset)
     body = [_sum(one, by or "day") for one in shown] if by or plot else [_row(one) for one in shown]
     if plot:
@@ -475,14 +475,14 @@ def usage(
         output.notes([f"Note: {problem.text()}" for problem in problems])
 
 
-def _row(row: Used) -> dict[str, Any]:
+def _row(row: UsageRow) -> dict[str, Any]:
     """A row as scripts get it; the columns are those of the table `token_usage`."""
     body = values.plain(row)
     name = f"{row.day}/{row.model}/{row.source}/{row.origin}"
     return {"id": name, "date": body.pop("day"), **body, "cost": _rounded(row.cost)}
 
 
-def _sum(one: Sum, by: str) -> dict[str, Any]:
+def _sum(one: UsageSum, by: str) -> dict[str, Any]:
     body = values.plain(one)
     return {"id": one.name, {"day": "date"}.get(by, by): body.pop("name"), **body, "cost": _rounded(one.cost)}
 
@@ -501,18 +501,18 @@ _COUNTS = (
 )
 
 
-def _counts(row: Used | Sum) -> tuple[str, ...]:
+def _counts(row: UsageRow | UsageSum) -> tuple[str, ...]:
     numbers = (row.requests, row.prompt_tokens, row.completion_tokens, row.total_tokens)
     return (*(f"{number:,}" for number in numbers), f"{row.failed:,}" if row.failed else "")
 
 
-def _rows(rows: Sequence[Used]) -> list[str]:
+def _rows(rows: Sequence[UsageRow]) -> list[str]:
     columns = [Column("Day"), Column("Model", limit=40, least=12), Column("Source"), Column("Origin", drop=1), *_COUNTS]
     cells = [(row.day, row.model, row.source, row.origin, *_counts(row), _cost(row.cost)) for row in rows]
     return table(columns, cells, output.terminal_width())
 
 
-def _sums(sums: Sequence[Sum], by: str) -> list[str]:
+def _sums(sums: Sequence[UsageSum], by: str) -> list[str]:
     cells = [(one.name, *_counts(one), _cost(one.cost, whole=one.is_whole)) for one in sums]
     return table([Column(by.capitalize(), limit=40, least=10), *_COUNTS], cells, output.terminal_width())
 
@@ -534,7 +534,7 @@ def _priced(prices: Mapping[str, tuple[float, float]], unpriced: Sequence[str], 
     return f"nanomem config set model_prices {shlex.quote(told)}{' --here' if here else ''}"
 
 
-def _ending(whole: Sum, shown: int, found: int, fix: str) -> list[str]:
+def _ending(whole: UsageSum, shown: int, found: int, fix: str) -> list[str]:
     """What all of it comes to, and what is not known of its cost; `fix`: the command that sets what is not."""
     if not found:
         return ["No token use."]
@@ -553,7 +553,7 @@ def _ending(whole: Sum, shown: int, found: int, fix: str) -> list[str]:
     return lines
 
 
-def _plot(sums: Sequence[Sum], by: str, *, ascii_only: bool) -> list[str]:
+def _plot(sums: Sequence[UsageSum], by: str, *, ascii_only: bool) -> list[str]:
     """A bar for each; days in order, also those of nothing."""
     from nanomem_tui.widgets.plots import bars
     from nanomem_tui.widgets.theme import ASCII, UNICODE

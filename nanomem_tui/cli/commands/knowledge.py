@@ -33,7 +33,7 @@ from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.store.work.values import KnowledgeDocument, KnowledgeHit
-    from nanomem_tui.tiers.knowledge import Added, Contents, KnowledgeBase
+    from nanomem_tui.tiers.knowledge import AddedDocuments, Contents, KnowledgeBase
     from nanomem_tui.tiers.knowledge_sources import Found
 
 SOURCES = ("file", "man", "package", "page", "pack", "solution", "nanomem")
@@ -148,7 +148,7 @@ def sync(state: State, *, dry_run: bool) -> None:
     _tell_added(state, done, dry_run=dry_run)
 
 
-def _tell_added(state: State, done: Added, warnings: Sequence[str] = (), *, dry_run: bool) -> None:
+def _tell_added(state: State, done: AddedDocuments, warnings: Sequence[str] = (), *, dry_run: bool) -> None:
     operation = values.operation(done.operation) if done.operation and not dry_run else None
     body: dict[str, Any] = {"operation": operation, **({"dry_run": True} if dry_run else {}), **done.to_json()}
     body["warnings"] = list(warnings)
@@ -159,7 +159,7 @@ def _tell_added(state: State, done: Added, warnings: Sequence[str] = (), *, dry_
             output.notes([f"Note: and {counted(len(done.problems) - SHOWN, 'more file')} could not be read"])
 
 
-def _added_lines(done: Added, *, dry_run: bool) -> list[str]:
+def _added_lines(done: AddedDocuments, *, dry_run: bool) -> list[str]:
     lines = []
     if done.operation is not None:
         lines.append(f"Would {done.operation.label}" if dry_run else done.operation.label)

@@ -145,14 +145,14 @@ def show(state: State, lesson_id: str) -> None:
       nanomem memory lessons show lesson_1739443200123_1
     """
     from nanomem_tui.memory import lessons as memory_lessons
-    from nanomem_tui.memory import superseded
+    from nanomem_tui.memory import retention
 
     with state.open() as ws:
         lesson = ws.lessons.get(lesson_id)
-        record = memory_lessons.of(lesson)
+        record = memory_lessons.efficacy_of(lesson)
         row = {**_json(ws, [lesson])[0], "efficacy": record.to_json()}
         loaded = ws.store.load()
-        told = superseded.notes(lesson, {"item": loaded.items, "lesson": loaded.lessons})
+        told = retention.superseded_notes(lesson, {"item": loaded.items, "lesson": loaded.lessons})
     pairs = [
         ("ID", row["id"]),
         ("Trigger", row["trigger"]),
@@ -166,7 +166,7 @@ def show(state: State, lesson_id: str) -> None:
         ("Reflection", str(lesson.meta.get("reflection") or "")),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
         ("Hits", str(row["hits"])),
-        ("Helps", memory_lessons.words(lesson)),
+        ("Helps", memory_lessons.describe_efficacy(lesson)),
         ("Last shown", output.when(record.last_shown_at) if record.last_shown_at else ""),
         ("Created", output.when(row["created_at"])),
         ("Updated", output.when(row["updated_at"])),
@@ -260,7 +260,7 @@ def _warnings(lesson: Lesson) -> list[str]:
     """What a person should know of the words that he gave a lesson."""
     from nanomem_tui.memory import safety
 
-    return safety.of_secrets(f"{lesson.trigger}\n{lesson.better_action}\n{lesson.bad_action}")
+    return safety.check_secrets(f"{lesson.trigger}\n{lesson.better_action}\n{lesson.bad_action}")
 
 
 @lessons.command()

@@ -176,9 +176,9 @@ def _tell(
         lines += change_lines([op]) if dry_run else [op.label]
         lines.append(f"  made by {target.who}, {output.when(target.at)}, {target.id}")
     if any(change.key == DREAM_CURSOR for op in done for change in op.changes):
-        from nanomem_tui.dreams import restore
+        from nanomem_tui.dreams import log
 
-        note = restore.said(done)
+        note = log.describe_rewind(done)
         lines += [note] if note else []
         body["note"] = note
     state.show({**body, **listed}, [*lines, *([ending] if count > 1 else [])])

@@ -132,7 +132,7 @@ def show(state: State, item_id: str) -> None:
       nanomem memory show ltm_1739443200123_1
     """
     from nanomem_tui.cli.commands.facts import fact_pairs
-    from nanomem_tui.memory import retention, superseded
+    from nanomem_tui.memory import retention
     from nanomem_tui.store.values import fact_of
 
     with state.open() as ws:
@@ -144,7 +144,7 @@ def show(state: State, item_id: str) -> None:
         if fact is not None:
             names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1 if row.id in ws.store.load().items else 0)
         loaded = ws.store.load()
-        names += superseded.notes(row, {"item": loaded.items, "lesson": loaded.lessons})
+        names += retention.superseded_notes(row, {"item": loaded.items, "lesson": loaded.lessons})
     state.show(values.item(row), lambda: _item_detail(row, until, names))
 
 
@@ -175,7 +175,7 @@ def _item_detail(row: Item, until: str | None, names: Sequence[tuple[str, str]])
 def _why(row: Item) -> str:
     from nanomem_tui.memory import inbox
 
-    return inbox.of(row).why
+    return inbox.waiting_row(row).why
 
 
 @memory.command()
@@ -537,7 +537,7 @@ def prune(state: State, days: int | None, expired: bool, kind: str | None, scope
 
     with state.open() as ws:
         if days is None:
-            rows = retention.expired(ws.items.all(), ws.settings, clock.now())
+            rows = retention.find_expired(ws.items.all(), ws.settings, clock.now())
         else:
             rows = list(ws.items.prune_preview(days, kind, scope))
         preview = {"items": [values.item(row) for row in rows]}

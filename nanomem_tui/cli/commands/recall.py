@@ -166,7 +166,7 @@ def recall(
     """
     from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.memory.turns.values import message as checked
+    from nanomem_tui.memory.turns.values import check_message as checked
 
     if sources:
         _only_passages()
@@ -339,7 +339,7 @@ def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -
     known = regressions.is_saved(path, question, expect)
     if not known:
         regressions.save(path, question, expect)
-    (now,) = regressions.check([regressions.as_saved(question, expect)], ws.recall.ask, ws.recall.why_not)
+    (now,) = regressions.check([regressions.to_saved(question, expect)], ws.recall.ask, ws.recall.why_not)
     body = {"path": str(path), "message": question.text, "expect": expect, "saved_before": known}
     said = "That question is saved already" if known else "Saved"
     must = f"it must recall {output.counted(len(expect), 'item')} (checked by `nanomem recall --check`)"

@@ -42,7 +42,7 @@ from nanomem_tui.store.work.values import plain
 
 if TYPE_CHECKING:
     from nanomem_tui.store.work.values import TierRecord
-    from nanomem_tui.tiers.records import Past
+    from nanomem_tui.tiers.records import RecordChange
     from nanomem_tui.workspace import Workspace
 
 
@@ -179,7 +179,7 @@ def _state(one: Mapping[str, Any]) -> str:
     return str(one.get("status") or "")
 
 
-def past_lines(past: Sequence[Past]) -> list[str]:
+def past_lines(past: Sequence[RecordChange]) -> list[str]:
     """The changes of a record, with the fields that changed; what came or went whole is told by its label."""
     told: list[str] = []
     for one in past:

@@ -15,7 +15,7 @@ from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.items import Plan, Verb
-    from nanomem_tui.memory.scopes import Audience, ScopeRow, Sees
+    from nanomem_tui.memory.scopes import Audience, ScopeRow, Visibility
     from nanomem_tui.review.scopes import Leak
     from nanomem_tui.workspace import Workspace
 
@@ -82,7 +82,7 @@ def show(
       nanomem scopes show telegram:42
       nanomem scopes show --channel telegram --chat-id 42 --sender-id ana
     """
-    from nanomem_tui.memory.scopes import Audience, lies_in
+    from nanomem_tui.memory.scopes import Audience, is_in_scope
 
     audience = Audience(channel, chat_id, sender_id)
     if (scope is None) == audience.is_owner:
@@ -92,7 +92,7 @@ def show(
             found = [(row, str(layer)) for row, layer in ws.scopes.seen_by(audience)]
         else:
             key = ws.scopes.named(scope).scope_key
-            found = [(row, row.scope_type) for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
+            found = [(row, row.scope_type) for row in ws.items.all() if is_in_scope(row.scope_type, row.scope_key, key)]
     shown = page(found, limit, offset)
     columns = [Column("Layer"), Column("Kind", drop=1), Column("ID", limit=26, least=12), Column("Text", least=28)]
     cells = [(layer, row.kind, row.id, row.text) for row, layer in shown]
@@ -186,10 +186,10 @@ def _go(
 
 
 def _of_scope(ws: Workspace, name: str) -> list[str]:
-    from nanomem_tui.memory.scopes import lies_in
+    from nanomem_tui.memory.scopes import is_in_scope
 
     key = ws.scopes.named(name).scope_key
-    return [row.id for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
+    return [row.id for row in ws.items.all() if is_in_scope(row.scope_type, row.scope_key, key)]
 
 
 def _plan_lines(plan: Plan, *, merge: bool) -> list[str]:
@@ -243,7 +243,7 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else ""
 
 
-def _askers(found: Sequence[Sees]) -> list[str]:
+def _askers(found: Sequence[Visibility]) -> list[str]:
     columns = [
         Column("Asks", limit=60, least=14),
         Column("Sees", right=True),
@@ -262,7 +262,7 @@ def _who(audience: Audience) -> str:
 
 
 def _leaks(shown: Sequence[Leak]) -> list[str]:
-    from nanomem_tui.memory.scopes import of_item
+    from nanomem_tui.memory.scopes import scope_of_item
 
     columns = [
         Column("ID", limit=26, least=12, drop=2),
@@ -271,7 +271,7 @@ def _leaks(shown: Sequence[Leak]) -> list[str]:
         Column("Belongs to", limit=24, least=10, drop=1, optional=True),
         Column("Text", limit=80, least=20),
     ]
-    cells = [(one.item.id, of_item(one.item).name, one.why, one.belongs, one.item.text) for one in shown]
+    cells = [(one.item.id, scope_of_item(one.item).name, one.why, one.belongs, one.item.text) for one in shown]
     return table(columns, cells, output.terminal_width())
 
 
@@ -283,7 +283,7 @@ def _scope_json(row: ScopeRow) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sees_json(one: Sees) -> dict[str, Any]:
+def _sees_json(one: Visibility) -> dict[str, Any]:
     return {**one.audience._asdict(), "sees": one.number, "layers": dict(one.by_layer), "scopes": dict(one.by_scope)}
 
 

@@ -317,14 +317,14 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
     if whose is not None and key is None:
         raise click.UsageError("--key needs the name of a file", click.get_current_context())
     with state.open() as ws:
-        keys = {repair.nobodys(ws, key): whose} if whose is not None and key is not None else {}
-        every_one = repair.rescues(ws, keys)
+        keys = {repair.find_ownerless(ws, key): whose} if whose is not None and key is not None else {}
+        every_one = repair.plan_rescues(ws, keys)
         found = [one for one in every_one if (one.path in keys if keys else key in (None, one.key))]
         preview: dict[str, Any] = {"sessions": [{"id": one.key, **values.plain(one)} for one in found]}
         can = [one for one in found if not one.refused]
         if not found:
             lost = [problem.text() for problem in doctor.identity(ws.paths, ws.layout)]
-            left = repair.left_out(ws)
+            left = repair.list_unrescued(ws)
             if left:
                 lost += ["Nothing to rescue; as they are stay:", *(f"  {one}" for one in left)]
             every = lost or ["The agent finds every session."]

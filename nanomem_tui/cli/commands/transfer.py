@@ -107,7 +107,7 @@ def _only_source(ws: Workspace) -> Path:
     from nanomem_tui.memory import foreign
 
     found = ws.transfer.candidates()
-    named = foreign.named(ws.paths, ws.settings)
+    named = foreign.configured_database(ws.paths, ws.settings)
     if named is not None and not any(foreign.same_file(named, one.path) for one in found):
         what = "holds no memories of a known system" if named.is_file() else "is not there"
         raise errors.BadInput(f"the database that `memory.dbPath` names {what}", str(named), "name a file to import")
@@ -211,11 +211,11 @@ def _export_document(state: State, ws: Workspace, target: str | None, *, force: 
     if target is None:
         output.document(whole)
         return
-    from nanomem_tui.memory.transfer.service import write
+    from nanomem_tui.memory.transfer.service import write_export
 
     path = Path(target).expanduser()
     ws.transfer.check_target(path, force=force)
-    write(path, (output.json_text(whole) + "\n").encode("utf-8"))
+    write_export(path, (output.json_text(whole) + "\n").encode("utf-8"))
     waiting = ws.inbox.count()
     left = {"waiting in the inbox": waiting} if waiting else {}
     summary = {"path": target, **{part: len(rows) for part, rows in whole.items()}, "left_out": left}
@@ -300,7 +300,7 @@ def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
         if not ids:
             from nanomem_tui.cli.memory_answers import item_lines
 
-            rows = retention.deleted(ws.store)
+            rows = retention.list_deleted(ws.store)
             shown = [*item_lines(rows[:SHOWN]), *([f"… {len(rows):,} in all"] if len(rows) > SHOWN else [])]
             state.show([values.item(row) for row in rows], shown or ["Nothing is deleted."])
             return

@@ -23,7 +23,7 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.attach.agents import Agent
-    from nanomem_tui.memory.turns.injections import Given, Injected
+    from nanomem_tui.memory.turns.traces import Injected, InjectedPart
     from nanomem_tui.memory.turns.values import TurnInput
     from nanomem_tui.workspace import Workspace
 
@@ -69,11 +69,11 @@ def show_turn(state: State, turn: str) -> None:
     Example:
       nanomem turn show
     """
-    from nanomem_tui.memory.turns.injections import given_of, turn_named
+    from nanomem_tui.memory.turns.traces import find_injected, find_turn
 
     with state.open() as ws:
-        found = turn_named(ws, turn)
-        given = given_of(ws, found)
+        found = find_turn(ws.traces.injections, turn)
+        given = find_injected(ws.store, found)
     body = {**_turn(found), "memories": [one._asdict() for one in given]}
     state.show(body, lambda: _turns_lines(found, given))
 
@@ -107,7 +107,7 @@ def _list_lines(turns: Sequence[Injected]) -> list[str]:
     return table(columns, cells, output.terminal_width())
 
 
-def _turns_lines(turn: Injected, given: Sequence[Given]) -> list[str]:
+def _turns_lines(turn: Injected, given: Sequence[InjectedPart]) -> list[str]:
     width = output.terminal_width()
     ended = f"declined {output.when(turn.declined_at)}" if turn.declined_at else output.when(turn.ended_at)
     told = [

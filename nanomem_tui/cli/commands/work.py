@@ -167,7 +167,7 @@ def _from_json(text: str) -> Any:
 
 
 def _table(found: Sequence[OperationalEntry]) -> list[str]:
-    from nanomem_tui.tiers.operational import said
+    from nanomem_tui.tiers.operational import entry_text
 
     columns = [
         Column("When"),
@@ -179,7 +179,9 @@ def _table(found: Sequence[OperationalEntry]) -> list[str]:
     rows = []
     for entry in found:
         grave = "yes" if entry.critical else ""
-        rows.append((output.when(entry.at), entry.category, entry.source, grave, said(entry.category, entry.data)))
+        rows.append(
+            (output.when(entry.at), entry.category, entry.source, grave, entry_text(entry.category, entry.data))
+        )
     return table(columns, rows, output.terminal_width())
 
 
@@ -244,7 +246,7 @@ def context(
       nanomem context "why is nginx slow?" --block
     """
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.tiers.context_fitting import warning
+    from nanomem_tui.tiers.context_fitting import instructing_reason
 
     named = [tier for given in tiers for tier in given.split(",")]
     with state.open() as ws:
@@ -254,7 +256,7 @@ def context(
         text = ws.context.block(found) if block else ""
     body = found.to_json() | ({"block": text} if block else {})
     for row in body["chunks"]:
-        if why := warning(row["source"], row["content"]):
+        if why := instructing_reason(row["source"], row["content"]):
             row["warning"] = why
     state.show(body, (lambda: text.split("\n")) if text else (lambda: _lines(found, explain, ascii_only)))
     if not state.json:
@@ -262,13 +264,13 @@ def context(
 
 
 def _lines(found: Context, explain: bool, ascii_only: bool) -> list[str]:
-    from nanomem_tui.tiers.context_fitting import warning
+    from nanomem_tui.tiers.context_fitting import instructing_reason
 
     width = output.terminal_width()
     lines: list[str] = []
     for chunk in found.chunks:
         lines += paragraph(_head(chunk), width)
-        if why := warning(chunk.source, chunk.content):
+        if why := instructing_reason(chunk.source, chunk.content):
             lines += [_INDENT + line for line in paragraph(f"Careful: it {why}.", width and width - len(_INDENT))]
         lines += [_INDENT + line for line in paragraph(chunk.content, width and width - len(_INDENT))]
         if explain:

@@ -1,1 +1,1 @@
-"""What an agent knows in fields: facts, journal, reflections, token usage, and facts out of dialogue (seed 003)."""
+"""Facts, journal, reflections and token usage (seed 003), and facts crystallized out of dialogue."""

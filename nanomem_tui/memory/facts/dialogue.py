@@ -1,7 +1,7 @@
 """What people said in an agent's sessions, message by message: the last ones of all, of one, or those not read yet.
 
-Owns which messages are people's own words, and how far each session was read. A session that cannot be read is told and
-stops no other. Reads only; must not know what a fact is.
+Owns which messages are people's own words, and how far each session was read. A session that cannot be read is named
+and stops no other. Reads only; must not know what a fact is.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Saying(NamedTuple):
 
 @lru_cache(512)
 def language_in(text: str) -> str:
-    """The code of the language of a sentence. Those in Latin letters are of that
-    in which they say most, of the likely ones if there are any."""
+    """Return the code of the language of a sentence. Those in Latin letters are of that in which they say most, of the
+    likely ones if there are any."""
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
@@ -100,8 +100,8 @@ def language_in(text: str) -> str:
     return max(codes, key=lambda code: len(attributes.attributes(text, code)) + len(attributes.ended(text, code)))
 
 
-def why_not(text: str) -> str:
-    """Why nothing of a message is read; "" when it is."""
+def reason_unread(text: str) -> str:
+    """Return why nothing of a message is read; "" when it is."""
     if len(text) > MAX_MESSAGE:
         return f"more than {MAX_MESSAGE:,} characters"
     sentences = [_plain(one) for one in remembering.sentences(text)]
@@ -127,7 +127,7 @@ def _has(pattern: str, sentence: str) -> bool:
 
 
 def _is_fiction(sentence: str) -> bool:
-    """Whether a sentence tells or asks for a song, a story or the like; “I write novels” does not."""
+    """Return whether a sentence tells or asks for a song, a story or the like; “I write novels” does not."""
     if "fiction" not in topics.cues_of(sentence):
         return False
     clauses = attributes.clauses(sentence, language_in(sentence))
@@ -135,10 +135,10 @@ def _is_fiction(sentence: str) -> bool:
 
 
 @lru_cache(512)
-def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
-    """What a message says to be so; `before`: what the assistant said right before it, of which a plain yes confirms
-    the question at its end."""
-    if not text.strip() or why_not(text):
+def read_sayings(text: str, before: str = "") -> tuple[Saying, ...]:
+    """Return what a message says to be so; `before`: what the assistant said right before it, of which a plain yes
+    confirms the question at its end."""
+    if not text.strip() or reason_unread(text):
         return ()
     if answers.is_yes(text):
         return _confirmed(before, text)
@@ -161,8 +161,8 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
 
 
 def _aside(text: str) -> Iterator[str]:
-    """The statements of a text that the reader passes over (“I'm Ana, nice to meet you”): beside a greeting, a question
-    or a task, or taken for chatter or a quotation. Nothing behind somebody else's words."""
+    """Yield the statements of a text that the reader passes over (“I'm Ana, nice to meet you”): beside a greeting, a
+    question or a task, or taken for chatter or a quotation. Nothing behind somebody else's words."""
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
         part, parts = _unled(parts[0]), parts[1:]
@@ -187,7 +187,7 @@ def _unled(part: str) -> str:
 
 
 def _least(act: str, part: str) -> float:
-    """How likely a sentence of an act that is none of what lasts has to last to be read."""
+    """Return how likely a sentence of an act that is none of what lasts has to last to be read."""
     if act in _SOFT:
         return SLIGHT if attributes.attributes(part, language_in(part)) else WEAK
     if act != "quoted" or _QUOTES.search(part):
@@ -196,7 +196,8 @@ def _least(act: str, part: str) -> float:
 
 
 def _beside_a_task(part: str) -> list[str]:
-    """The statement in front of a question or a task in one sentence (“I'm vegan, what can I cook?”), or behind it."""
+    """Return the statement in front of a question or a task in one sentence (“I'm vegan, what can I cook?”), or behind
+    it."""
     if any(sign in part for sign in ':："“«„「『”'):
         return []
     pieces = [(found.start(), found.end()) for found in _PIECES.finditer(part)]
@@ -208,7 +209,8 @@ def _beside_a_task(part: str) -> list[str]:
 
 
 def _before_a_question(part: str) -> str:
-    """The statement before the first piece of a sentence that asks, though it has no mark for that; else nothing."""
+    """Return the statement before the first piece of a sentence that asks, though it has no mark for that; else
+    nothing."""
     if any(sign in part for sign in ':："“«„「『”'):
         return ""
     for found in _PIECES.finditer(part):
@@ -219,7 +221,7 @@ def _before_a_question(part: str) -> str:
 
 
 def _is_said(piece: str) -> bool:
-    """Whether a piece of a sentence is a statement, and of what may last if only a little."""
+    """Return whether a piece of a sentence is a statement, and of what may last if only a little."""
     alone = remembering.reading_of(piece)
     if alone.act in (*_OTHERS, "question", "forget"):
         return False
@@ -227,21 +229,21 @@ def _is_said(piece: str) -> bool:
 
 
 def _is_tag(sentence: str, rest: str) -> bool:
-    """Whether the end of a sentence asks whether what is before it is so (“…, right?”)."""
+    """Return whether the end of a sentence asks whether what is before it is so (“…, right?”)."""
     if features.is_wide(rest):
         return len(rest.strip("?？")) < TAG
     return attributes.pack(language_in(sentence)).pattern("tag").search(f", {rest}") is not None
 
 
 def _is_asked(sentence: str, text: str) -> bool:
-    """Whether a sentence of a text is asked by a short question behind it (“I live in Oslo, right?”)."""
+    """Return whether a sentence of a text is asked by a short question behind it (“I live in Oslo, right?”)."""
     behind = text[text.find(sentence) + len(sentence) :].lstrip()
     found = re.match(r"[,，]\s*([^?？.。!！]*[?？])", behind)
     return found is not None and _is_tag(sentence, found[1])
 
 
 def _stands_alone(part: str) -> bool:
-    """Whether a sentence is a plain statement without what is polite in it, or by its first clause."""
+    """Return whether a sentence is a plain statement without what is polite in it, or by its first clause."""
     language, plain = language_in(part), straight(part)
     bare = attributes.pack("common").pattern("polite").sub("", plain)
     if _ADDRESS.search(plain):  # `my email: …` reads as torn off something
@@ -254,14 +256,15 @@ def _stands_alone(part: str) -> bool:
 
 
 def _back(sentence: str) -> int | None:
-    """Where in a sentence somebody takes back a word (`seven, no wait, eight`): which one holds, nobody can tell."""
+    """Return where in a sentence somebody takes back a word (`seven, no wait, eight`): which one holds, nobody can
+    tell."""
     found = attributes.pack(language_in(sentence)).pattern("back").search(_plain(sentence))
     return found.start() if found is not None else None
 
 
-def taken_back(text: str) -> tuple[str, ...]:
-    """The sentences of a message that may say that something is so no longer, or ask to forget it."""
-    if not text.strip() or why_not(text):
+def retractions(text: str) -> tuple[str, ...]:
+    """Return the sentences of a message that may say that something is so no longer, or ask to forget it."""
+    if not text.strip() or reason_unread(text):
         return ()
     parts = language.read(text).sentences
     acts = [one.act for one in reader.read(parts, language_in(text))]
@@ -269,7 +272,7 @@ def taken_back(text: str) -> tuple[str, ...]:
 
 
 def _tells(sentence: str) -> bool:
-    """Whether a sentence tells what is so, and may be kept."""
+    """Return whether a sentence tells what is so, and may be kept."""
     plain = _plain(sentence)
     if not plain or len(plain) > MAX_SENTENCE or remembering.is_question(plain):
         return False
@@ -279,20 +282,20 @@ def _tells(sentence: str) -> bool:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a secret, or what leads to one, stands in a text; the sentence that holds it is not read."""
+    """Return whether a secret, or what leads to one, stands in a text; the sentence that holds it is not read."""
     return bool(secrets.find(text) or secrets.is_masked(text) or secret_signs.is_private(_plain(text)))
 
 
 def _answered(before: str, text: str) -> list[Saying]:
-    """What a message says as an answer to the question at the end of `before`."""
-    asked = remembering.sentences(before)[-1:] if before and not why_not(before) else ()
+    """Return what a message says as an answer to the question at the end of `before`."""
+    asked = remembering.sentences(before)[-1:] if before and not reason_unread(before) else ()
     statement = answers.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
     return [Saying(statement, confirmed=True, source=f"{asked[0].strip()} {text.strip()}")] if statement else []
 
 
 def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:
-    """What the question at the end of `before` says of the one who answers yes to it."""
-    if not before or why_not(before):
+    """Return what the question at the end of `before` says of the one who answers yes to it."""
+    if not before or reason_unread(before):
         return ()
     asked = remembering.sentences(before)[-1:]
     statement = answers.confirmed(asked[0]) if asked and len(asked[0]) <= MAX_SENTENCE else ""
@@ -310,7 +313,7 @@ _PARTS = frozenset({"cron", "trigger", "heartbeat", "subagent", "runtime", "syst
 _TOLD = 5
 
 
-class Told(NamedTuple):
+class SpokenMessage(NamedTuple):
     """A message of a person. `number` counts the messages of its session from 0; `at` is UTC ISO, "" where unknown;
     `before` is what the assistant said right before it, "" for nothing."""
 
@@ -323,7 +326,7 @@ class Told(NamedTuple):
     message_id: str = ""
 
 
-class Place(NamedTuple):
+class ReadingPosition(NamedTuple):
     """How far a session was read: the number of the last message, what it says (a digest), when it was said."""
 
     number: int
@@ -342,10 +345,10 @@ class Dialogue(NamedTuple):
     `left_out` says in words what was not read, `problems` which sessions could not be.
     """
 
-    told: tuple[Told, ...] = ()
+    told: tuple[SpokenMessage, ...] = ()
     messages: int = 0
     sessions: int = 0
-    places: Mapping[str, Place] = {}
+    places: Mapping[str, ReadingPosition] = {}
     left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -356,28 +359,29 @@ class _Row(NamedTuple):
 
     at: str
     key: str
-    place: Place
-    told: Told | None
+    place: ReadingPosition
+    told: SpokenMessage | None
     new: bool
 
 
-def read(
+def read_dialogue(
     sessions: Sessions,
     channels: Collection[str],
     *,
     limit: int | None = None,
     session: str | None = None,
     since: datetime | None = None,
-    places: Mapping[str, Place] | None = None,
+    places: Mapping[str, ReadingPosition] | None = None,
     new_only: bool = False,
 ) -> Dialogue:
-    """The last `limit` messages (None: all), of all sessions of these channels or of one `session`, of any channel.
+    """Return the last `limit` messages (None: all), of all sessions of these channels or of one `session`, of any
+    channel.
 
     `since`: only what was said then or later. `places`: how far each session was read before (None: nobody read any);
     `new_only`: the first messages after that. Raises NotFound for a session that is not there.
     """
     rows: list[_Row] = []
-    ends: dict[str, Place] = {}
+    ends: dict[str, ReadingPosition] = {}
     problems: list[str] = []
     left: dict[str, int] = {}
     other: set[str] = set()
@@ -415,7 +419,7 @@ def read(
 
 
 def _transcripts(sessions: Sessions, problems: list[str]) -> Iterator[tuple[str, int, Sequence[Message]]]:
-    """The key of each session, the number of its first message here, and the messages; imported ones last."""
+    """Yield the key of each session, the number of its first message here, and the messages; imported ones last."""
     for file in sessions.files():
         try:
             yield sessions.end_of(file, MOST_BYTES)
@@ -430,9 +434,11 @@ def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:
     return rows[cut:], rows[:cut]
 
 
-def _reached(ends: Mapping[str, Place], kept: list[_Row], out: list[_Row], *, by_row: bool) -> dict[str, Place]:
-    """How far each session is read by now: to its end, unless new messages of it were left out; `by_row`: of those to
-    the last one that was read."""
+def _reached(
+    ends: Mapping[str, ReadingPosition], kept: list[_Row], out: list[_Row], *, by_row: bool
+) -> dict[str, ReadingPosition]:
+    """Return how far each session is read by now: to its end, unless new messages of it were left out; `by_row`: of
+    those to the last one that was read."""
     missed = {row.key for row in out if row.new}
     found = {key: end for key, end in ends.items() if key not in missed}
     if by_row:
@@ -455,14 +461,14 @@ def _rows(key: str, first: int, messages: Sequence[Message], start: int, left: d
         before = "" if user else text
 
 
-def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> Told | None:
+def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> SpokenMessage | None:
     sender = _text(message.raw.get("sender_id"))
     if sender.partition(":")[0].lower() in _PARTS:
         return None
-    if why := why_not(message.content):
+    if why := reason_unread(message.content):
         left[why] = left.get(why, 0) + 1
         return None
-    return Told(key, number, at, message.content, before, sender or None, _text(message.raw.get("message_id")))
+    return SpokenMessage(key, number, at, message.content, before, sender or None, _text(message.raw.get("message_id")))
 
 
 def _text(value: object) -> str:
@@ -470,18 +476,18 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value)
 
 
-def _place(message: Message, first: int) -> Place:
-    return Place(first + message.index, digest_of(message), message.timestamp)
+def _place(message: Message, first: int) -> ReadingPosition:
+    return ReadingPosition(first + message.index, digest_of(message), message.timestamp)
 
 
 def digest_of(message: Message) -> str:
-    """What tells a message from others: its role, its time and its words."""
+    """Return what tells a message from others: its role, its time and its words."""
     words = f"{message.role}\n{message.timestamp}\n{message.content}"
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _after(messages: Sequence[Message], first: int, place: Place | None) -> int:
-    """Where in `messages` those begin that came after a place; a compaction may have moved or removed it."""
+def _after(messages: Sequence[Message], first: int, place: ReadingPosition | None) -> int:
+    """Return where in `messages` those begin that came after a place; a compaction may have moved or removed it."""
     if place is None:
         return 0
     at = place.number - first
@@ -494,11 +500,12 @@ def _after(messages: Sequence[Message], first: int, place: Place | None) -> int:
     return next(later, len(messages))
 
 
-def places_of(value: object) -> dict[str, Place]:
-    """The places as they were kept; of what is no such thing, nothing: then a session is read from its beginning."""
+def places_of(value: object) -> dict[str, ReadingPosition]:
+    """Return the places as they were kept; of what is no such thing, nothing: then a session is read from its
+    beginning."""
     found = {}
     for key, place in value.items() if isinstance(value, dict) else ():
         fits = isinstance(place, list) and len(place) == 3
         if fits and type(place[0]) is int and isinstance(place[1], str) and isinstance(place[2], str):
-            found[str(key)] = Place(*place)
+            found[str(key)] = ReadingPosition(*place)
     return found

@@ -1,6 +1,6 @@
-"""Facts as a person and an agent work with them (seed 003): set, filter, look up, merge, and what each value was.
+"""Facts (seed 003): set, filter, look up, merge, and what each value was before.
 
-A fact is an item; what is changed here is one operation on items. Must not know a file format or an index.
+A fact is an item with a domain, a category and a key; every change is one operation on items.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import retention, scopes
-from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.items import Items, checked
-from nanomem_tui.memory.known_facts import KnownFacts
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.items import Items, KnownFacts, check_text
 from nanomem_tui.memory.recall import times
 from nanomem_tui.store import values
 from nanomem_tui.store.database.operation_log import LogEntry, takes_back_all
@@ -41,18 +40,18 @@ class Value(NamedTuple):
     source_message_id: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """The value as the command line prints it."""
+        """Return the value as the command line prints it."""
         return self._asdict()
 
 
-def values_of(
+def value_history(
     item: Item,
     log_of: Callable[[str], Sequence[LogEntry]],
     rows: Mapping[str, Item],
     seen: frozenset[str] = frozenset(),
 ) -> list[Value]:
-    """The values that the fact of this row had, newest first, also of what was merged into it. `log_of`: the operations
-    that touched the row of an id, newest first; `rows`: all rows."""
+    """Return the values that the fact of this row had, newest first, also of what was merged into it. `log_of`: the
+    operations that touched the row of an id, newest first; `rows`: all rows."""
     seen |= {item.id}
     given = _given(item, log_of(item.id))
     found = [*sorted([*_earlier(item), *given[:-1]], key=lambda one: one.since), given[-1]]
@@ -61,13 +60,14 @@ def values_of(
     for other in merged_ids(item):
         gone = rows.get(other)
         if gone is not None and other not in seen:
-            before = values_of(gone, log_of, rows, seen)
+            before = value_history(gone, log_of, rows, seen)
             values += [one._replace(until=one.until or item.updated_at) for one in before]
     return sorted(values, key=lambda one: (one.until == "", one.since), reverse=True)
 
 
 def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
-    """The values that the operations gave, oldest first; one at least, and the last is what the fact says now."""
+    """Return the values that the operations gave, oldest first; one at least, and the last is what the fact says
+    now."""
     now = _value(item._asdict(), item.created_at, "", "")
     found = _replayed(item, [entry for entry in entries if not _is_taken_back(entry)])
     if not found or found[-1].value != now.value:  # an undo of a part, say: what happened, step by step
@@ -76,7 +76,7 @@ def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
 
 
 def _is_taken_back(entry: LogEntry) -> bool:
-    """Whether an operation was undone, or is what undid or redid another one as a whole."""
+    """Return whether an operation was undone, or is what undid or redid another one as a whole."""
     operation = entry.operation
     return entry.undone or operation.kind == "redo" or (operation.kind == "undo" and takes_back_all(operation))
 
@@ -107,14 +107,14 @@ def _replayed(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
 
 
 def merged_ids(item: Item) -> list[str]:
-    """The ids of the facts that were merged into the one of this row."""
+    """Return the ids of the facts that were merged into the one of this row."""
     fields = item.meta.get("fact")
     ids = fields.get("merged") if isinstance(fields, dict) else None
     return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
 
 
 def _earlier(item: Item) -> list[Value]:
-    """The values that came with the row, oldest first: those that another system had for it before."""
+    """Return the values that came with the row, oldest first: those that another system had for it before."""
     fields = item.meta.get("fact")
     told = fields.get("earlier") if isinstance(fields, dict) else None
     kept = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
@@ -127,14 +127,14 @@ def _earlier(item: Item) -> list[Value]:
 
 
 def _said_at(row: Mapping[str, Any], value: str) -> str:
-    """When the value of a row was said, where it keeps that."""
+    """Return when the value of a row was said, where it keeps that."""
     fields = Item(id="", text="", meta_json=str(row.get("meta_json", "{}"))).meta.get("fact")
     said = fields.get("said") if isinstance(fields, dict) else None
     return str(said.get("at") or "") if isinstance(said, dict) and said.get("value") == value else ""
 
 
 def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:
-    """The value of a fact whose row was so at that time."""
+    """Return the value of a fact whose row was so at that time."""
     fact = fact_of(Item(id="", text=str(row["text"]), meta_json=str(row.get("meta_json", "{}"))))
     value = fact.value if fact is not None else str(row["text"])
     return Value(value, since, "", actor, operation, row.get("session_key"), row.get("source_message_id"))
@@ -190,7 +190,7 @@ class Facts:
         enabled_only: bool = False,
         foreign: bool = False,
     ) -> list[Fact]:
-        """The facts with these fields, newest first (the seed's `get_facts_filtered`); case does not matter.
+        """Return the facts with these fields, newest first (the seed's `get_facts_filtered`); case does not matter.
 
         None: any; `domain` "" or `NO_DOMAIN`: those without one. `audience`: only what it may see, and only what is
         enabled. `foreign`: those of databases that are not imported too, which can only be read.
@@ -217,8 +217,8 @@ class Facts:
         ]
 
     def get(self, fact_id: str) -> Fact:
-        """The fact of that id, or of the one id that begins so. Raises NotFound, BadInput, or Refused for an item that
-        is no fact of fields."""
+        """Return the fact of that id, or of the one id that begins so. Raises NotFound, BadInput, or Refused for an
+        item that is no fact of fields."""
         try:
             item = self._items.get(fact_id)
         except NotFound:
@@ -231,15 +231,15 @@ class Facts:
     def find(
         self, category: str, key: str, domain: str | None = None, audience: scopes.Audience | None = None
     ) -> list[Fact]:
-        """The facts of that category and key, in one domain or (None) in any."""
+        """Return the facts of that category and key, in one domain or (None) in any."""
         return self.all(domain=domain, category=category, key=key, audience=audience)
 
     def known(self) -> Mapping[Identity, Fact]:
-        """The fact of each identity, as things are at each look."""
+        """Return the fact of each identity, as things are at each look."""
         return self._known
 
     def tree(self, facts: Iterable[Fact] | None = None) -> dict[str, dict[str, list[Fact]]]:
-        """The facts (None: all) by domain and category, each in the order of their names; `NO_DOMAIN` last."""
+        """Return the facts (None: all) by domain and category, each in the order of their names; `NO_DOMAIN` last."""
         found: dict[str, dict[str, list[Fact]]] = {}
         order = sorted(
             self._known.newest_first() if facts is None else facts,
@@ -250,8 +250,8 @@ class Facts:
         return found
 
     def history(self, fact_id: str) -> list[Value]:
-        """The values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
-        return values_of(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
+        """Return the values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
+        return value_history(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -329,10 +329,10 @@ class Facts:
         fact = self.get(fact_id)
         new = {**fact._asdict(), **fields}
         names = _checked_names(new["category"], new["key"], new["domain"], new["sub_category"])
-        value = checked(str(new["value"]), "--value")
-        text = checked(text_of(str(names["key"]), value))
-        as_shown(fact.item, expected, {"text": text})
-        row = fact.item._replace(text=text, meta_json=settled(fact.item, ["text"]))
+        value = check_text(str(new["value"]), "--value")
+        text = check_text(text_of(str(names["key"]), value))
+        check_unchanged(fact.item, expected, {"text": text})
+        row = fact.item._replace(text=text, meta_json=settle_conflict(fact.item, ["text"]))
         after = values.with_fields(row, {**names, "value": value})
         if after == fact.item:
             raise NothingToDo("nothing to change", fact.id)
@@ -370,20 +370,21 @@ class Facts:
             created_at=min(row.created_at for row in rows),
             pinned=any(row.pinned for row in rows),
             importance=max(row.importance for row in rows),
-            expires_at=retention.longest(rows),
+            expires_at=retention.latest_expiry(rows),
             meta_json=dumped(meta),
         )
         changes = [change_of("item", kept.item, after)]
         changes += [change_of("item", other.item, other.item._replace(is_deleted=True)) for other in others]
-        label = f"merge {counted(len(facts), 'fact')} into {told(kept.item.text)}"
+        label = f"merge {counted(len(facts), 'fact')} into {quote_start(kept.item.text)}"
         return self._perform(new_operation("facts.merge", label, changes))
 
     def _pair(
         self, wanted: FactValue, known: Mapping[Identity, Fact] = MappingProxyType({})
     ) -> tuple[Item | None, Item]:
-        """The row of a fact before and after it gets that value; `known`: those being made beside. Raises BadInput."""
+        """Return the row of a fact before and after it gets that value; `known`: those being made beside. Raises
+        BadInput."""
         names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
-        value = checked(wanted.value, "--value")
+        value = check_text(wanted.value, "--value")
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
         scope_key = scopes.key_for(wanted.scope_type, audience, self._store.workspace_id)
         own = "" if wanted.scope_type == "global" else scope_key
@@ -403,13 +404,13 @@ class Facts:
             sub = names["sub_category"] or fact.sub_category  # the seed keeps what a new value says nothing of
             if fact.value == value and sub == fact.sub_category:
                 return row, row
-            text = checked(text_of(fact.key, value))
+            text = check_text(text_of(fact.key, value))
             after = values.with_fields(
                 row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
             )
             after = after._replace(**origin, updated_at=now, enabled=True)
-            return row, times.reworded(row, after, times.day_of_time(wanted.said_at or now, zone))
-        text = checked(text_of(str(names["key"]), value))
+            return row, times.redate_item(row, after, times.day_of_time(wanted.said_at or now, zone))
+        text = check_text(text_of(str(names["key"]), value))
         row = Item(
             id=self._free_id(one), text=text, kind="fact", scope_type=wanted.scope_type, scope_key=scope_key,
             channel=wanted.channel, chat_id=wanted.chat_id, sender_id=wanted.sender_id, importance=wanted.importance,
@@ -417,12 +418,12 @@ class Facts:
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
         row = values.with_fields(row, {**names, "value": value, **_told(wanted, row)})
-        row = times.dated(row, times.day_of_time(wanted.said_at or now, zone))
+        row = times.date_item(row, times.day_of_time(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
 
     def _free_id(self, known: Identity) -> str:
-        """The id of a new fact; another one where the row of that id got other names since."""
+        """Return the id of a new fact; another one where the row of that id got other names since."""
         rows, tried = self._store.snapshot.items, known
         while (row := rows.get(found := values.id_of(tried))) is not None and not row.is_deleted:
             tried = (*tried[:3], f"{tried[3]} ")
@@ -441,26 +442,26 @@ class Facts:
         found = list(pairs)
         changes = [change_of("item", before, after) for before, after in found]
         new = [after for before, after in found if before is None or before.is_deleted]
-        changes += notes.changes(self._store.paths, self._store.settings, new)
+        changes += notes.mirror_changes(self._store.paths, self._store.settings, new)
         verb = "change" if found and found[0][0] is not None and not found[0][0].is_deleted else "add"
-        label = label or f"{verb} {told(found[0][1].text)}"
+        label = label or f"{verb} {quote_start(found[0][1].text)}"
         return self._perform(new_operation(kind, label, [*changes, *beside], actor=actor))
 
 
 def _edited(before: Fact, after: Fact) -> str:
-    """What an edit did, in words: the names that are others now stand first."""
+    """Return what an edit did, in words: the names that are others now stand first."""
     names = [
-        f"{name.replace('_', '-')} {told(old) if old else 'none'} → {told(new) if new else 'none'}"
+        f"{name.replace('_', '-')} {quote_start(old) if old else 'none'} → {quote_start(new) if new else 'none'}"
         for name in ("domain", "category", "sub_category", "key")
         if (old := getattr(before, name)) != (new := getattr(after, name))
     ]
     if names and before.value != after.value:
         names.append("the value")
-    return f"edit {', '.join(names)}{' of ' if names else ''}{told(after.item.text)}"
+    return f"edit {', '.join(names)}{' of ' if names else ''}{quote_start(after.item.text)}"
 
 
 def _told(wanted: FactValue, row: Item) -> dict[str, Any]:
-    """When a value was said, and those before it, beside the fields of a fact."""
+    """Return when a value was said, and those before it, beside the fields of a fact."""
     said = {"value": wanted.value, "at": wanted.said_at} if wanted.said_at else None
     if not wanted.earlier:
         return {"said": said}
@@ -486,8 +487,9 @@ MOST = 1_000_000
 _TOLD = ("value", "since", "until", "actor", "session_key", "source_message_id")
 
 
-def earlier(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[str, Any]]]:
-    """What each of these facts was before, newest first, by its id; those that were never anything else are left out.
+def earlier_values(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[str, Any]]]:
+    """Return what each of these facts was before, newest first, by its id; those that were never anything else are left
+    out.
 
     Each value: what, since and until when, who gave it, and the session and message that it is from.
     """
@@ -500,7 +502,7 @@ def earlier(store: MemoryStore, facts: Iterable[Item]) -> dict[str, list[dict[st
 
     found: dict[str, list[dict[str, Any]]] = {}
     for row in wanted:
-        values = [one.to_json() for one in values_of(row, log_of, rows) if one.until]
+        values = [one.to_json() for one in value_history(row, log_of, rows) if one.until]
         if values:
             found[row.id] = [{name: one[name] for name in _TOLD if one[name]} for one in values]
     return found
@@ -511,7 +513,7 @@ def _may_have(row: Item) -> bool:
 
 
 def _by_key(store: MemoryStore) -> Mapping[str, list[LogEntry]]:
-    """The operations on each fact, newest first, each with its changes of that fact alone."""
+    """Return the operations on each fact, newest first, each with its changes of that fact alone."""
     found: dict[str, list[LogEntry]] = defaultdict(list)
     rows = store.load().items
     for entry in store.journal.log(MOST):

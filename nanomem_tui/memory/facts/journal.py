@@ -1,6 +1,6 @@
-"""The journal: what was noted of a day (seed 003), by a person or an agent, and what came with an import.
+"""Journal entries and reflections (seed 003): list, add, edit, delete and restore them, each change one operation.
 
-Owns what an entry may be and how entries are found. That each change is one operation is the matter of `records`.
+`Records` is the service that both share with rules and token usage: rows of one kind, by id.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.edits import as_shown, settled, told
-from nanomem_tui.memory.items import checked
+from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.items import check_text
 from nanomem_tui.memory.lessons import Lessons
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database.operation_log import LogEntry
@@ -39,8 +39,8 @@ class Records:
         self._command = command
         self._sorted: tuple[int, list[Record]] = (-1, [])
 
-    def all(self) -> list[Record]:
-        """Those that are not deleted, newest first by the time of the thing; the list must not be altered."""
+    def rows(self) -> list[Record]:
+        """Return those that are not deleted, newest first by the time of the thing; the list must not be altered."""
         store, snapshot = self._store, self._store.snapshot
         if not store.loaded or self._sorted[0] != snapshot.counter:
             with snapshot.lock:
@@ -49,11 +49,11 @@ class Records:
         return self._sorted[1]
 
     def get(self, record_id: str) -> Record:
-        """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         rows = self._store.load("record").records
         row = rows.get(record_id)
         if row is None or row.kind != self._kind:
-            near = [one for one in self.all() if record_id and one.id.startswith(record_id)]
+            near = [one for one in self.rows() if record_id and one.id.startswith(record_id)]
             if len(near) > 1:
                 raise BadInput(f"{len(near)} of them begin with that id", record_id, "give more of it")
             row = near[0] if near else None
@@ -62,10 +62,10 @@ class Records:
         return row
 
     def history(self, record_id: str) -> list[LogEntry]:
-        """Every operation that touched the record, newest first."""
+        """Return every operation that touched the record, newest first."""
         return self._store.journal.log(10_000, key=record_id)
 
-    def add(
+    def add_rows(
         self, records: Sequence[Record], label: str = "", actor: Actor = "human", beside: Sequence[Change] = ()
     ) -> Operation:
         """Keep new records as one operation. `beside`: changes of other layers that belong to it."""
@@ -73,7 +73,7 @@ class Records:
         changes = [*(change_of("record", None, row) for row in records), *beside]
         return self._perform(new_operation(f"{self._kind}.add", label, changes, actor=actor))
 
-    def change(
+    def change_row(
         self, before: Record, fields: dict[str, Any], actor: Actor = "human", beside: Sequence[Change] = ()
     ) -> Operation:
         """Change fields of a record. Raises NothingToDo."""
@@ -93,30 +93,29 @@ class Records:
     def _label(self, verb: str, rows: Sequence[Record]) -> str:
         noun = self._noun
         plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-        what = f"{noun} {told(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
+        what = f"{noun} {quote_start(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
         return f"{verb} {what}"
 
 
 KIND = "journal"
 
 
-class Journal:
+class Journal(Records):
     """The journal of one workspace. An entry is a Record: `about` is its day, `text` what was noted."""
 
     def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
-        self._store = store
-        self._records = Records(store, perform, KIND, "journal entry", "nanomem journal list")
+        super().__init__(store, perform, KIND, "journal entry", "nanomem journal list")
 
     # -- looking --------------------------------------------------------------------------------------------------
 
     def entries(self, since: str = "", until: str = "", words: str = "") -> list[Record]:
-        """The entries, newest day first and within a day the newest first.
+        """Return the entries, newest day first and within a day the newest first.
 
         `since`, `until`: days (`YYYY-MM-DD`), both included; `words`: what an entry must hold, in the language of
         searches (words, "a phrase", -without). Raises BadInput for what is no day.
         """
         first, last = (day_of(one) if one else one for one in (since, until))
-        found = [row for row in self._records.all() if row.about >= first and (not last or row.about <= last)]
+        found = [row for row in self.rows() if row.about >= first and (not last or row.about <= last)]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
 
@@ -125,24 +124,16 @@ class Journal:
         return sorted(found, key=lambda row: row.about, reverse=True)  # the order within a day stays
 
     def days(self) -> dict[str, int]:
-        """How many entries each day has, the newest day first."""
-        counts = Counter(row.about for row in self._records.all())
+        """Return how many entries each day has, the newest day first."""
+        counts = Counter(row.about for row in self.rows())
         return dict(sorted(counts.items(), reverse=True))
 
-    def get(self, entry_id: str) -> Record:
-        """The entry of that id, or of the one id that begins so. Raises NotFound or BadInput."""
-        return self._records.get(entry_id)
-
-    def history(self, entry_id: str) -> list[LogEntry]:
-        """Every operation that touched the entry, newest first."""
-        return self._records.history(entry_id)
-
     def warnings(self, entry: Record) -> list[str]:
-        """What a person should know of the text of an entry; it is kept as it was given all the same."""
+        """Return what a person should know of the text of an entry; it is kept as it was given all the same."""
         from nanomem_tui.memory import safety
 
         same = [
-            row for row in self._records.all()
+            row for row in self.rows()
             if row.about == entry.about and row.text == entry.text and row.id != entry.id
         ]  # fmt: skip
         return [*(f"the same text is already there as {row.id}" for row in same[:1]), *safety.warnings(entry.text)]
@@ -157,11 +148,11 @@ class Journal:
         day = day_of(day) if day else clock.local_naive(moment)[:10]
         now = clock.iso(moment)
         entry = Record(
-            new_key(KIND), KIND, day, checked(text), session_key, source, _at(day, moment), created_at=now,
+            new_key(KIND), KIND, day, check_text(text), session_key, source, _at(day, moment), created_at=now,
             updated_at=now,
         )  # fmt: skip
         warnings = self.warnings(entry)
-        return self._records.add([entry], actor=actor), entry, warnings
+        return self.add_rows([entry], actor=actor), entry, warnings
 
     def edit(
         self, entry_id: str, *, text: str | None = None, day: str | None = None, expected: Record | None = None
@@ -175,19 +166,15 @@ class Journal:
         row = self.get(entry_id)
         fields: dict[str, str] = {}
         if text is not None:
-            fields["text"] = checked(text)
+            fields["text"] = check_text(text)
         if day is not None:
             fields["about"] = day_of(day)
-        as_shown(row, expected, fields)
+        check_unchanged(row, expected, fields)
         if "about" in fields and fields["about"] != row.about:
             fields["at"] = _at(fields["about"], clock.parse(row.at) or clock.now())
-        if (meta := settled(row, fields)) != row.meta_json:  # who writes the text settles which one it is
+        if (meta := settle_conflict(row, fields)) != row.meta_json:  # who writes the text settles which one it is
             fields["meta_json"] = meta
-        return self._records.change(row, fields)
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete entries; `undo` brings them back. Raises NotFound."""
-        return self._records.delete(ids)
+        return self.change_row(row, fields)
 
 
 def day_of(text: str) -> str:
@@ -199,7 +186,8 @@ def day_of(text: str) -> str:
 
 
 def _at(day: str, moment: datetime) -> str:
-    """The time of day of `moment` on another day, so that entries of a day stay in the order in which they came."""
+    """Return the time of day of `moment` on another day, so that entries of a day stay in the order in which they
+    came."""
     try:
         return clock.iso(datetime.combine(date.fromisoformat(day), moment.astimezone().time()).astimezone())
     except (ValueError, OverflowError, OSError):  # a day at the edge of the calendar has no such time everywhere
@@ -214,22 +202,20 @@ LONGEST = {"tool": 200, "args": 20_000, "error": 20_000}
 MASKED = "a secret in it was masked"
 
 
-class Reflections:
+class Reflections(Records):
     """The reflections of one workspace. One is a Record: `about` is the tool, `text` the insight; `args`, `error` and
     `lesson` are in its free fields."""
 
     def __init__(self, store: MemoryStore, lessons: Lessons, perform: Callable[[Operation], Operation]) -> None:
-        self._store = store
+        super().__init__(store, perform, REFLECTIONS_KIND, REFLECTIONS_KIND, "nanomem reflections list")
         self._lessons = lessons
-        self._perform = perform
-        self._records = Records(store, perform, REFLECTIONS_KIND, REFLECTIONS_KIND, "nanomem reflections list")
 
     # -- looking --------------------------------------------------------------------------------------------------
 
     def all(self, tool: str = "", words: str = "") -> list[Record]:
-        """The reflections, newest first; only those of a tool (exact, without regard to case), or that hold `words` in
-        their insight, error or arguments."""
-        found = [row for row in self._records.all() if not tool or row.about.casefold() == tool.strip().casefold()]
+        """Return the reflections, newest first; only those of a tool (exact, without regard to case), or that hold
+        `words` in their insight, error or arguments."""
+        found = [row for row in self.rows() if not tool or row.about.casefold() == tool.strip().casefold()]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
 
@@ -238,24 +224,16 @@ class Reflections:
         return list(found)
 
     def tools(self) -> dict[str, int]:
-        """How many reflections each tool has, the most first."""
-        return dict(Counter(row.about for row in self._records.all()).most_common())
-
-    def get(self, reflection_id: str) -> Record:
-        """The reflection of that id, or of the one id that begins so. Raises NotFound or BadInput."""
-        return self._records.get(reflection_id)
-
-    def history(self, reflection_id: str) -> list[LogEntry]:
-        """Every operation that touched the reflection, newest first."""
-        return self._records.history(reflection_id)
+        """Return how many reflections each tool has, the most first."""
+        return dict(Counter(row.about for row in self.rows()).most_common())
 
     def lesson_of(self, reflection: Record) -> Lesson | None:
-        """The lesson that it became, while that is there."""
+        """Return the lesson that it became, while that is there."""
         row = self._store.load("lesson").lessons.get(str(reflection.meta.get("lesson") or ""))
         return row if row is not None and not row.is_deleted else None
 
     def outdated(self, reflection: Record) -> Lesson | None:
-        """The lesson that it became, where that says something else: one of them was edited since."""
+        """Return the lesson that it became, where that says something else: one of them was edited since."""
         lesson = self.lesson_of(reflection)
         return lesson if lesson is not None and _words_of(lesson, reflection) != _words_for(reflection) else None
 
@@ -281,7 +259,7 @@ class Reflections:
             new_key(REFLECTIONS_KIND),
             REFLECTIONS_KIND,
             kept["tool"],
-            checked(insight),
+            check_text(insight),
             session_key,
             source,
             now,
@@ -289,7 +267,7 @@ class Reflections:
             now,
             now,
         )
-        return self._records.add([row], actor=actor), row, [*masked, *_warnings(row)]
+        return self.add_rows([row], actor=actor), row, [*masked, *_warnings(row)]
 
     def edit(
         self, reflection_id: str, *, expected: Record | None = None, **fields: str
@@ -307,26 +285,22 @@ class Reflections:
         meta = row.meta | {name: kept[name] for name in ("args", "error") if name in kept}
         changed: dict[str, Any] = {"about": kept["tool"]} if "tool" in kept else {}
         if "insight" in fields:
-            changed["text"] = checked(fields["insight"])
+            changed["text"] = check_text(fields["insight"])
             meta.pop("conflict", None)
         if meta != row.meta:
             changed["meta_json"] = dumped(meta)
-        as_shown(row, expected, changed)
-        operation = self._records.change(row, changed)
+        check_unchanged(row, expected, changed)
+        operation = self.change_row(row, changed)
         after = self.get(row.id)
         return operation, after, [*masked, *_warnings(after), *self._apart(after)]
 
     def _apart(self, row: Record) -> list[str]:
-        """What is to be told where the lesson does not say what its reflection says now."""
+        """Return what is to be told where the lesson does not say what its reflection says now."""
         lesson = self.outdated(row)
         if lesson is None:
             return []
         fix = f"`nanomem reflections lesson {row.id}` brings it up to date"
-        return [f"its lesson {lesson.id} still says {told(lesson.better_action)}: {fix}"]
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete reflections; `undo` brings them back, and the lessons that they became stay. Raises NotFound."""
-        return self._records.delete(ids)
+        return [f"its lesson {lesson.id} still says {quote_start(lesson.better_action)}: {fix}"]
 
     def lesson(self, reflection_id: str, scope: str = "global") -> tuple[Operation, Lesson]:
         """Make the lesson that follows from a reflection, link the one that says so already, or bring the one that it
@@ -348,11 +322,11 @@ class Reflections:
             scope, session_key = known.scope, known.session_key
         made = self._lessons.new(*_words_for(row), scope, session_key)
         same = self._lessons.same(made)
-        why = safety.held(f"{row.text}\n{made.better_action}\n{made.bad_action}")
+        why = safety.reason_to_hold(f"{row.text}\n{made.better_action}\n{made.bad_action}")
         if known is not None and self._naming(known, row.id).meta.get("reflection") == row.id and same in (None, known):
             return self._renewed(row, known, made, why)
         if same is None and why:
-            made = scopes.waiting(made, why, by="reflection")
+            made = scopes.hold_for_review(made, why, by="reflection")
         linked = row._replace(
             meta_json=dumped({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
         )
@@ -360,24 +334,26 @@ class Reflections:
         changes = [change_of("record", row, linked)]
         changes += [change_of("lesson", same, after)] if after != same else []
         verb = "link" if same else "make"
-        label = f"{verb} the lesson of reflection {told(row.text)}{', which waits in the inbox' if after.waits else ''}"
+        label = f"{verb} the lesson of reflection {quote_start(row.text)}"
+        label += ", which waits in the inbox" if after.waits else ""
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
     def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
-        """The lesson of a reflection with the words that `made` has of it; waiting where there is a reason (`why`)."""
+        """Return the lesson of a reflection with the words that `made` has of it; waiting where there is a reason
+        (`why`)."""
         from nanomem_tui.memory import scopes
 
         if known.waits:
             raise Refused("it waits in the inbox", known.id, f"`nanomem inbox accept {known.id}`, or reject it")
         words = {name: getattr(made, name) for name in ("trigger", "better_action", "bad_action", "key", "updated_at")}
         after = self._naming(known, row.id)._replace(**words)
-        after = scopes.waiting(after, why, by="reflection") if why else after
+        after = scopes.hold_for_review(after, why, by="reflection") if why else after
         held = ", which waits in the inbox" if after.waits else ""
-        label = f"bring the lesson of reflection {told(row.text)} up to date{held}"
+        label = f"bring the lesson of reflection {quote_start(row.text)} up to date{held}"
         return self._perform(new_operation("reflection.lesson", label, [change_of("lesson", known, after)])), after
 
     def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:
-        """The lesson that names its reflection: the first one, as long as that is there."""
+        """Return the lesson that names its reflection: the first one, as long as that is there."""
         named = self._store.load("record").records.get(str(lesson.meta.get("reflection") or ""))
         if named is not None and not named.is_deleted:
             return lesson
@@ -386,15 +362,15 @@ class Reflections:
 
 def _words_for(reflection: Record) -> tuple[str, str, str]:
     """Trigger, better and bad action of the lesson that follows from a reflection."""
-    from nanomem_tui.memory import learning
+    from nanomem_tui.memory import lessons as memory_lessons
 
-    trigger = f"tool:{learning.tool_name(reflection.about)}:error"[: learning.TRIGGER]
-    error = learning.shorten(str(reflection.meta.get("error") or ""))
-    return trigger, learning.shorten(reflection.text), error
+    trigger = f"tool:{memory_lessons.tool_name(reflection.about)}:error"[: memory_lessons.TRIGGER]
+    error = memory_lessons.shorten(str(reflection.meta.get("error") or ""))
+    return trigger, memory_lessons.shorten(reflection.text), error
 
 
 def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
-    """Those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
+    """Return those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
     own = lesson.bad_action and lesson.meta.get("reflection") == reflection.id
     return lesson.trigger, lesson.better_action, lesson.bad_action if own else _words_for(reflection)[2]
 

@@ -1,7 +1,7 @@
-"""A fact that is proposed, with the words of the message that say it, and what may never be one.
+"""Proposed facts: each with the words of the message that say it, its limits, and the verdict against what is known.
 
-Owns the shape of a proposal and its limits: lengths, control characters, secrets, orders to a model. Pure; must not
-know how a proposal was found, nor what is known already.
+Owns the shape of a proposal (lengths, control characters, secrets, instructions to a model), how it compares with the
+facts there are, and the rows in which undecided ones wait. Must not know how a proposal was found.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory import retention, safety, scopes
 from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
-from nanomem_tui.memory.sessions.imported import BESIDE
-from nanomem_tui.memory.turns import capture, wishes
+from nanomem_tui.memory.sessions.sessions import BESIDE
+from nanomem_tui.memory.turns import capture
 from nanomem_tui.store import values
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import LOCAL_CHANNELS, Fact, Identity, Item, fact_of, identity_of
 
 if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings
-    from nanomem_tui.memory.facts.dialogue import Told
+    from nanomem_tui.memory.facts.dialogue import SpokenMessage
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.store.memory_store import MemoryStore
 
@@ -87,7 +87,7 @@ class Proposal(NamedTuple):
         return fold(self.domain), fold(self.category), fold(self.key)
 
     def to_json(self) -> dict[str, Any]:
-        """The proposal as the command line prints it."""
+        """Return the proposal as the command line prints it."""
         return {
             "domain": self.domain,
             "category": self.category,
@@ -105,8 +105,8 @@ class Proposal(NamedTuple):
         }
 
 
-def refusal(proposal: Proposal) -> str:
-    """Why a proposal can be no fact at all; "" when it can be one."""
+def reason_refused(proposal: Proposal) -> str:
+    """Return why a proposal can be no fact at all; "" when it can be one."""
     if not proposal.key.strip():
         return "its key is empty"
     if not proposal.category.strip():
@@ -169,7 +169,7 @@ class Scope(NamedTuple):
     sender_id: str | None = None
 
 
-class Judged(NamedTuple):
+class JudgedProposal(NamedTuple):
     """A proposal and what it is. `number`: by which it is decided on, 0 where it is settled.
 
     `old`: the value that it would take the place of; `known`: the id of the fact; `why`: why a person has to look at
@@ -192,7 +192,7 @@ class Judged(NamedTuple):
         return values.identity(own, proposal.domain or None, proposal.category, proposal.key)
 
 
-class Over(NamedTuple):
+class EndedFact(NamedTuple):
     """A fact that is known, and that somebody says to be so no longer, with the words that say so."""
 
     fact: Fact
@@ -200,14 +200,14 @@ class Over(NamedTuple):
 
 
 def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
-    """Whose a fact of a session is: of everybody where only the owner writes, without a name, else of that person or
-    chat, as capture has it. Raises BadInput for a key that names no chat."""
+    """Return whose a fact of a session is: of everybody where only the owner writes, without a name, else of that
+    person or chat, as capture has it. Raises BadInput for a key that names no chat."""
     channel, _, rest = session_key.removesuffix(BESIDE).partition(":")
     chat = rest.partition(":topic:")[0]
     audience = Audience(channel, chat or None, sender_id)
     if channel in settings.capture_unnamed_channels and (sender_id is None or channel in LOCAL_CHANNELS):
         return Scope("global", scopes.global_key(workspace_id)), audience
-    if sender_id is None and scopes.is_of_one(channel, chat):
+    if sender_id is None and scopes.is_one_person(channel, chat):
         sender_id = chat  # who writes in a private chat has its id
         audience = audience._replace(sender_id=sender_id)
     kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
@@ -217,21 +217,21 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
     return Scope(kind, key, channel, chat or None, sender_id), audience
 
 
-def judged(
+def judge_proposals(
     proposals: Sequence[Proposal],
-    told: Sequence[Told],
+    told: Sequence[SpokenMessage],
     store: MemoryStore,
     facts: Facts,
     over: Sequence[Proposal] = (),
-) -> tuple[list[Judged], list[Over]]:
-    """Every proposal with its verdict, in the order in which they were said, those to decide on numbered; and what is
-    known and, as `over` says, is so no longer, where nothing else was said to be so instead."""
+) -> tuple[list[JudgedProposal], list[EndedFact]]:
+    """Return every proposal with its verdict, in the order in which they were said, those to decide on numbered; and
+    what is known and, as `over` says, is so no longer, where nothing else was said to be so instead."""
     store.see_others()
     senders = {(one.session_key, one.number): one.sender_id for one in told}
     rows = _Rows(store, facts)
-    found: list[Judged] = []
+    found: list[JudgedProposal] = []
     latest: dict[Identity, int] = {}
-    gone: dict[Identity, Over] = {}
+    gone: dict[Identity, EndedFact] = {}
     said = [*((one, True) for one in over), *((one, False) for one in proposals)]  # of one message the end comes first
     for proposal, ends in sorted(said, key=lambda one: _order(one[0])):
         sender = senders.get((proposal.evidence.session_key, proposal.evidence.number))
@@ -240,13 +240,13 @@ def judged(
         except BadInput:
             continue  # a session of nobody
         unnamed = capture.held_sender(audience, store.settings)
-        one = Judged(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed)
+        one = JudgedProposal(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed)
         before = latest.get(one.identity)
         if ends:
             if before is not None and _is_ended(found[before], proposal):
                 found[before] = found[before]._replace(verdict="over")
             if (known := rows.ended(one)) is not None:
-                gone[one.identity] = Over(known, proposal.evidence)
+                gone[one.identity] = EndedFact(known, proposal.evidence)
             continue
         one = rows.verdict(one)
         if one.verdict in (*DECIDED, "same"):
@@ -276,22 +276,23 @@ def _order(one: Proposal) -> tuple[str, str, int]:
     return one.evidence.at, one.evidence.session_key, one.evidence.number
 
 
-def _is_ended(one: Judged, end: Proposal) -> bool:
+def _is_ended(one: JudgedProposal, end: Proposal) -> bool:
     return one.verdict in DECIDED and _may_agree(one.proposal.key, one.proposal.value, end.value)
 
 
-def _says(one: Judged, other: Judged) -> bool:
+def _says(one: JudgedProposal, other: JudgedProposal) -> bool:
     same = _agree(one.proposal.key, one.proposal.value, other.proposal.value)
     return same and one.identity == other.identity and one.verdict in DECIDED
 
 
 def _agree(key: str, one: str, other: str) -> bool:
-    """Whether two values of one attribute are the same."""
+    """Return whether two values of one attribute are the same."""
     return normalised(one) == normalised(other) or compare(f"{key}: {one}", f"{key}: {other}") == "same"
 
 
 def _may_agree(key: str, one: str, other: str) -> bool:
-    """Whether two values of one attribute may be the same, in other words or another case (`Яндексе`, `Яндекса`)."""
+    """Return whether two values of one attribute may be the same, in other words or another case (`Яндексе`,
+    `Яндекса`)."""
     return _agree(key, one, other) or compare(f"{key}: {one}", f"{key}: {other}") == "unsure"
 
 
@@ -313,8 +314,8 @@ class _Rows:
             self._others.setdefault(identity_of(fact), []).append(fact)
         self._undone: frozenset[str] | None = None
 
-    def verdict(self, one: Judged) -> Judged:
-        """What a proposal is."""
+    def verdict(self, one: JudgedProposal) -> JudgedProposal:
+        """Return what a proposal is."""
         key, value = one.proposal.key, one.proposal.value
         fact = self._known.get(one.identity)
         if fact is not None and _agree(key, fact.value, value):
@@ -333,9 +334,9 @@ class _Rows:
         found = self._contradiction(one, fact)
         return found._replace(verdict="waiting") if settled == ["waiting"] and found.old else found
 
-    def ended(self, one: Judged) -> Fact | None:
-        """The fact that a proposal says to be so no longer; None where none says it, it was said again since, or the
-        person was asked already."""
+    def ended(self, one: JudgedProposal) -> Fact | None:
+        """Return the fact that a proposal says to be so no longer; None where none says it, it was said again since, or
+        the person was asked already."""
         fact, evidence = self._known.get(one.identity), one.proposal.evidence
         if fact is None or not fact.item.enabled or not _may_agree(fact.key, fact.value, one.proposal.value):
             return None
@@ -351,8 +352,9 @@ class _Rows:
             return fact
         return None if evidence.at <= last[0].operation.at else fact
 
-    def _settled(self, one: Judged, other: Fact) -> Verdict | None:
-        """What a person made of the same words before; None where that was taken back, or they were said again."""
+    def _settled(self, one: JudgedProposal, other: Fact) -> Verdict | None:
+        """Return what a person made of the same words before; None where that was taken back, or they were said
+        again."""
         if other.item.waits and not other.item.is_deleted:
             return "waiting"
         if self._undone is None:
@@ -364,7 +366,7 @@ class _Rows:
             return None
         return "rejected" if other.item.waits else "deleted"
 
-    def _contradiction(self, one: Judged, fact: Fact) -> Judged:
+    def _contradiction(self, one: JudgedProposal, fact: Fact) -> JudgedProposal:
         evidence, row = one.proposal.evidence, fact.item
         set_at = row.updated_at if row.source == "manual" else ""
         entries = self._store.journal.log(_CHANGES, key=fact.id) if not set_at else ()
@@ -381,25 +383,27 @@ class _Rows:
         return one._replace(verdict="contradicts", old=fact.value, known=fact.id, why=why)
 
 
-def stands(one: Judged, facts: Facts) -> bool:
-    """Whether what is known is still what the proposal was compared with."""
+def is_current(one: JudgedProposal, facts: Facts) -> bool:
+    """Return whether what is known is still what the proposal was compared with."""
     fact = facts.known().get(one.identity)
     return fact.value == one.old if fact is not None else not one.known
 
 
-def is_of(one: Judged, fact: Fact) -> bool:
-    """Whether a fact is the one that a proposal is about."""
+def is_about(one: JudgedProposal, fact: Fact) -> bool:
+    """Return whether a fact is the one that a proposal is about."""
     return identity_of(fact) == one.identity
 
 
-def waiting_id(one: Judged) -> str:
-    """The id of the row in which a proposal waits: the same for the same words, whoever finds them."""
+def waiting_id(one: JudgedProposal) -> str:
+    """Return the id of the row in which a proposal waits: the same for the same words, whoever finds them."""
     words = json.dumps([*one.identity, normalised(one.proposal.value)], ensure_ascii=False)
     return f"fact_w{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
-def changes(waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], store: MemoryStore) -> list[Change]:
-    """The rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
+def review_changes(
+    waits: Iterable[tuple[JudgedProposal, str, bool]], kept: Iterable[JudgedProposal], store: MemoryStore
+) -> list[Change]:
+    """Return the rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
     found: dict[str, Change] = {}
     rows = store.snapshot.items
     for one, why, rejected in waits:
@@ -416,13 +420,13 @@ def changes(waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], s
 
 
 def forget_id(fact: Fact) -> str:
-    """The id of the row in which it waits that a fact goes."""
+    """Return the id of the row in which it waits that a fact goes."""
     words = json.dumps([fact.id, normalised(fact.value)], ensure_ascii=False)
     return f"fact_x{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
 
 
-def forgets(over: Iterable[Over], store: MemoryStore) -> list[Change]:
-    """The rows in which it waits that facts go, of those that still say what was said to be over."""
+def forget_rows(over: Iterable[EndedFact], store: MemoryStore) -> list[Change]:
+    """Return the rows in which it waits that facts go, of those that still say what was said to be over."""
     found = []
     for fact, evidence in over:
         row = store.snapshot.items.get(fact.id)
@@ -430,19 +434,19 @@ def forgets(over: Iterable[Over], store: MemoryStore) -> list[Change]:
             continue
         at = clock.iso(clock.now())
         waits = row._replace(
-            id=forget_id(fact), text=f"{wishes.LABEL}{row.text}", session_key=evidence.session_key,
+            id=forget_id(fact), text=f"{capture.LABEL}{row.text}", session_key=evidence.session_key,
             source="crystallized", source_message_id=evidence.id, created_at=at, updated_at=at, pinned=False,
             meta_json="{}", hits=0, revision=0,
         )  # fmt: skip
-        waits = scopes.waiting(
-            waits, wishes.WHY_PAST, finding="forget", forgets=row.id, by="crystallize", reason="crystallized",
+        waits = scopes.hold_for_review(
+            waits, capture.WHY_PAST, finding="forget", forgets=row.id, by="crystallize", reason="crystallized",
             evidence=evidence.text,
         )  # fmt: skip
         found.append(change_of("item", store.snapshot.items.get(waits.id), waits))
     return found
 
 
-def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
+def _waiting_row(one: JudgedProposal, why: str, store: MemoryStore) -> Item:
     proposal, scope = one.proposal, one.scope
     moment = clock.now()
     at = clock.iso(moment)
@@ -461,4 +465,4 @@ def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
         more |= {"old": one.old, "replaces": one.known}
         why = f"{why}; known is {quoted(one.old, 60)}"
     day = times.day_of_time(proposal.evidence.at or at, times.agent_zone(store.paths))
-    return scopes.waiting(times.dated(values.with_fields(item, names), day), why, **more)
+    return scopes.hold_for_review(times.date_item(values.with_fields(item, names), day), why, **more)

@@ -1,7 +1,7 @@
-"""Searching the memory as seed 003's tool `memory_search` does: with a domain or a category the facts there, else what
-is nearest in meaning; by words where nothing can be found by meaning, with the reason.
+"""Search memory as seed 003's tool `memory_search` does: facts of a domain or category, else the nearest in meaning.
 
-Owns which of the three it is, and in what order the answers stand. Who sees what is decided in `scopes`. Reads only.
+Falls back to words, with the reason, where semantic search is unavailable. Owns which of the three it is and the order
+of the answers; `scopes` decides who sees what. Reads only.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.facts.facts import Facts
 from nanomem_tui.memory.items import Items
-from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.questions import MAX_QUERY, Question
+from nanomem_tui.memory.recall.questions import MAX_QUERY, ByMeaning, Near, NearestItems, Question
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Fact, Hit, Item, fact_of
@@ -77,7 +76,7 @@ class Found(NamedTuple):
         return {name: getattr(self.fact, name) for name in _FIELDS} if self.fact is not None else {}
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as the command line prints it: a fact by its fields, and null in them for another item."""
+        """Return the answer as the command line prints it: a fact by its fields, and null in them for another item."""
         distance = None if self.distance is None else round(self.distance, 6)
         row = self.item.to_json()
         row |= {name: bool(row[name]) for name in ("enabled", "pinned", "is_deleted")}
@@ -139,7 +138,7 @@ class MemorySearch:
         facts_only: bool = False,
         far: bool = False,
     ) -> Answer:
-        """The answers, at most `limit`, of what `audience` may see (None: the owner, everything).
+        """Return the answers, at most `limit`, of what `audience` may see (None: the owner, everything).
 
         With a domain or a category: the facts there, those that fit the query best first, and without a query the
         newest first. Else what is near to the query in meaning, or found by words, `facts_only`: of facts with fields;
@@ -164,13 +163,15 @@ class MemorySearch:
         return Answer(tuple(one._replace(how="facts") for one in results), len(among), note)
 
     def names(self, audience: scopes.Audience | None = None) -> dict[str, dict[str, int]]:
-        """The domains that the audience may see, `NO_DOMAIN` last, and how many facts each of their categories has."""
+        """Return the domains that the audience may see, `NO_DOMAIN` last, and how many facts each of their categories
+        has."""
         visible = self._visible(audience or scopes.Audience(), facts_only=True)
         tree = self._facts.tree(fact for fact in self._facts.all() if fact.id in visible)
         return {domain: {name: len(facts) for name, facts in found.items()} for domain, found in tree.items()}
 
     def _visible(self, audience: scopes.Audience, *, facts_only: bool) -> dict[str, Item]:
-        """The items, or the facts, that are given to an audience, by id, the newest first; made once per change."""
+        """Return the items, or the facts, that are given to an audience, by id, the newest first; made once per
+        change."""
         counter, now = self._store.load("item").counter, clock.iso(clock.now())
         known = self._shown.get((audience, facts_only))
         if known is not None and known.counter == counter and now < known.until:
@@ -182,7 +183,7 @@ class MemorySearch:
         )
         rows = (fact.item for fact in self._facts.all()) if facts_only else self._items.all()
         seen = [row for row in rows if row.enabled and layer_of(row) is not None]
-        gone = {row.id for row in retention.expired(seen, self._settings, clock.now())}
+        gone = {row.id for row in retention.find_expired(seen, self._settings, clock.now())}
         items = {row.id: row for row in seen if row.id not in gone}
         until = min((row.expires_at for row in items.values() if row.expires_at and row.expires_at > now), default="~")
         if len(self._shown) >= AUDIENCES:
@@ -193,7 +194,8 @@ class MemorySearch:
     def _ranked(
         self, query: str, limit: int, audience: scopes.Audience, among: Mapping[str, Item]
     ) -> tuple[list[Found], str]:
-        """Those of `among` that fit the query, best first, at most `limit`, and why meaning did not find them alone.
+        """Return those of `among` that fit the query, best first, at most `limit`, and why meaning did not find them
+        alone.
 
         Words help out where the model reads not all of the query or has not embedded everything, and where it finds
         nothing near: it knows no part numbers and no names. What is not near comes last.
@@ -210,8 +212,8 @@ class MemorySearch:
         return sorted(_in_turns(by_words, by_meaning), key=lambda one: not one.is_near)[:limit], note
 
     def _nearest(self, query: str, limit: int, among: Mapping[str, Item]) -> Near:
-        """Those of `among` that are nearest and that the model can read: one in a language that it does not know is
-        near to anything. More are asked for while there are others among them."""
+        """Return those of `among` that are nearest and that the model can read: one in a language that it does not know
+        is near to anything. More are asked for while there are others among them."""
         asked = limit
         while among and limit:
             near = self._by_meaning.near(query, asked, among.keys())
@@ -224,7 +226,7 @@ class MemorySearch:
         return Near({})
 
     def _hits(self, query: str, limit: int, audience: scopes.Audience, among: Container[str]) -> list[Hit]:
-        """The best of `among` by words: more are asked for while others stand before them."""
+        """Return the best of `among` by words: more are asked for while others stand before them."""
         asked = limit * FEW
         while True:
             question = Question(query, "", audience, limit=asked, max_chars=EVERY, whole=True)
@@ -235,7 +237,7 @@ class MemorySearch:
             asked *= FEW * FEW
 
     def _at(self, item: Item, distance: float) -> Found:
-        """What was found by meaning at that distance."""
+        """Return what was found by meaning at that distance."""
         found = _found(item, "meaning", distance, 1 - distance, {"distance": round(distance, 6)})
         return found._replace(is_near=distance < self._settings.recall_max_distance)
 

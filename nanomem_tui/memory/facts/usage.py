@@ -1,7 +1,7 @@
-"""What language models used: tokens by day, model and source, ours in rows of ours, the agent's in its own log.
+"""Token usage of language models by day, model and source: ours from our rows, the agent's from its own log.
 
-Owns adding up and what it cost. The agent's calls are read where they lie and never copied; what is shown says whose it
-is. Counts stand as they were recorded: a total may be more, or less, than the tokens asked and answered together.
+Owns the sums and the cost. The agent's calls are read in place and never copied; every figure says whose it is. Counts
+stand as they were recorded: a total may differ from the tokens asked and answered together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LONGEST = 36_500
 """Days: beyond that there is nothing."""
 
 
-class Used(NamedTuple):
+class UsageRow(NamedTuple):
     """What one day (local, `YYYY-MM-DD`), model and source used, and whose row it is: `nanomem`, `agent` (its own log)
     or `import` (the log of another system).
 
@@ -57,7 +57,7 @@ class Used(NamedTuple):
     cost: float | None = None
 
 
-class Sum(NamedTuple):
+class UsageSum(NamedTuple):
     """Rows added up under one name. `cost`: of what a price is known for, None where none is; `unpriced`: the models
     that have none."""
 
@@ -89,20 +89,20 @@ class Usage:
 
     # -- looking --------------------------------------------------------------------------------------------------
 
-    def rows(self, days: int | None = None) -> list[Used]:
-        """Every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today. Raises
-        BadInput."""
+    def rows(self, days: int | None = None) -> list[UsageRow]:
+        """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today.
+        Raises BadInput."""
         since = _since(days)
-        ours = [self._own(row) for row in self._records.all() if row.about >= since]
+        ours = [self._own(row) for row in self._records.rows() if row.about >= since]
         calls = self._log(since).calls
         prices = {model: price_of(model, self._settings.model_prices) for model in {one.model for one in calls}}
         theirs = [_agents(one, prices[one.model]) for one in calls]
         found = sorted([*_merged(ours), *theirs], key=lambda row: (row.origin, row.model, row.source))
         return sorted(found, key=lambda row: row.day, reverse=True)
 
-    def by(self, name: By, days: int | None = None) -> list[Sum]:
-        """The rows added up by day (newest first), or by model, source or origin (most tokens first)."""
-        return added_up(self.rows(days), name)
+    def by(self, name: By, days: int | None = None) -> list[UsageSum]:
+        """Return the rows added up by day (newest first), or by model, source or origin (most tokens first)."""
+        return add_up(self.rows(days), name)
 
     def read_prices(self) -> None:
         """Take the prices that the settings have now; where those cannot be read, they stay as they are."""
@@ -110,11 +110,11 @@ class Usage:
             self._settings = config.load(self._store.paths).settings
 
     def problems(self) -> tuple[Problem, ...]:
-        """What could not be read of the agent's log when it was looked at last."""
+        """Return what could not be read of the agent's log when it was looked at last."""
         return self._theirs[1].problems
 
     def _log(self, since: str) -> databases.Report:
-        """The agent's log since a day, read again once it changed."""
+        """Return the agent's log since a day, read again once it changed."""
         path = self._store.paths.token_log
         if path is None:
             self._theirs = (None, databases.Report())
@@ -124,7 +124,7 @@ class Usage:
             self._theirs = (stamps, databases.read_llm_usage(path, self._store.paths.relative(path), since))
         return self._theirs[1]
 
-    def _own(self, row: Record) -> Used:
+    def _own(self, row: Record) -> UsageRow:
         meta, settings = row.meta, self._settings
         origin: Origin = "nanomem" if row.source == OURS else "import"
         asked, answered, both, requests = (_count(meta.get(name)) for name in COUNTS)
@@ -136,7 +136,7 @@ class Usage:
             price = price_of(model, settings.model_prices)
             price = price_of_model(settings, model) if price is None and origin == "nanomem" else price
             cost = _cost(asked, answered, both, price)
-        return Used(
+        return UsageRow(
             row.about, model, str(meta.get("source") or ""), origin, asked, answered, both, requests,
             estimated=_count(meta.get("estimated")), cost=cost,
         )  # fmt: skip
@@ -173,7 +173,7 @@ class Usage:
             self._store.load("record")
             moment = clock.now()
             at, day = clock.iso(moment), clock.local_naive(moment)[:10]
-            known = next((row for row in self._records.all() if _is(row, day, model, source)), None)
+            known = next((row for row in self._records.rows() if _is(row, day, model, source)), None)
             before = known.meta if known else {"model": model, "source": source}
             meta = {**before, **{name: _count(before.get(name)) + number for name, number in more.items()}}
             if cost is None:
@@ -197,11 +197,11 @@ class Usage:
             )  # fmt: skip
 
 
-def total(rows: Sequence[Used], name: str = "") -> Sum:
+def sum_rows(rows: Sequence[UsageRow], name: str = "") -> UsageSum:
     """Rows added up."""
     known = [row.cost for row in rows if row.cost is not None]
     unpriced = sorted({row.model for row in rows if row.cost is None})
-    return Sum(
+    return UsageSum(
         name,
         sum(row.prompt_tokens for row in rows),
         sum(row.completion_tokens for row in rows),
@@ -214,28 +214,28 @@ def total(rows: Sequence[Used], name: str = "") -> Sum:
     )
 
 
-def added_up(rows: Iterable[Used], by: By) -> list[Sum]:
+def add_up(rows: Iterable[UsageRow], by: By) -> list[UsageSum]:
     """Rows added up by day (in the order in which they come), or by model, source or origin (most tokens first)."""
-    groups: dict[str, list[Used]] = {}
+    groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(str(getattr(row, by)), []).append(row)
-    sums = [total(group, name) for name, group in groups.items()]
+    sums = [sum_rows(group, name) for name, group in groups.items()]
     return sums if by == "day" else sorted(sums, key=lambda one: (-one.total_tokens, one.name))
 
 
-def _agents(calls: databases.Calls, price: Price | None) -> Used:
+def _agents(calls: databases.Calls, price: Price | None) -> UsageRow:
     cost = _cost(calls.prompt_tokens, calls.completion_tokens, calls.total_tokens, price)
-    return Used(*calls[:3], "agent", *calls[3:], cost=cost)
+    return UsageRow(*calls[:3], "agent", *calls[3:], cost=cost)
 
 
-def _merged(rows: Iterable[Used]) -> list[Used]:
+def _merged(rows: Iterable[UsageRow]) -> list[UsageRow]:
     """One row for each day, model, source and origin: two processes that both began may have made two."""
-    found: dict[tuple[str, ...], Used] = {}
+    found: dict[tuple[str, ...], UsageRow] = {}
     for row in rows:
         known = found.setdefault(row[:4], row)
         if known is not row:
-            both = total([known, row])
-            found[row[:4]] = Used(*row[:4], *both[1:7], cost=both.cost if both.is_whole else None)
+            both = sum_rows([known, row])
+            found[row[:4]] = UsageRow(*row[:4], *both[1:7], cost=both.cost if both.is_whole else None)
     return list(found.values())
 
 
@@ -247,7 +247,7 @@ def _is(row: Record, day: str, model: str, source: str) -> bool:
 
 
 def _cost(asked: int, answered: int, both: int, price: Price | None) -> float | None:
-    """What tokens cost; None without a price, or where only their total is known."""
+    """Return what tokens cost; None without a price, or where only their total is known."""
     if not (asked or answered):
         return None if both else 0.0
     return None if price is None else price.cost(asked, answered)
@@ -258,7 +258,7 @@ def _count(value: Any) -> int:
 
 
 def _since(days: int | None) -> str:
-    """The first of so many days, the last of which is today; "" for all."""
+    """Return the first of so many days, the last of which is today; "" for all."""
     if days is None:
         return ""
     if days < 1:

@@ -1,1 +1,1 @@
-"""Recall."""
+"""Recall: which memories and passages a message brings back, ranked, with the reasons."""

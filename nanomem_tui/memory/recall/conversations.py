@@ -1,7 +1,7 @@
-"""Recall in what was said and noted: passages of sessions, of the archive and of notes, ranked, with what is around.
+"""Recall over conversations: passages of sessions, the archive and notes, ranked, with their neighbours.
 
-Owns which text of each source is a passage, how much of it is kept in RAM, and when it is read anew. The ranking is
-`sequences`'; the search for exact words is that of each source. Reads only.
+Owns which text of each source is a passage, how much of it is kept in RAM, and when it is read anew. `passages` ranks
+them; each source searches for exact words itself. Reads only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.language.tokens import readable
 from nanomem_tui.memory.filters import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
-from nanomem_tui.memory.recall.passages import Nearest, OrderedRecall, Passage, PassageHit, Room, Shelf, Timed
+from nanomem_tui.memory.recall.passages import AskedTime, Budget, Nearest, OrderedRecall, Passage, PassageHit, Shelf
 from nanomem_tui.memory.sessions.archive import History
 from nanomem_tui.memory.sessions.files import SessionFile
 from nanomem_tui.memory.sessions.sessions import Sessions
@@ -60,7 +60,7 @@ _STEP = 16  # files between two looks whether anybody still waits
 _LINES = 3  # lines of one archive entry that may stand before another entry
 
 
-class Told(NamedTuple):
+class ConversationHit(NamedTuple):
     """A passage that was found. `id` is that of the exact search of its source; `key` is that of the session (of an
     archive entry: where it came from, or "") or the name of the note; `number` is the message, the cursor or the line.
 
@@ -84,16 +84,17 @@ class Told(NamedTuple):
     sender: str = ""
 
 
-class Recalled(NamedTuple):
+class ConversationRecall(NamedTuple):
     """What was found, best first, in words what was not looked at, and the time that the question names."""
 
-    hits: tuple[Told, ...]
+    hits: tuple[ConversationHit, ...]
     left_out: tuple[str, ...] = ()
     time: TimeAsked | None = None
 
 
 def nearest_wanted(wanted: Matcher, found: int) -> int | None:
-    """How many of the nearest passages follow the `found` ones that hold all that is `wanted`; None: as many as fit.
+    """Return how many of the nearest passages follow the `found` ones that hold all that is `wanted`; None: as many as
+    fit.
 
     None of them (0) where a person says precisely what (a phrase, or what it must not hold), or one word, which
     somebody wrote; a few where several words were; all where nobody wrote them.
@@ -131,24 +132,25 @@ class Conversations:
         without: Collection[str] = (),
         within: Span | None = None,
         stop: Callable[[], bool] = lambda: False,
-    ) -> Recalled:
-        """The nearest passages of these sources, best first, but those of the ids `without`. Those of the time that the
-        question names stand higher; `within`: only what was said in these days, where nothing is asked all of it.
+    ) -> ConversationRecall:
+        """Return the nearest passages of these sources, best first, but those of the ids `without`. Those of the time
+        that the question names stand higher; `within`: only what was said in these days, where nothing is asked all of
+        it.
 
         `stop` is asked now and then: once it says so, nothing is found. What could not be read has nothing to find.
         """
         if limit < 1:
-            return Recalled(())
+            return ConversationRecall(())
         while not self._lock.acquire(timeout=0.05):
             if stop():
-                return Recalled(())
+                return ConversationRecall(())
         try:
             return self._recall(query, sources, limit, without, within, stop)
         finally:
             self._lock.release()
 
     def time_of(self, query: str) -> TimeAsked | None:
-        """The time that a question names; None where it names none."""
+        """Return the time that a question names; None where it names none."""
         if not times_asked.may_name(query):
             return None
         from nanomem_tui.memory.recall import times
@@ -168,7 +170,7 @@ class Conversations:
 
         return is_in
 
-    def timed(self, asked: TimeAsked | None) -> Timed | None:
+    def timed(self, asked: TimeAsked | None) -> AskedTime | None:
         """Return the time of a question as an index takes it."""
         if asked is None:
             return None
@@ -188,7 +190,7 @@ class Conversations:
                 days[mark] = spans
             return any(own.holds(one) for one in spans for own in asked.spans)
 
-        return Timed(fits, asked.subject, asked.only)
+        return AskedTime(fits, asked.subject, asked.only)
 
     def _recall(
         self,
@@ -198,13 +200,13 @@ class Conversations:
         without: Collection[str],
         within: Span | None,
         stop: Callable[[], bool],
-    ) -> Recalled:
+    ) -> ConversationRecall:
         asked = self.time_of(query)
         timed = self.timed(asked)
         is_in = self.said_in([within]) if within is not None else None
         keep = (lambda passage: is_in(passage.at)) if is_in is not None else None
         renew = {"sessions": self._renew_sessions, "history": self._renew_history, "notes": self._renew_notes}
-        hits: list[Told] = []
+        hits: list[ConversationHit] = []
         left_out: list[str] = []
         waiting = 0
         speaker = asked_speaker(query)
@@ -214,28 +216,28 @@ class Conversations:
             if shelf.state != state:
                 shelf.state, said = None, renew[source](shelf, stop)
                 if stop():
-                    return Recalled(())
+                    return ConversationRecall(())
                 shelf.state, shelf.left_out = state, said
             left_out += shelf.left_out
             nearest, unknown = self._nearest(shelf.index, stop)
             waiting += unknown
             best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest, timed, keep)
-            found = distinct(source, best, without, limit)
-            hits += [as_told(source, hit) for hit in shelf.index.explained(query, found)]
+            found = distinct_hits(source, best, without, limit)
+            hits += [to_hit(source, hit) for hit in shelf.index.explained(query, found)]
         if keep is not None and not query.strip():
             hits.sort(key=lambda told: told.at, reverse=True)
         else:
             hits.sort(key=lambda told: -told.score)
         left_out += [f"{counted(waiting, 'passage')} by meaning, not embedded yet"] if waiting else []
-        return Recalled(tuple(hits[:limit]), tuple(left_out), asked)
+        return ConversationRecall(tuple(hits[:limit]), tuple(left_out), asked)
 
     def by_meaning(self, index: OrderedRecall) -> Nearest | None:
-        """What finds the passages of an index by their meaning; None: words find them."""
+        """Return what finds the passages of an index by their meaning; None: words find them."""
         return self._nearest(index, lambda: False)[0]
 
     def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, int]:
-        """What finds passages by meaning, and how many it does not know yet; None: words find them. What has no vector
-        gets one for a moment here, and then on a thread."""
+        """Return what finds passages by meaning, and how many it does not know yet; None: words find them. What has no
+        vector gets one for a moment here, and then on a thread."""
         if self._vectors is None:
             return None, 0
         vectors, texts = self._vectors(), [passage.text for passage in index.passages]
@@ -255,7 +257,7 @@ class Conversations:
         return nearest, len(left)
 
     def _state(self, source: str) -> object:
-        """What tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""
+        """Return what tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""
         if source == "sessions":
             files = [(file.path, file.stamp) for file in self._sessions.files()]
             return files, [(info.key, chat.state) for info, chat in self._sessions.chats()]
@@ -264,7 +266,7 @@ class Conversations:
     # -- reading the sources --------------------------------------------------------------------------------------
 
     def _renew_sessions(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
-        room = Room()
+        room = Budget()
         unread = shortened = 0
         files, chats = self._sessions.files(), self._sessions.chats()
         shelf.keep_only({str(file.path) for file in files} | {_CHAT + info.key for info, _ in chats})
@@ -287,7 +289,7 @@ class Conversations:
             name = _CHAT + info.key
             passages = shelf.known(name, chat.state)
             if passages is None:
-                passages = said_in(info.key, 0, chat.said(), name)
+                passages = transcript_passages(info.key, 0, chat.said(), name)
             taken = room.take(passages)
             unread += not taken
             if not shelf.put(name, chat.state, taken, stop):
@@ -297,17 +299,17 @@ class Conversations:
         return [*said, f"the beginning of {counted(shortened, 'long session')}"] if shortened else said
 
     def _passages(self, file: SessionFile) -> list[Passage]:
-        """What was said in a transcript, tool calls and hidden messages left out; nothing when it cannot be read, and
-        nothing of a Dream, which only reads the archive out."""
+        """Return what was said in a transcript, tool calls and hidden messages left out; nothing when it cannot be
+        read, and nothing of a Dream, which only reads the archive out."""
         try:
             key, first, messages = self._sessions.end_of(file, MOST_BYTES)
         except NanomemError:
             return []
-        return [] if key.startswith(_DREAMS) else said_in(key, first, messages, str(file.path))
+        return [] if key.startswith(_DREAMS) else transcript_passages(key, first, messages, str(file.path))
 
     def _renew_history(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
         entries = self._history.in_order()
-        room = Room()
+        room = Budget()
         by_key: dict[str, list[HistoryEntry]] = {}
         for entry in entries:
             by_key.setdefault(entry.session_key or "", []).append(entry)
@@ -324,7 +326,7 @@ class Conversations:
         return [counted(left, "older line of the archive", "older lines of the archive")] if left else []
 
     def _renew_notes(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
-        room = Room()
+        room = Budget()
         unread = 0
         notes = self._notes.list()
         shelf.keep_only({note.name for note in notes})
@@ -343,7 +345,7 @@ class Conversations:
         return [counted(unread, "older note")] if unread else []
 
     def _note_passages(self, note: Note) -> list[Passage]:
-        """The lines of a note that are not empty; nothing when it cannot be read."""
+        """Return the lines of a note that are not empty; nothing when it cannot be read."""
         try:
             lines = self._notes.read(note.name).split("\n")
         except NanomemError:
@@ -355,8 +357,8 @@ class Conversations:
         ]
 
 
-def distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
-    """The first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
+def distinct_hits(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
+    """Return the first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
     hits: dict[str, PassageHit] = {}
     for hit in found:
         name = _id(source, hit.passage)
@@ -366,7 +368,7 @@ def distinct(source: str, found: Iterable[PassageHit], without: Collection[str],
 
 
 def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
-    """The lines of an archive entry, each a passage: an entry sums up a whole conversation."""
+    """Return the lines of an archive entry, each a passage: an entry sums up a whole conversation."""
     return [
         Passage(f"{entry.cursor}:{entry.line}:{number}", text[:LONGEST], session, "", entry.timestamp)
         for number, (_, text) in enumerate(marked_lines(entry.content))
@@ -374,10 +376,10 @@ def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     ]
 
 
-def said_in(
+def transcript_passages(
     key: str, first: int, messages: Iterable[Message], place: str, behind: Passage | None = None
 ) -> list[Passage]:
-    """The passages of a transcript, whose first message has that index; `place` tells it from every other one.
+    """Return the passages of a transcript, whose first message has that index; `place` tells it from every other one.
     `behind`: the passage that they follow."""
     said = [message for message in messages if _is_said(message)]
     times = [message.timestamp for message in said]
@@ -400,7 +402,7 @@ def said_in(
 
 
 def sender_of(message: Message) -> str:
-    """Who wrote a message, where the transcript tells."""
+    """Return who wrote a message, where the transcript tells."""
     sender = message.raw.get("sender_id")
     return sender if isinstance(sender, str) else ""
 
@@ -425,10 +427,10 @@ def _sittings(times: Iterable[str]) -> list[int]:
     return numbers
 
 
-def as_told(source: str, hit: PassageHit) -> Told:
+def to_hit(source: str, hit: PassageHit) -> ConversationHit:
     """A passage of a source that was found, with its words and neighbours."""
     key, number = _named(source, hit.passage)
-    return Told(
+    return ConversationHit(
         source=source,
         id=_id(source, hit.passage),
         key=key,
@@ -446,7 +448,7 @@ def as_told(source: str, hit: PassageHit) -> Told:
 
 
 def _named(source: str, passage: Passage) -> tuple[str, int]:
-    """The key and the number of a passage."""
+    """Return the key and the number of a passage."""
     if source == "history":
         return passage.session.rpartition("\n")[0], int(passage.key.partition(":")[0])
     key, _, number = passage.key.rpartition("#" if source == "sessions" else ":")

@@ -1,8 +1,8 @@
-"""Recall over ordered sources: the turns of sessions, a journal, an archive. What stands around a passage counts too.
+"""Rank passages of ordered sources: the turns of sessions, a journal, an archive. Neighbours of a passage count too.
 
 Owns the ranking of passages by their own words and those of their neighbours, of the whole session, by who speaks, and
-by what the question waits for; where somebody tells which passages are near in meaning, by that too. Knows no file and
-no vector: whoever has the passages adds them. Plain facts have no neighbours and are `recall`'s.
+by what the question waits for; by meaning too, where the caller can tell which passages are near. Knows no file and no
+vector: whoever has the passages adds them. Items have no neighbours; `recall` ranks them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from nanomem_tui.language import cues
 from nanomem_tui.language.tokens import is_common, is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory.recall import scoring
-from nanomem_tui.memory.recall.questions import halves
+from nanomem_tui.memory.recall.questions import split_compound
 from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, drop_common_characters, nearest
 
 # -- By which names the speakers of a chat are addressed: a transcript calls them `user` and `assistant` --------------
@@ -35,7 +35,7 @@ INTRODUCED = 3
 """What it counts when somebody says their own name."""
 
 
-class Addressed:
+class SpeakerNames:
     """The names of speakers, taken from how others address them.
 
     >>> names = Addressed()
@@ -65,7 +65,7 @@ class Addressed:
                 self._names.setdefault(token, {}).setdefault(chat, set()).add(speaker)
 
     def names(self) -> list[str]:
-        """All names, as words of the index."""
+        """Return all names, as words of the index."""
         return list(self._names)
 
     def speakers(self, token: str) -> dict[int, set[int]]:
@@ -146,7 +146,7 @@ Nearest = Callable[[str, int], Iterable[tuple[int, float]]]
 """Tells the places of the passages nearest to a text in meaning, so many of them, and their cosine distance."""
 
 
-class Timed(NamedTuple):
+class AskedTime(NamedTuple):
     """The time that a question names: whether a passage was said then or is about it, the question without the words
     that say so, and whether it asks for nothing else."""
 
@@ -248,7 +248,7 @@ class OrderedRecall:
         self._long_rounds: set[int] = set()
         self._chat_of: list[int] = []
         self._chats: dict[str, int] = {}
-        self._addressed = Addressed()
+        self._addressed = SpeakerNames()
         self._speaker_of: list[int] = []
         self._places: list[list[int]] = []
         self._days: list[date | None] = []
@@ -277,7 +277,7 @@ class OrderedRecall:
         return [*self._names, *self._addressed.names()]
 
     def statistics(self, words: Iterable[str]) -> Statistics:
-        """What is known of the passages as a whole, and of these words in them."""
+        """Return what is known of the passages as a whole, and of these words in them."""
         return self._index.statistics(words)
 
     def add(self, passage: Passage) -> None:
@@ -313,7 +313,8 @@ class OrderedRecall:
             self._long_rounds.add(self._round_of[place])
 
     def _asks(self, before: int, place: int) -> bool:
-        """Whether a passage begins a round: the user speaks again. Where speakers have names each is one of its own."""
+        """Return whether a passage begins a round: the user speaks again. Where speakers have names each is one of its
+        own."""
         speaker = self._passages[place].speaker
         return speaker not in self._roles or (speaker == USER and self._passages[before].speaker != USER)
 
@@ -327,7 +328,7 @@ class OrderedRecall:
             self._forgotten.add(number)
 
     def _speaker(self, passage: Passage) -> int:
-        """The number of who speaks; a role and its sender are somebody else in each chat."""
+        """Return the number of who speaks; a role and its sender are somebody else in each chat."""
         name = passage.speaker
         key = (name, passage.chat, passage.sender) if name in self._roles else (name, "", "")
         number = self._speakers.setdefault(key, len(self._speakers))
@@ -345,12 +346,12 @@ class OrderedRecall:
         limit: int = 20,
         speaker: str = "",
         nearest: Nearest | None = None,
-        time: Timed | None = None,
+        time: AskedTime | None = None,
         keep: Callable[[Passage], bool] | None = None,
     ) -> list[PassageHit]:
-        """The best passages for a question, best first; equal ones in their order. `speaker`: whose words are meant.
-        `nearest`: what else is near, by meaning. `time`: the time that it names. `keep`: only these are found; all of
-        them, the newest first, where the question has no word."""
+        """Return the best passages for a question, best first; equal ones in their order. `speaker`: whose words are
+        meant. `nearest`: what else is near, by meaning. `time`: the time that it names. `keep`: only these are found;
+        all of them, the newest first, where the question has no word."""
         asked = self._asked(query, time)
         if speaker in self._with_role:
             asked = asked._replace(subject=self._with_role[speaker])
@@ -375,7 +376,7 @@ class OrderedRecall:
         return [PassageHit(self._passages[place], 0.0, 0.0, 0.0, 0.0, 0.0, place) for place in newest]
 
     def _there(self) -> Iterable[int]:
-        """The places that are not forgotten."""
+        """Return the places that are not forgotten."""
         forgotten, session_of = self._forgotten, self._session_of
         return (place for place in range(len(self._passages)) if session_of[place] not in forgotten)
 
@@ -394,14 +395,14 @@ class OrderedRecall:
         ]
 
     def _along(self, ways: list[int], place: int) -> tuple[Passage, ...]:
-        """The next neighbours one way."""
+        """Return the next neighbours one way."""
         found: list[Passage] = []
         while len(found) < AROUND and (place := ways[place]) >= 0:
             found.append(self._passages[place])
         return tuple(found)
 
     def sessions(self, query: str, limit: int = 10, nearest: Nearest | None = None) -> list[tuple[str, float]]:
-        """The best sessions for a question with their scores, best first: by their two best passages."""
+        """Return the best sessions for a question with their scores, best first: by their two best passages."""
         scores = self._score(self._asked(query), self._meant(query, nearest))
         found: dict[int, list[float]] = {}
         for place, score in scores.whole.items():
@@ -418,7 +419,7 @@ class OrderedRecall:
 
     # -- reading a question -------------------------------------------------------------------------------------
 
-    def _asked(self, query: str, time: Timed | None = None) -> _Asked:
+    def _asked(self, query: str, time: AskedTime | None = None) -> _Asked:
         written = query_words(query)
         telling = written if time is None else query_words(time.rest)
         weighted = {
@@ -445,13 +446,15 @@ class OrderedRecall:
         return _Asked(groups, names, 1 / total if total else 1.0, subject, cues.waits_for(query))
 
     def _name_meant(self, word: str) -> str:
-        """The name of a speaker that a word was meant to be, when no passage holds the word itself; else the word."""
+        """Return the name of a speaker that a word was meant to be, when no passage holds the word itself; else the
+        word."""
         if word in self._names or self._index.has(word):
             return word
         return nearest(word, self.names, lambda _: 1) or word
 
     def _meaning(self, word: str, share: float) -> dict[str, float]:
-        """The words that a word of a question stands for, itself or what it was meant to be first, with weights."""
+        """Return the words that a word of a question stands for, itself or what it was meant to be first, with
+        weights."""
         known = self._meanings.get(word)
         if known is not None:
             return known
@@ -459,7 +462,7 @@ class OrderedRecall:
         if is_part(word):
             return {word: index.idf(word) * share}
         there = word if index.has(word) else self._words.nearest(word, index.rows_with) or word
-        if not index.has(there) and (parts := halves(word, index.has)):
+        if not index.has(there) and (parts := split_compound(word, index.has)):
             return {part: index.idf(part) * share / 2 for part in parts}
         weight = index.idf(there) * share
         meaning = {there: weight}
@@ -484,8 +487,8 @@ class OrderedRecall:
 
     # -- ranking ------------------------------------------------------------------------------------------------
 
-    def _score(self, asked: _Asked, near: Mapping[int, float], time: Timed | None = None) -> _Scores:
-        """The scores of all passages that share a word with the question, are near it, or beside one that is."""
+    def _score(self, asked: _Asked, near: Mapping[int, float], time: AskedTime | None = None) -> _Scores:
+        """Return the scores of all passages that share a word with the question, are near it, or beside one that is."""
         own: dict[int, float] = {}
         bonus = [0.0] * len(self._places)
         rounds: dict[int, float] = {}
@@ -543,7 +546,7 @@ class OrderedRecall:
                     base.setdefault(place, 0.0)
 
     def _spread(self, own: Mapping[int, float]) -> dict[int, float]:
-        """The scores with the shares that go to neighbours in the same session."""
+        """Return the scores with the shares that go to neighbours in the same session."""
         base = dict(own)
         get, after, before, shapes, room = base.get, self._next, self._previous, self._shapes, self._room
         least = FAINT * max(own.values(), default=0.0)
@@ -593,7 +596,7 @@ class OrderedRecall:
 
 
 def _alone(called: Iterable[Mapping[int, Collection[int]]]) -> frozenset[int]:
-    """The speakers whom a question names, in each chat where it names one alone."""
+    """Return the speakers whom a question names, in each chat where it names one alone."""
     of_chat: dict[int, set[int]] = {}
     for chats in called:
         for chat, speakers in chats.items():
@@ -628,7 +631,7 @@ _STEP = 64  # passages between two looks whether anybody still waits
 _STRIDE = 1_000  # a beginning that moved with every passage would make the index anew each time
 
 
-class Room:
+class Budget:
     """How much may still be kept."""
 
     def __init__(self) -> None:
@@ -640,7 +643,8 @@ class Room:
         return self._passages <= 0 or self._characters <= 0
 
     def take(self, passages: list[Passage]) -> list[Passage]:
-        """The last of these passages that fit; of more, the beginning moves by `_STRIDE` passages while they grow."""
+        """Return the last of these passages that fit; of more, the beginning moves by `_STRIDE` passages while they
+        grow."""
         start = len(passages)
         while start and not self.full:
             start -= 1
@@ -667,7 +671,7 @@ class Shelf:
         self.left_out: list[str] = []
 
     def known(self, name: str, stamp: object) -> list[Passage] | None:
-        """The passages of a file when it is in that state, else None."""
+        """Return the passages of a file when it is in that state, else None."""
         file = self._files.get(name)
         return file.passages if file is not None and file.stamp == stamp else None
 

@@ -1,8 +1,8 @@
-"""What a model may be told of transcripts, the archive and notes: excerpts of what its audience may see.
+"""Excerpts of transcripts, archive and notes that a model may be given: only what its audience may see.
 
-Owns the choice of excerpts, for a tool that asks and for the block of a turn, and the form in which a round, what was
-asked and its answer, is given again. Who may see what is `scopes`'; the ranking is `sequences`'. An excerpt holds no
-secret, nothing that is forgotten, and nothing that reads as an order to the model. Reads only.
+Owns the choice of excerpts, for a tool that asks and for the block of a turn, and the form in which a question and its
+answer are repeated. `scopes` decides who may see what; `passages` ranks. An excerpt holds no secret, nothing that was
+forgotten, and nothing that instructs the model. Reads only.
 """
 
 from __future__ import annotations
@@ -30,25 +30,26 @@ from nanomem_tui.language import cues, dates, secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.tokens import alike, index_tokens, query_words
 from nanomem_tui.memory.filters import Matcher
-from nanomem_tui.memory.recall import bearing, questions
+from nanomem_tui.memory.recall import questions, scoring
 from nanomem_tui.memory.recall.conversations import (
     LONGEST,
     ROLES,
     SOURCES,
+    ConversationHit,
     Conversations,
-    Told,
-    as_told,
-    distinct,
+    distinct_hits,
     entry_passages,
-    said_in,
     sender_of,
+    to_hit,
+    transcript_passages,
 )
-from nanomem_tui.memory.recall.passages import Passage, Shelf, Timed
-from nanomem_tui.memory.scopes import Audience, is_group, is_of_one, sessions_of
+from nanomem_tui.memory.recall.passages import AskedTime, Passage, Shelf
+from nanomem_tui.memory.safety import same_words
+from nanomem_tui.memory.scopes import Audience, is_group, is_one_person, sessions_of
 from nanomem_tui.memory.sessions.files import SessionFile, key_of
 from nanomem_tui.memory.sessions.files import is_of_one as files_is_of_one
-from nanomem_tui.memory.turns import prompt, working
-from nanomem_tui.memory.turns.working import Exchange, same_words
+from nanomem_tui.memory.turns import prompt
+from nanomem_tui.memory.turns.prompt import Exchange
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import chat_of
@@ -108,25 +109,25 @@ class ChatTalk:
         self,
         query: str,
         limit: int,
-        time: Timed | None = None,
+        time: AskedTime | None = None,
         by_meaning: Callable[[OrderedRecall], Nearest | None] = lambda index: None,
-    ) -> list[Told]:
-        """The nearest messages and lines of the archive, best first. `time`: the time that the query names;
+    ) -> list[ConversationHit]:
+        """Return the nearest messages and lines of the archive, best first. `time`: the time that the query names;
         `by_meaning`: gives what finds the passages of an index by their meaning, None where words alone do."""
         found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
         lines = index.search(query, _LINES * limit, nearest=by_meaning(index), time=time)
-        hits = distinct("history", lines, (), limit)
-        found += [as_told("history", hit) for hit in index.explained(query, hits)]
+        hits = distinct_hits("history", lines, (), limit)
+        found += [to_hit("history", hit) for hit in index.explained(query, hits)]
         return sorted(found, key=lambda told: -told.score)[:limit]
 
     def recall_said(
-        self, query: str, limit: int, time: Timed | None = None, nearest: Nearest | None = None
-    ) -> list[Told]:
-        """The nearest messages, best first."""
+        self, query: str, limit: int, time: AskedTime | None = None, nearest: Nearest | None = None
+    ) -> list[ConversationHit]:
+        """Return the nearest messages, best first."""
         index = self.said.index
         hits = index.search(query, limit, asked_speaker(query), nearest, time)
-        return [as_told("sessions", hit) for hit in index.explained(query, hits)]
+        return [to_hit("sessions", hit) for hit in index.explained(query, hits)]
 
     def replayed_from(self) -> dict[str, int]:
         """By session key, the index of the first message that the agent itself puts before its model again."""
@@ -218,12 +219,12 @@ class ChatPassages:
 
 
 def number_of(key: str) -> int:
-    """The index of a message by the key of its passage."""
+    """Return the index of a message by the key of its passage."""
     return int(key.rpartition("#")[2])
 
 
 def _is_as_good(known: _Read, file: SessionFile, lag: int) -> bool:
-    """Whether what is known of a file need not be read again."""
+    """Return whether what is known of a file need not be read again."""
     return known.stamp == file.stamp or 0 < file.stamp[1] - known.stamp[1] < lag
 
 
@@ -256,7 +257,7 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) ->
         messages = parse_session(data if not is_plain else body, "", key).messages
         count = _messages_before(file.path, start) if start else 0
     place = str(file.path)
-    new = said_in(key, count, _told_of(messages, kept), place, behind)
+    new = transcript_passages(key, count, _told_of(messages, kept), place, behind)
     hashed.update(memoryview(body)[at:])
     digest = hashed.digest() if is_plain else b""
     counted = count + len(messages)
@@ -264,8 +265,8 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) ->
 
 
 def _told_of(messages: Iterable[Message], kept: Forgotten) -> Iterator[Message]:
-    """The messages as they may be indexed: without blocks of memory that an agent keeps in its transcript, without what
-    is forgotten, and none of somebody who is."""
+    """Yield the messages as they may be indexed: without blocks of memory that an agent keeps in its transcript,
+    without what is forgotten, and none of somebody who is."""
     for message in messages:
         content = without_blocks(message.content)
         if kept and kept.named("sender", sender_of(message)):
@@ -289,7 +290,7 @@ def without_blocks(text: str) -> str:
 
 
 def _without_heads(data: bytes) -> bytes:
-    """The lines of a transcript behind those that are rewritten with every turn."""
+    """Return the lines of a transcript behind those that are rewritten with every turn."""
     at = 0
     while data.startswith(_HEAD, at):
         end = data.find(b"\n", at)
@@ -300,7 +301,7 @@ def _without_heads(data: bytes) -> bytes:
 
 
 def _messages_before(path: Path, start: int) -> int:
-    """How many messages begin in the first `start` bytes of a file, by its lines."""
+    """Return how many messages begin in the first `start` bytes of a file, by its lines."""
     count, left = 0, start
     for piece in chunks(path):
         count += count_messages(piece[:left])
@@ -311,7 +312,7 @@ def _messages_before(path: Path, start: int) -> int:
 
 
 def _archived(header: Mapping[str, Any] | None) -> int:
-    """The offset up to which the agent has summed a transcript up; 0 where it tells none."""
+    """Return the offset up to which the agent has summed a transcript up; 0 where it tells none."""
     value = (header or {}).get("last_consolidated", (header or {}).get("last_archived"))
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
@@ -360,7 +361,7 @@ class Excerpt(NamedTuple):
     score: float
 
     def to_json(self) -> dict[str, object]:
-        """The object that `recall` and `turn begin` print."""
+        """Return the object that `recall` and `turn begin` print."""
         turn = self.turn
         return {
             "source": self.source,
@@ -397,7 +398,7 @@ class Reach:
         self._forgotten = forgotten_words
 
     def search(self, query: str, audience: Audience, session_key: str = "", limit: int = MOST) -> list[Excerpt]:
-        """The nearest excerpts of what an audience may see, best first.
+        """Return the nearest excerpts of what an audience may see, best first.
 
         A chat is told of its own session and what the archive has of that; notes are of no chat, and the owner's alone.
         Raises BadInput, and the errors of `forgotten.load`.
@@ -405,7 +406,7 @@ class Reach:
         if not self._settings.memory_enabled or not query.strip() or limit < 1:
             return []
         keys = sessions_of(audience, session_key)
-        hits: Sequence[Told] = ()
+        hits: Sequence[ConversationHit] = ()
         if keys is None:
             hits = self._conversations().recall(query, SOURCES, 2 * limit + 1).hits
         elif keys:
@@ -420,7 +421,8 @@ class Reach:
     def beyond_window(
         self, message: str, audience: Audience, session_key: str, window: Sequence[Exchange], *, replays: bool
     ) -> list[Excerpt]:
-        """The turns of the same chat, before those in the window, that surely have a bearing on a message; best first.
+        """Return the turns of the same chat, before those in the window, that surely have a bearing on a message; best
+        first.
 
         `replays`: the agent puts its session before the model itself, from where it summed it up last. Raises BadInput,
         and the errors of `forgotten.load`.
@@ -438,8 +440,8 @@ class Reach:
         found = self._excerpts(bears, audience, MOST_TURNS + len(shown))
         return [one for one in found if same_words(one.turn.user) not in shown][:MOST_TURNS]
 
-    def _excerpts(self, hits: Iterable[Told], audience: Audience, limit: int) -> list[Excerpt]:
-        """The first of these as they may be told, each round once."""
+    def _excerpts(self, hits: Iterable[ConversationHit], audience: Audience, limit: int) -> list[Excerpt]:
+        """Return the first of these as they may be told, each round once."""
         kept = self._forgotten()
         found: dict[tuple[str, str], Excerpt] = {}
         for hit in hits:
@@ -450,16 +452,16 @@ class Reach:
                 found.setdefault((excerpt.source, excerpt.id), excerpt)
         return list(found.values())
 
-    def _excerpt(self, hit: Told, audience: Audience, kept: Forgotten) -> Excerpt | None:
+    def _excerpt(self, hit: ConversationHit, audience: Audience, kept: Forgotten) -> Excerpt | None:
         if kept and (kept.named("session", hit.key) or kept.named("sender", hit.sender)):
             return None
         if hit.source != "sessions":
-            text = _shown(prompt.unjudged(_clean(hit.text, kept)), hit, WIDTH)
+            text = _shown(prompt.plain_unjudged(_clean(hit.text, kept)), hit, WIDTH)
             return Excerpt(hit.source, hit.id, Exchange(hit.at, "", text), hit.score) if text else None
         part = _round(hit)
         place = audience if not audience.is_owner else Audience(*(chat_of(hit.key) or (None, None)))
         # An agent may name no sender in a private chat: its id tells that one person writes there.
-        sender = hit.sender or (str(place.chat_id) if is_of_one(place.channel, place.chat_id) else "")
+        sender = hit.sender or (str(place.chat_id) if is_one_person(place.channel, place.chat_id) else "")
         turn = Exchange(
             hit.at,
             _speaker(sender, place),
@@ -468,7 +470,7 @@ class Reach:
             sender=sender,
             answer_checked=False,  # a tool may have given it
         )
-        told = prompt.told(turn, place, self._settings, self._workspace_id)
+        told = prompt.retell(turn, place, self._settings, self._workspace_id)
         if {told.user, told.assistant} & {prompt.UNCHECKED, prompt.LEFT_OUT}:
             return None
         said = _shown(told.user, hit, WIDTH) if part.shows_asked else ""
@@ -478,15 +480,15 @@ class Reach:
         return Excerpt(hit.source, part.id, told._replace(user=said, assistant=reply), hit.score)
 
 
-def _is_being_answered(hit: Told) -> bool:
-    """Whether a hit is the message that the model just got: an agent writes it down before it asks."""
+def _is_being_answered(hit: ConversationHit) -> bool:
+    """Return whether a hit is the message that the model just got: an agent writes it down before it asks."""
     moment = clock.parse(hit.at) if hit.role == "user" and not hit.after else None
     return moment is not None and abs(clock.now() - moment) < JUST_NOW
 
 
 def _speaker(sender: str, place: Audience) -> str:
-    """Who wrote a message: in a group by their id, else the user."""
-    return (working.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or working.USER
+    """Return who wrote a message: in a group by their id, else the user."""
+    return (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER
 
 
 class _Round(NamedTuple):
@@ -499,9 +501,9 @@ class _Round(NamedTuple):
     id: str
 
 
-def _round(hit: Told) -> _Round:
-    """The round of a hit, which is one of its two messages. The other is shown where the first asks: a question says
-    little without its answer, and a short answer little without its question."""
+def _round(hit: ConversationHit) -> _Round:
+    """Return the round of a hit, which is one of its two messages. The other is shown where the first asks: a question
+    says little without its answer, and a short answer little without its question."""
     if hit.role == "assistant":
         before = next((one for one in reversed(hit.before) if one.role == "user"), None)
         if before is None:
@@ -523,17 +525,17 @@ def _clean(text: str, kept: Forgotten) -> str:
     return kept.taken_out(text) if kept else text
 
 
-def _shown(text: str, hit: Told, width: int) -> str:
-    """The part of a text around the words that were found, with the date behind each relative one."""
+def _shown(text: str, hit: ConversationHit, width: int) -> str:
+    """Return the part of a text around the words that were found, with the date behind each relative one."""
     part, _ = Matcher(tuple(hit.parts["terms"])).excerpt(text, width)
     return dates.annotated(part, hit.at[:10]) if hit.at[:10] else part
 
 
-def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[Told]:
-    """Those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
-    words = questions.weighted(questions.Question(message))
+def _bearing(message: str, hits: Sequence[ConversationHit], index: OrderedRecall) -> list[ConversationHit]:
+    """Return those hits whose round says enough of what a message is about: an unneeded one is worse than none."""
+    words = questions.weighted_words(questions.Question(message))
     known = index.statistics([*words, *(other for word in words for other in alike(word))])
-    asked = bearing.message(message, words, {word: (word,) for word in query_words(message)}, known)
+    asked = scoring.read_message(message, words, {word: (word,) for word in query_words(message)}, known)
     called = set(index.names)
     found = []
     for hit in hits:
@@ -541,6 +543,6 @@ def _bearing(message: str, hits: Sequence[Told], index: OrderedRecall) -> list[T
         text = "\n".join((part.asked if part.shows_asked else "", part.answer or "" if part.shows_answer else ""))
         held = set(index_tokens(text)) & (words.keys() | asked.covers.keys()) - called
         tells = sum(asked.words[word] for word in held & asked.heavy)
-        if tells >= TELLS * asked.most and bearing.covers(asked, held | called) >= COVERS:
+        if tells >= TELLS * asked.most and scoring.coverage(asked, held | called) >= COVERS:
             found.append(hit)
     return found

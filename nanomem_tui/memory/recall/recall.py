@@ -22,15 +22,14 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import corrections, cues, times_asked
 from nanomem_tui.language.times_asked import TimeAsked
 from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
-from nanomem_tui.memory import retention, superseded
-from nanomem_tui.memory.recall import bearing, questions, scoring
-from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.questions import Question
+from nanomem_tui.memory import retention
+from nanomem_tui.memory.recall import questions, scoring
+from nanomem_tui.memory.recall.questions import ByMeaning, Near, NearestItems, Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.store import item_index, lookup, word_index
 from nanomem_tui.store.database import full_text
-from nanomem_tui.store.item_index import Candidate, ItemIndex
+from nanomem_tui.store.item_index import Candidate, ItemIndex, rate
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
 from nanomem_tui.store.word_index import Statistics, drop_common_characters
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 # What of a ranked answer is given, and why the rest is cut: so many, so many of the user layer, so many characters.
 
 
-class Cut(NamedTuple):
+class CutItem(NamedTuple):
     """An item that fits the question and is not given, and why; `is_unrelated`: it has no bearing on the message."""
 
     hit: Hit
@@ -58,10 +57,10 @@ class Bounds(NamedTuple):
     of_user: int
     whole: bool = False
 
-    def cut(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Cut]]:
-        """What is given, in its order, and what is cut."""
+    def cut(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[CutItem]]:
+        """Return what is given, in its order, and what is cut."""
         kept: list[Hit] = []
-        cut: list[Cut] = []
+        cut: list[CutItem] = []
         used = users = 0
         for hit in hits:
             why = ""
@@ -72,7 +71,7 @@ class Bounds(NamedTuple):
             elif not self.whole and used + len(hit.item.text) > self.budget:
                 why = f"over the budget of {self.budget} characters"
             if why:
-                cut.append(Cut(hit, why))
+                cut.append(CutItem(hit, why))
                 continue
             kept.append(hit)
             used += len(hit.item.text)
@@ -80,7 +79,7 @@ class Bounds(NamedTuple):
         return kept, cut
 
 
-__all__ = ["Cut", "Question", "Recall", "Recalled"]
+__all__ = ["CutItem", "Question", "Recall", "Recalled"]
 
 SPARE = 5
 """Rows that are ranked beyond those asked for, to be shown as cut."""
@@ -109,7 +108,7 @@ class Recalled(NamedTuple):
     or was not), and the time that the question names."""
 
     hits: tuple[Hit, ...]
-    cut: tuple[Cut, ...]
+    cut: tuple[CutItem, ...]
     corrected: Mapping[str, str]
     words: tuple[str, ...]
     backend: str
@@ -175,7 +174,8 @@ class Recall:
     # -- asking -------------------------------------------------------------------------------------------------
 
     def ask(self, question: Question, *, beside: Iterable[Item] = ()) -> Recalled:
-        """The best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises BadInput."""
+        """Return the best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises
+        BadInput."""
         started = time.perf_counter()
         profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
@@ -188,13 +188,13 @@ class Recall:
         else:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
-        unrelated: list[Cut] = []
+        unrelated: list[CutItem] = []
         if profile == "default" and not question.whole:
             hits, unrelated = self._related_to(question, pool, hits, near.distances, asked_time)
         kept, cut = self._bounds(question, profile).cut(hits)
-        words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
+        words = tuple(questions.weighted_words(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
-        corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
+        corrected = questions.describe_corrections(pool.corrected, (hit.item.text for hit in hits))
         spelt = MappingProxyType(corrected)
         return Recalled(tuple(kept), (*cut, *unrelated), spelt, words, pool.backend, ms, near.why, asked_time)
 
@@ -205,8 +205,8 @@ class Recall:
         hits: Sequence[Hit],
         distances: Mapping[str, float],
         asked_time: TimeAsked | None,
-    ) -> tuple[list[Hit], list[Cut]]:
-        """The hits that have a bearing on the message, and those that have none."""
+    ) -> tuple[list[Hit], list[CutItem]]:
+        """Return the hits that have a bearing on the message, and those that have none."""
         is_meant, may_share = _timely(question, asked_time)
         if asked_time is not None:
             question = question._replace(text=asked_time.subject)
@@ -216,12 +216,12 @@ class Recall:
         rows = [(words, hit.score, distances.get(hit.item.id)) for hit, words in zip(hits, held, strict=True)]
         near = scoring.fused_shares(distances.items()) if distances else {}
         clear = [near.get(hit.item.id, 0.0) >= scoring.OBVIOUS for hit in hits] if near else []
-        chances = bearing.chances(asked, rows, by_meaning=bool(distances), clear=clear)
-        least = bearing.least(asked, by_meaning=bool(distances))
+        chances = scoring.bearing_chances(asked, rows, by_meaning=bool(distances), clear=clear)
+        least = scoring.least_chance(asked, by_meaning=bool(distances))
         if question.within is not None and times_asked.tells_nothing(question.text):
             chances = [max(chance, least) for chance in chances]  # nothing but the days is asked for
         if asked_time is not None:
-            timely = [is_meant or (may_share and bearing.covers(asked, words) > 0) for words in held]
+            timely = [is_meant or (may_share and scoring.coverage(asked, words) > 0) for words in held]
             chances = [
                 max(chance, least) if is_timely and _is_timed(hit) else chance
                 for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
@@ -231,18 +231,20 @@ class Recall:
             for hit, chance in zip(hits, chances, strict=True)
         ]
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
-        cut = [Cut(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
+        cut = [CutItem(hit, why.format(chance=chance), is_unrelated=True) for hit, chance in judged if chance < least]
         kept = [(hit, words) for (hit, chance), words in zip(judged, held, strict=True) if chance >= least]
         # What is of the time that is asked for counts as the newest: that tells which of two values is meant.
         said = [(words, f"{'~' * _is_timed(hit)}{hit.item.updated_at}") for hit, words in kept]
-        return [kept[place][0] for place in bearing.newer_first(asked, said)], cut
+        return [kept[place][0] for place in scoring.newer_first(asked, said)], cut
 
-    def _message(self, question: Question, pool: _Pool) -> bearing.Message:
-        written = {word: pool.corrected.get(word, (token,)) for token, word in questions.written(question).items()}
-        return bearing.message(questions.asked(question), pool.words, written, pool.statistics)
+    def _message(self, question: Question, pool: _Pool) -> scoring.Message:
+        written = {
+            word: pool.corrected.get(word, (token,)) for token, word in questions.written_words(question).items()
+        }
+        return scoring.read_message(questions.full_text(question), pool.words, written, pool.statistics)
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
-        """The words of those looked for that each row holds."""
+        """Return the words of those looked for that each row holds."""
         if pool.backend == "ram" and self.ready:
             with self._store.snapshot.lock:
                 known = self.index.current().terms((row.id for row in rows), pool.words)
@@ -250,9 +252,9 @@ class Recall:
         return [_words_of(row, pool) for row in rows]
 
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
-        """The facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None for a
-        short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on the
-        message and found no room."""
+        """Return the facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None
+        for a short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on
+        the message and found no room."""
         known = {hit.item.id for hit in found.hits} if found is not None else set[str]()
         limit = self._settings.recall_related_facts
         if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
@@ -272,7 +274,7 @@ class Recall:
         ]
 
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
-        """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
+        """Return the weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
         name = _one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         known = scoring.weights_of(name, by_meaning=self.by_meaning.wanted)
         for name in changed or ():
@@ -280,7 +282,7 @@ class Recall:
         return {**known, **(changed or {})}
 
     def why_not(self, question: Question, item_id: str) -> str:
-        """Why an item is not among the hits of a question, in words; empty when it is."""
+        """Return why an item is not among the hits of a question, in words; empty when it is."""
         recalled = self.ask(question)
         if any(hit.item.id == item_id for hit in recalled.hits):
             return ""
@@ -291,7 +293,7 @@ class Recall:
         return self._why_never(question, row) or self._why_behind(question, recalled, item_id)
 
     def _why_never(self, question: Question, row: Item | None) -> str:
-        """Why a row cannot be an answer at all; empty when it could."""
+        """Return why a row cannot be an answer at all; empty when it could."""
         if row is None:
             return "there is no such item"
         if row.is_deleted:
@@ -315,7 +317,7 @@ class Recall:
         everything = self.ask(question._replace(limit=1_000_000, max_chars=1_000_000_000, whole=True))
         ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
         if item_id not in ranks:
-            near = self.by_meaning.near(questions.asked(question), 1, {item_id})
+            near = self.by_meaning.near(questions.full_text(question), 1, {item_id})
             far, most = near.distances.get(item_id), self._settings.recall_max_distance
             return "shares no word with the message" + (f", and distance {far:.2f} is over {most:g}" if far else "")
         hit = everything.hits[ranks[item_id] - 1]
@@ -325,7 +327,7 @@ class Recall:
     # -- who sees what ------------------------------------------------------------------------------------------
 
     def _layers(self, question: Question, profile: str) -> LayerOf:
-        """The layer of an item for the question; None where kind or scope forbids it."""
+        """Return the layer of an item for the question; None where kind or scope forbids it."""
         of_profile = profile != "seed001" or question.whole  # a turn of seed 001 knows a chat and a user layer only
         with_global = question.scope == "global" or (self._settings.recall_global and of_profile)
         layer_of = layers(
@@ -369,13 +371,14 @@ class Recall:
         return self._times
 
     def _time_of(self, question: Question) -> TimeAsked | None:
-        """The time that a question names; most name none, and that is told without reading a date."""
+        """Return the time that a question names; most name none, and that is told without reading a date."""
         return times_asked.asked(question.text, self.times.today()) if times_asked.may_name(question.text) else None
 
     def _of_time(
         self, question: Question, asked_time: TimeAsked | None, pool: _Pool, layer_of: LayerOf, beside: Sequence[Item]
     ) -> list[Candidate]:
-        """What the question may see of the time that it names, and is not in the pool: the newest, rated by words."""
+        """Return what the question may see of the time that it names, and is not in the pool: the newest, rated by
+        words."""
         from nanomem_tui.memory.recall.times import MOST
 
         if asked_time is not None:
@@ -403,7 +406,7 @@ class Recall:
     # -- finding ------------------------------------------------------------------------------------------------
 
     def _near(self, question: Question, layer_of: LayerOf) -> Near:
-        """What is near the question, of what it may see: that is decided before anything is cut."""
+        """Return what is near the question, of what it may see: that is decided before anything is cut."""
         if not self.by_meaning.wanted or (question.whole and not self.by_meaning.is_chosen):
             return Near({})  # a person who searches looks for words, unless they chose otherwise
         if question.within is not None and not question.text.strip():
@@ -418,7 +421,7 @@ class Recall:
                 within = {key for key, row in snapshot.items.items() if row.enabled and layer_of(row) is not None}
         limit = max(NEAREST, self._limit(question) + SPARE)
         while True:
-            near = self.by_meaning.near(questions.asked(question), limit, within)
+            near = self.by_meaning.near(questions.full_text(question), limit, within)
             rows = [snapshot.items.get(key) for key in near.distances]
             alive = [row.id for row in rows if row is not None and layer_of(row) and not self._expired(row, moment)]
             if len(alive) == len(rows) or len(rows) < limit or len(alive) >= NEAREST // 2:
@@ -437,7 +440,7 @@ class Recall:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
-        words = questions.weighted(question)
+        words = questions.weighted_words(question)
         telling = None if asked_time is None else search_weights(f"{asked_time.subject} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
@@ -449,7 +452,7 @@ class Recall:
             alive = [one for one in (*pool.candidates, *of_time) if not self._expired(one.item, moment)]
             if question.within is not None:
                 alive = [one for one in alive if layer_of(one.item) is not None]
-            alive += scoring.unspoken(alive, near.distances, self._store.snapshot.items, far)
+            alive += scoring.semantic_candidates(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
@@ -459,22 +462,22 @@ class Recall:
         last, wanted = wanted, wanted if asked_time is None and question.within is None else len(alive)
         asked = tuple(pool.words)
         if not near.distances:
-            scored = scoring.default(alive, wanted, weights, today, asked, pool.added)
+            scored = scoring.rank_default(alive, wanted, weights, today, asked, pool.added)
         else:
             weights = {**weights, "vector": weights["vector"] * near.read}
             total = self._message(question, pool).total
-            scored = scoring.ranked(alive, near.distances, wanted, weights, today, asked, total, far, pool.added)
+            scored = scoring.rank_fused(alive, near.distances, wanted, weights, today, asked, total, far, pool.added)
             pool = pool._replace(backend="hybrid")
         if question.within is not None and not pool.words:  # nothing else was asked
             scored.sort(key=lambda one: (one.item.updated_at, one.item.id), reverse=True)
         if asked_time is not None and is_of_time is not None:
             from nanomem_tui.memory.recall import times
 
-            scored = times.ranked(scored, asked_time, is_of_time, weights, today)
+            scored = times.rank_by_time(scored, asked_time, is_of_time, weights, today)
         return _hits(scored[:last], layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
-        """How many of the candidates may be given: of the user layer only so many."""
+        """Return how many of the candidates may be given: of the user layer only so many."""
         if question.whole or question.audience.is_owner:
             return len(alive)
         of_user = sum(1 for one in alive if layer_of(one.item) == "user")
@@ -490,10 +493,10 @@ class Recall:
         slack: float,
         telling: Collection[str] | None = None,
     ) -> _Pool:
-        """What the backend finds: every row that may be among the `wanted` best once its small shares are added.
+        """Return what the backend finds: every row that may be among the `wanted` best once its small shares are added.
         `telling`: the words that do not only name a time (None: it names none)."""
         if not self._in_ram():
-            found = self._full_text(words, questions.written(question), layer_of, beside, telling)
+            found = self._full_text(words, questions.written_words(question), layer_of, beside, telling)
             if found is not None:
                 return found
         store = self._store
@@ -501,12 +504,12 @@ class Recall:
         self.index.build()  # before the lock is held: it may have to wait for the thread that builds
         with store.snapshot.lock:
             index = self.index.current()
-            words = questions.timeless(words, telling, len(index), index.rows_with)
+            words = questions.discount_time_words(words, telling, len(index), index.rows_with)
             words = drop_common_characters(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
-                words, corrected = questions.corrected(
-                    words, questions.written(question), index.has, self.index.nearest, self.index.longer
+                words, corrected = questions.correct_spelling(
+                    words, questions.written_words(question), index.has, self.index.nearest, self.index.longer
                 )
             asked = words
             words = word_index.add_similar_words(words, len(index), index.mean, index.rows_with)
@@ -514,7 +517,7 @@ class Recall:
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
             more = len(found_rows) >= wanted > 0
             items = store.snapshot.items
-            found_rows = superseded.in_their_place(
+            found_rows = retention.replace_superseded(
                 found_rows, lambda ids: {key: items[key] for key in ids if key in items}
             )
         if beside:
@@ -522,7 +525,7 @@ class Recall:
         return _Pool(found_rows, words, corrected, "ram", more, statistics, frozenset(words.keys() - asked.keys()))
 
     def _in_ram(self) -> bool:
-        """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
+        """Return whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
         if self._settings.recall_backend == "sqlite_fts":
             return False
         if self.ready:
@@ -537,21 +540,22 @@ class Recall:
         beside: Sequence[Item],
         telling: Collection[str] | None = None,
     ) -> _Pool | None:
-        """What the database's index finds, with what waits to be written to it; None where there is no such index."""
+        """Return what the database's index finds, with what waits to be written to it; None where there is no such
+        index."""
 
         def accept(item: Item) -> bool:
             return (item.enabled or item_index.is_replaced(item)) and layer_of(item) is not None
 
         def find(index: full_text.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
-            known = questions.timeless(words, telling, asked.total, asked.rows_with.__getitem__)
+            known = questions.discount_time_words(words, telling, asked.total, asked.rows_with.__getitem__)
             terms = drop_common_characters(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
                 return (index.statistics([word]).rows_with[word] if rows is None else rows) > 0
 
-            terms, corrected = questions.corrected(terms, written, is_held, index.nearest, index.longer)
+            terms, corrected = questions.correct_spelling(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
             given = terms.keys()
             terms = word_index.add_similar_words(
@@ -559,8 +563,8 @@ class Recall:
             )
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
-            rated = superseded.in_their_place(
-                item_index.rate(rows, terms, statistics),
+            rated = retention.replace_superseded(
+                rate(rows, terms, statistics),
                 lambda ids: {row.id: row for row in pending([*index.rows(ids).values()])},
             )
             return _Pool(rated, terms, corrected, "sqlite_fts", False, statistics, frozenset(terms.keys() - given))
@@ -581,10 +585,10 @@ class Recall:
         now = clock.now()
         moment = clock.iso(now)
         rows = [row for row in rows if not self._expired(row, moment)]
-        text = questions.asked(question)
+        text = questions.full_text(question)
         pool = _Pool([], query_weights(text), {}, "ram", more=False)
         if profile == "seed000":
-            return _hits(scoring.seed000(text, rows, weights, now), layer_of), pool
+            return _hits(scoring.rank_seed000(text, rows, weights, now), layer_of), pool
         everything = [row for row in self._store.snapshot.items.values() if not row.is_deleted]
         values = scoring.seed001_bm25(text, everything)
         rated = sorted(
@@ -598,7 +602,7 @@ class Recall:
             chat = [one for one in rated if layer_of(one[0]) != "user"][:limit]
             rated = chat + user
         return _hits(
-            scoring.seed001(text, rated[: None if not question.whole else limit], weights, now), layer_of
+            scoring.rank_seed001(text, rated[: None if not question.whole else limit], weights, now), layer_of
         ), pool
 
     def _expired(self, item: Item, moment: str) -> bool:
@@ -623,7 +627,7 @@ class Recall:
 
 
 def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool], many: int) -> list[Candidate]:
-    """The best by words of those of a time, and of those that are not: nobody sees more of either."""
+    """Return the best by words of those of a time, and of those that are not: nobody sees more of either."""
     parts: tuple[list[Candidate], list[Candidate]] = ([], [])
     for one in found:
         parts[is_of_time(one.item)].append(one)
@@ -631,7 +635,8 @@ def _best_of_both(found: Iterable[Candidate], is_of_time: Callable[[Item], bool]
 
 
 def _timely(question: Question, asked_time: TimeAsked | None) -> tuple[bool, bool]:
-    """Whether every memory of the time that is asked for has a bearing, and whether one has that shares a telling word.
+    """Return whether every memory of the time that is asked for has a bearing, and whether one has that shares a
+    telling word.
 
     The first where a question asks for nothing else, or for what a person did, or will do, within a few days. Neither
     for a long message, which only tells of times, nor for a year: that says little of what is meant.
@@ -654,7 +659,7 @@ def _words_of(row: Item, pool: _Pool) -> frozenset[str]:
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
-    """The hits, each in its layer: what is not visible is never one, whatever a backend found."""
+    """Return the hits, each in its layer: what is not visible is never one, whatever a backend found."""
     return [Hit(item, score, parts, layer) for item, score, parts in scored if (layer := layer_of(item)) is not None]
 
 
@@ -673,12 +678,13 @@ _OF_ONESELF = re.compile(
 
 
 def is_order(text: str, settings: Settings) -> bool:
-    """Whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says it."""
+    """Return whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says
+    it."""
     found = corrections.detect(text, settings)
     return found is not None and not found.is_empty and _OF_ONESELF.search(text.replace("’", "'")) is None
 
 
-def overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
+def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
     """Of the items that would stand in one block beside these lessons: those that say of answers what another says
     otherwise or again, by id, with the reason."""
     said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text, settings))]

@@ -1,7 +1,7 @@
-"""Questions whose answers must not get lost: saved with the items that were expected, asked again by `recall --check`.
+"""Saved questions with the items that they must find, asked again by `recall --check`.
 
-Owns the file (JSON, a question a line, a name in place of each secret) and what a loss is: an expected item that is not
-given any more. An item that was deleted since is a loss too: the file says what a person wants to be remembered.
+Owns the file (JSON, a question a line, secrets masked) and what a loss is: an expected item that is no longer found. A
+deleted item is a loss too: the file says what a person wants to be remembered.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Checked(NamedTuple):
 
 
 def saved_file(data: Path, workspace_id: str) -> Path:
-    """Where the questions of a workspace are saved; `data` is our own folder."""
+    """Return where the questions of a workspace are saved; `data` is our own folder."""
     return data / "recall" / f"{workspace_id}.jsonl"
 
 
 def load(path: Path) -> list[Regression]:
-    """The questions of a file that can be read. Raises as `read` does."""
+    """Return the questions of a file that can be read. Raises as `read` does."""
     return read(path)[0]
 
 
 def read(path: Path) -> tuple[list[Regression], list[Problem]]:
-    """The questions in a file, and its lines that are none, each with its place.
+    """Return the questions in a file, and its lines that are none, each with its place.
 
     Raises BadInput when there is no file, or nothing in it can be read.
     """
@@ -75,7 +75,7 @@ def read(path: Path) -> tuple[list[Regression], list[Problem]]:
 
 
 def problems(path: Path) -> list[Problem]:
-    """The lines of a file that are no questions, for the doctor; none where there is no file."""
+    """Return the lines of a file that are no questions, for the doctor; none where there is no file."""
     if not path.exists():
         return []
     try:
@@ -110,16 +110,16 @@ def _expects(value: Any, key: str) -> bool:
 
 
 def is_saved(path: Path, question: Question, expect: Sequence[str]) -> bool:
-    """Whether that question of that person stands in the file already, with what it must find."""
+    """Return whether that question of that person stands in the file already, with what it must find."""
     try:
         saved = load(path) if path.exists() else []
     except BadInput:  # nothing in the file can be read
         return False
-    same = as_saved(question, expect)
+    same = to_saved(question, expect)
     return any(one.question == same.question and set(one.expect) == set(expect) for one in saved)
 
 
-def as_saved(question: Question, expect: Sequence[str]) -> Regression:
+def to_saved(question: Question, expect: Sequence[str]) -> Regression:
     """A question as the file will hold it: without its secrets, and asked with the usual weights. Raises BadInput when
     it expects nothing."""
     return _regression(_fields(question, expect), "the question", 0)
@@ -127,7 +127,7 @@ def as_saved(question: Question, expect: Sequence[str]) -> Regression:
 
 def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
     """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
-    regression = as_saved(question, expect)
+    regression = to_saved(question, expect)
     append_lines(path, dump_line(_fields(question, expect)), "saving the question")
     return regression
 

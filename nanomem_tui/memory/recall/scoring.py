@@ -1,24 +1,40 @@
-"""The profiles that rank recalled items: our own, and those of seeds 000 and 001, each exact to its seed.
+"""Rank recalled items: our own profile, those of seeds 000 and 001, and whether a hit bears on the message at all.
 
-Pure functions over values. Every score says what it is made of. Must not find candidates or decide who sees them.
+Pure functions over values; every score carries its parts. `bearing_*` estimates the chance that a reader would call a
+memory needed there: how much of the message it covers, how rare those words are in this memory, how it compares with
+the best hit, how near it is in meaning, and whether the message is about the person. Its weights are learned
+(`scripts/language/teach_bearing.py`). Must not find candidates or decide who sees them.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
-from nanomem_tui.language.tokens import alike, index_tokens, readable, shown
+from nanomem_tui.language import cues, tables
+from nanomem_tui.language.tokens import (
+    alike,
+    index_tokens,
+    is_english,
+    is_part,
+    light_words,
+    readable,
+    shown,
+    tokens,
+)
 from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import Statistics, idf
 
 Weights = Mapping[str, float]
 
@@ -53,8 +69,8 @@ Shares = tuple[float, float, float]
 """By how much the lexical score of an item grows for its importance, its age and its hits."""
 
 
-def shares(item: Item, weights: Weights, today: date) -> Shares:
-    """The shares of an item in `default`."""
+def item_shares(item: Item, weights: Weights, today: date) -> Shares:
+    """Return the shares of an item in `default`."""
     hits = item.hits
     return (
         weights["importance"] * item.importance,
@@ -63,7 +79,7 @@ def shares(item: Item, weights: Weights, today: date) -> Shares:
     )
 
 
-def growth(weights: Weights, today: date) -> Callable[[Item], float]:
+def item_factor(weights: Weights, today: date) -> Callable[[Item], float]:
     """A function that tells what the lexical score of an item is multiplied by: one, and its shares."""
     by_importance, by_recency, by_hits = weights["importance"], weights["recency"], weights["hits"]
     recencies: dict[str, float] = {}
@@ -125,11 +141,11 @@ class Parts(Mapping[str, Any]):
         return self._time is not None
 
     def timed(self, worth: float) -> Parts:
-        """The same with what the item gets for being of the time that is asked for."""
+        """Return the same with what the item gets for being of the time that is asked for."""
         return self._with(self._bearing, worth)
 
     def judged(self, chance: float) -> Parts:
-        """The same with the chance that the item has a bearing on the message: it is no part of the score."""
+        """Return the same with the chance that the item has a bearing on the message: it is no part of the score."""
         return self._with(chance, self._time)
 
     def _with(self, bearing: float | None, time: float | None) -> Parts:
@@ -140,7 +156,7 @@ class Parts(Mapping[str, Any]):
     def _parts(self) -> dict[str, Any]:
         if self._made is None:
             weights, today, words, added = self._asked
-            importance, recency, hits = shares(self._item, weights, today)
+            importance, recency, hits = item_shares(self._item, weights, today)
             held = set(words).intersection(index_tokens((self._of or self._item).text))
             asked = [word for word in words if word not in added]
             stand_for = {shown(other): shown(word) for word in asked for other in alike(word) if other in held & added}
@@ -172,7 +188,7 @@ class Parts(Mapping[str, Any]):
         return repr(self._parts())
 
 
-def default(
+def rank_default(
     candidates: Iterable[Candidate],
     wanted: int,
     weights: Weights,
@@ -180,9 +196,9 @@ def default(
     words: Iterable[str],
     added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
-    """The `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency + hits),
-    each of the three a small share."""
-    growth_of = growth(weights, today)
+    """Return the `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency +
+    hits), each of the three a small share."""
+    growth_of = item_factor(weights, today)
     rated = [(-one.score * growth_of(one.item), one.item.id, one) for one in candidates]
     if len(rated) > MANY * wanted > 0:
         least = sorted([one[0] for one in rated])[wanted - 1]
@@ -228,7 +244,7 @@ _SEED000_SAME = MappingProxyType(
 
 @lru_cache(20_000)
 def seed000_words(text: str) -> tuple[str, ...]:
-    """The terms of seed 000: a run of Chinese is one term, and names its subject beside it."""
+    """Return the terms of seed 000: a run of Chinese is one term, and names its subject beside it."""
     words = []
     for run in _SEED000_WORDS.findall(text.lower()):
         word = _SEED000_SAME.get(run, run)
@@ -239,9 +255,9 @@ def seed000_words(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def seed000(query: str, items: Sequence[Item], weights: Weights, now: datetime) -> list[Scored]:
-    """Every item, best first: sum of (1 + log1p(times asked)) x idf over shared terms by the root of the item's terms,
-    + coverage + recency + hits. Equal ones by relevance, hits and time."""
+def rank_seed000(query: str, items: Sequence[Item], weights: Weights, now: datetime) -> list[Scored]:
+    """Return every item, best first: sum of (1 + log1p(times asked)) x idf over shared terms by the root of the item's
+    terms, + coverage + recency + hits. Equal ones by relevance, hits and time."""
     asked = Counter(seed000_words(query))
     held = [frozenset(seed000_words(item.text)) for item in items]
     rows_with = Counter(word for words in held for word in words)
@@ -284,13 +300,13 @@ _DIACRITIC = re.compile("[\u0300-\u036f]+")
 
 
 def seed001_words(query: str) -> list[str]:
-    """The words that seed 001 asks for: 16 at most, each of two or more ASCII letters, digits or underscores."""
+    """Return the words that seed 001 asks for: 16 at most, each of two or more ASCII letters, digits or underscores."""
     return list(dict.fromkeys(_SEED001_WORDS.findall(query.lower())))[:16]
 
 
 @lru_cache(65_536)
 def full_text_words(text: str) -> tuple[str, ...]:
-    """The words of a text as SQLite's unicode61 tokenizer cuts it."""
+    """Return the words of a text as SQLite's unicode61 tokenizer cuts it."""
     lowered = " ".join(text.split()).lower()
     if not lowered.isascii():
         lowered = unicodedata.normalize("NFC", _DIACRITIC.sub("", unicodedata.normalize("NFD", lowered)))
@@ -327,8 +343,9 @@ def _occurrences(phrase: tuple[str, ...], held: tuple[str, ...]) -> int:
     return sum(1 for at in range(len(held) - len(phrase) + 1) if held[at : at + len(phrase)] == phrase)
 
 
-def seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
-    """The items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days / 180)."""
+def rank_seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
+    """Return the items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days /
+    180)."""
     values = [value for _, value in rated]
     least, most = min(values, default=0.0), max(values, default=0.0)
     asked = set(seed001_words(query))
@@ -383,8 +400,8 @@ ALIKE = 10
 
 
 def weights_of(profile: str, *, by_meaning: bool, timed: bool = True) -> dict[str, float]:
-    """The weights of a profile; of our own with that of meaning, where meaning is asked, and with that of the time that
-    a question names (`timed`)."""
+    """Return the weights of a profile; of our own with that of meaning, where meaning is asked, and with that of the
+    time that a question names (`timed`)."""
     if profile != "default":
         return {**PROFILES[profile]}
     return {
@@ -414,16 +431,16 @@ def nearness(distance: float | None) -> float:
     return 0.0 if distance is None else max(0.0, 1 - distance / FAR)
 
 
-def unspoken(
+def semantic_candidates(
     found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float
 ) -> list[Candidate]:
-    """What is near in meaning and shares no word with the question, as candidates."""
+    """Return what is near in meaning and shares no word with the question, as candidates."""
     known = {one.item.id for one in found}
     near = (key for key, distance in distances.items() if distance < far and key not in known)
     return [Candidate(items[key], 0.0) for key in near if key in items]
 
 
-def ranked(
+def rank_fused(
     candidates: Sequence[Candidate],
     distances: Mapping[str, float],
     wanted: int,
@@ -434,13 +451,14 @@ def ranked(
     far: float,
     added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
-    """The `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small shares).
+    """Return the `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small
+    shares).
 
     Words count (1 - w) for the whole question, meaning w for what is certainly near, w being the weight `vector`.
     `total`: what all words of the question count together.
     """
     weight = min(1.0, max(0.0, weights["vector"]))
-    near, growth_of = fused_shares(distances.items(), far), growth(weights, today)
+    near, growth_of = fused_shares(distances.items(), far), item_factor(weights, today)
     asked = LookedFor(weights, today, tuple(words), added)
     rated = []
     for one in candidates:
@@ -451,3 +469,253 @@ def ranked(
         Scored(one.item, -score, Parts(one.item, lexical, asked, vector, distances.get(key), one.of))
         for score, key, one, lexical, vector in rated[:wanted]
     ]
+
+
+# Which of the ranked memories have a bearing on a message: one that shares only small words with it has none.
+
+LEAST = 0.18
+"""A memory with less of a chance is not given."""
+
+LEAST_BY_MEANING = 0.26
+"""The same where meaning was asked. What stands out in meaning is recalled whatever its chance."""
+
+LEAST_ELSEWHERE = 0.05
+"""The same in other languages than English, of which it was not learned."""
+
+LEAST_ASKED = 0.15
+"""A message with less of a chance to need any memory gets none."""
+
+LEAST_COVERED = 0.06
+"""The same where a memory has half of what the message is about: “tell me a joke about a vet”. Not among few rows, nor
+of a message of one or two words, which is what it is about."""
+
+MOST, MOST_OF_FEW = 0.5, 0.3
+"""A memory that covers so much of what a message is about has a bearing on it, whatever else is learned; the second
+among few rows."""
+
+FEW = 50
+"""Among fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
+
+SHARE_ALIKE = 0.7
+"""How much of a word a memory has that has another in its place."""
+
+FAR_IN_MEANING = 0.8
+"""Cosine distance from which on a memory is not near."""
+NEAR = 0.55
+"""Cosine distance up to which the nearest memory has a bearing on a message that needs some."""
+
+_NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
+
+
+Found = tuple[AbstractSet[str], float, float | None]
+"""What was found: the words that it holds of those looked for, its score, its distance in meaning (None: far)."""
+
+
+class Message(NamedTuple):
+    """What a message asks for, as the judge looks at it.
+
+    `words`: what each word counts that is looked for, `parts`: the same of parts of words; `heavy`: those of the words
+    that tell what a message is about. `subjects`: what each of its own words counts that does; `covers`: by token, the
+    places of those of which it says something, each with how much. `total`: what all its words count together,
+    `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in words. `names`: the
+    tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it speaks of the person, or
+    of somebody they mean. `greets`: it does nothing else.
+    """
+
+    words: Mapping[str, float]
+    parts: Mapping[str, float]
+    heavy: frozenset[str]
+    subjects: tuple[float, ...]
+    covers: Mapping[str, Sequence[tuple[int, float]]]
+    total: float
+    unknown: float
+    most: float
+    rows: int
+    length: int
+    names: frozenset[str]
+    strange: float
+    of_people: bool
+    is_english: bool
+    greets: bool
+
+
+def read_message(
+    text: str, words: Mapping[str, float], written: Mapping[str, tuple[str, ...]], known: Statistics
+) -> Message:
+    """Return the message `text`, which is looked for by `words`, each with what it counts; `written`: its own words,
+    each with the tokens that it may mean."""
+    total = max(1, known.total)
+    worth = {word: weight * idf(total, known.rows_with.get(word, 0)) for word, weight in words.items()}
+    meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
+    values = [(max(worth[token] for token in one), one) for one in meant]
+    names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
+    english = is_english(text)
+    light = light_words(english=english)
+    about = [(value, one) for value, one in values if not light.issuperset(one)]
+    whole = {word: value for word, value in worth.items() if not is_part(word)}
+    return Message(
+        whole,
+        {word: value for word, value in worth.items() if word not in whole},
+        frozenset(whole.keys() - light),
+        tuple(1.0 if total < FEW else value for value, _ in about),
+        _covering(worth, {token for one in meant for token in one}, [one for _, one in about]),
+        sum(value for value, _ in values) or 1.0,
+        sum(value for value, one in values if not any(known.rows_with.get(token) for token in one)),
+        max(idf(total, 1), 1e-9),
+        total,
+        len(values),
+        names,
+        sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
+        cues.is_of_people(text),
+        english,
+        cues.only_greets(text),
+    )
+
+
+def bearing_features(
+    asked: Message, held: AbstractSet[str], rank: int, share: float, distance: float | None, nearest: float | None
+) -> list[float]:
+    """Return what the judge knows of one memory. `held`: the words that it has of those that are looked for; `share`:
+    its score beside that of the best; `rank` from 0 on; `distance` in meaning, and that of the nearest (None: far, or
+    nobody was asked)."""
+    worth = [asked.words[word] for word in held if word in asked.words]
+    said, most = sum(worth), max(worth, default=0.0) / asked.most
+    parts = sum([asked.parts[word] for word in held if word in asked.parts]) if asked.parts else 0.0
+    cover = min(1.5, max(said, parts / 3) / asked.total)
+    near = max(0.0, FAR_IN_MEANING - distance) if distance is not None else 0.0
+    best = max(0.0, FAR_IN_MEANING - nearest) if nearest is not None else 0.0
+    return [
+        share,
+        math.log1p(rank),
+        cover,
+        most,
+        math.log1p(said / asked.most),
+        math.log1p(len(asked.heavy & held)),
+        asked.unknown / asked.total,
+        math.log1p(asked.length),
+        float(asked.of_people),
+        float(bool(asked.names)),
+        asked.strange,
+        float(not asked.names.isdisjoint(held)),
+        cover * float(asked.of_people or bool(asked.names)),
+        near,
+        best - near,
+        near * cover,
+        math.log10(asked.rows),
+    ]
+
+
+def bearing_chances(
+    asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()
+) -> list[float]:
+    """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the
+    best of them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the
+    others in meaning."""
+    if asked.greets:
+        return [0.0] * len(hits)
+    weights = "by meaning" if by_meaning else "by words"
+    most = MOST_OF_FEW if asked.rows < FEW else MOST
+    has_words = [coverage(asked, held) >= most for held, _, _ in hits]
+    tells = asked.rows >= FEW and asked.length > 2
+    least_asked = LEAST_ASKED if not any(has_words) else LEAST_COVERED if tells else 0.0
+    if asked.is_english and hits and least_asked:
+        (best,) = collect_features(asked, hits, (0,))
+        if _chance(_weights(weights, "message"), best) < least_asked:
+            return [0.0] * len(hits)
+    nearest = min((distance for _, _, distance in hits if distance is not None), default=FAR_IN_MEANING)
+    is_sure = [
+        has or is_clear or distance == nearest < NEAR
+        for has, is_clear, (_, _, distance) in zip(has_words, clear or has_words, hits, strict=True)
+    ]
+    chances = [1.0] * len(hits)
+    unsure = [place for place, sure in enumerate(is_sure) if not sure]
+    of_memory = _weights(weights, "memory")
+    for place, known in zip(unsure, collect_features(asked, hits, unsure), strict=True):
+        chances[place] = _chance(of_memory, known)
+    return chances
+
+
+def coverage(asked: Message, held: AbstractSet[str]) -> float:
+    """Return how much a memory has of the words that tell what a message is about, 0 to 1."""
+    shares = _shares(asked, held)
+    found = sum(asked.subjects[place] * share for place, share in shares.items())
+    return found / sum(asked.subjects) if shares else 0.0
+
+
+def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) -> list[int]:
+    """Return the places of rows, best first, in the order in which they are given: of two of which the newer has all
+    that the other has of the message, the newer first; it may be another value. Of each row: the words of those looked
+    for that it holds, and when it was said last."""
+    said = [frozenset(place for place, share in _shares(asked, held).items() if share >= 1) for held, _ in rows]
+    order: list[int] = []
+    for place, (_, at) in enumerate(rows):
+        older = (
+            index
+            for index, other in enumerate(order)
+            if said[other] and said[other] <= said[place] and rows[other][1] < at
+        )
+        order.insert(next(older, len(order)), place)
+    return order
+
+
+def _shares(asked: Message, held: AbstractSet[str]) -> dict[int, float]:
+    """By the place of a subject, how much of it a memory has; those that it has nothing of are left out."""
+    found: dict[int, float] = {}
+    for token in held & asked.covers.keys():
+        for place, share in asked.covers[token]:
+            found[place] = max(share, found.get(place, 0.0))
+    return found
+
+
+def _covering(
+    looked_for: Iterable[str], written: AbstractSet[str], subjects: Sequence[tuple[str, ...]]
+) -> dict[str, list[tuple[int, float]]]:
+    """By token, the subjects of which it says something, and how much: all of a word that is itself, or is joined of it
+    and its neighbour (`vs code`, `vscode`); of one that stands for it, and of a part, a share."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place, words in enumerate(subjects):
+        for word in words:
+            found.setdefault(word, []).append((place, 1.0))
+            for other in alike(word):
+                found.setdefault(other, []).append((place, SHARE_ALIKE))
+    for token in looked_for:
+        if token in written or token in found:
+            continue
+        for place, words in enumerate(subjects):
+            share = max(_share_of(token, word) for word in words)
+            if share:
+                found.setdefault(token, []).append((place, share))
+    return found
+
+
+def _share_of(token: str, word: str) -> float:
+    """Return how much of a word a part of it has, or what is joined of it and its neighbour."""
+    if is_part(token):
+        return len(token) / (len(word) + 1) if token[:-1] in word else 0.0
+    return 1.0 if len(word) > 1 and word in token else 0.0
+
+
+def least_chance(asked: Message, *, by_meaning: bool) -> float:
+    """Return the chance that a memory has at least to be given for that message."""
+    return (LEAST_BY_MEANING if by_meaning else LEAST) if asked.is_english else LEAST_ELSEWHERE
+
+
+def collect_features(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
+    """Return the `features` of the hits at some places; `hits` are all, best first."""
+    best = max((score for _, score, _ in hits), default=0.0) or 1.0
+    nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
+    return [
+        bearing_features(asked, held, place, score / best, distance, nearest)
+        for place in places
+        for held, score, distance in (hits[place],)
+    ]
+
+
+def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
+    return 1 / (1 + math.exp(-weights[0] - math.fsum(map(operator.mul, weights[1:], values))))
+
+
+@lru_cache(4)
+def _weights(name: str, of: str) -> tuple[float, ...]:
+    """First what nothing of it counts, then a weight for each of `features`."""
+    return tuple(tables.table("bearing")[name][of])

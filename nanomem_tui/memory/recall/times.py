@@ -1,7 +1,7 @@
 """When a memory was said and what days it is about, and what that counts where a question names a time.
 
-Owns the part `time` of a score, and the strict test of `--since` and `--until`. A day is one in the zone of the agent's
-configuration, as everywhere (`said_on`). The words of a question are read by `language.times_asked`.
+Owns the part `time` of a score, and the strict filter of `--since` and `--until`. A day is one in the time zone of the
+agent's configuration, as everywhere. `language.times_asked` reads the times in a question.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import quoted
 from nanomem_tui.language import dates, times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
-from nanomem_tui.memory.recall.scoring import Parts, Scored, growth
+from nanomem_tui.memory.recall.scoring import Parts, Scored, item_factor
 from nanomem_tui.store.values import Item, dumped, fact_of
 
 # The day on which something was said, in the zone in which it was said: what `tomorrow` in a memory is reckoned from.
@@ -28,7 +28,7 @@ FIELD = "said_on"
 
 
 def agent_zone(paths: Paths) -> tzinfo | None:
-    """The zone of the agent's configuration; None where it names none."""
+    """Return the zone of the agent's configuration; None where it names none."""
     config = paths.agent_config
     try:
         stamp = config.stat().st_mtime_ns if config is not None else 0
@@ -42,8 +42,8 @@ def _zone(paths: Paths, _config: Path | None, _stamp: int) -> tzinfo | None:
     return zone_of(paths)
 
 
-def day_given(text: str) -> str:
-    """The day that a time tells by itself: it has an offset from UTC, or is local; empty for one in UTC."""
+def day_of_offset_time(text: str) -> str:
+    """Return the day that a time tells by itself: it has an offset from UTC, or is local; empty for one in UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -52,12 +52,13 @@ def day_given(text: str) -> str:
 
 
 def day_of_time(at: str, zone: tzinfo | None) -> str:
-    """The day of a UTC time in the agent's zone (None: that of this machine); of one to come that of now."""
+    """Return the day of a UTC time in the agent's zone (None: that of this machine); of one to come that of now."""
     return clock.past_time(at).astimezone(zone).date().isoformat()
 
 
-def dated(item: Item, day: str) -> Item:
-    """The item as said on that day; kept beside it where its text needs the day or its time tells another one."""
+def date_item(item: Item, day: str) -> Item:
+    """Return the item as said on that day; kept beside it where its text needs the day or its time tells another
+    one."""
     known = item.meta.get(FIELD)
     wanted = day if dates.has_relative(item.text) or day != item.updated_at[:10] else None
     if not day or wanted == known:
@@ -66,43 +67,43 @@ def dated(item: Item, day: str) -> Item:
     return item._replace(meta_json=dumped({**meta, **({FIELD: wanted} if wanted else {})}))
 
 
-def reworded(before: Item, after: Item, day: str) -> Item:
+def redate_item(before: Item, after: Item, day: str) -> Item:
     """An item whose text was changed on that day. The same relative words still mean the day of before."""
     if after.text == before.text:
         return after
     words = dates.relative_words(after.text)
     same = words and words == dates.relative_words(before.text)
-    return dated(after, day_said(before) if same else day)
+    return date_item(after, day_said(before) if same else day)
 
 
 def day_said(item: Item, zone: tzinfo | None = None) -> str:
-    """The day from which its relative dates are reckoned, empty where nobody knows. `zone`: the agent's, for rows that
-    name no day."""
+    """Return the day from which its relative dates are reckoned, empty where nobody knows. `zone`: the agent's, for
+    rows that name no day."""
     if f'"{FIELD}"' in item.meta_json and item.meta.get(FIELD) == "":
         return ""
-    return noted(item) or _day(item.created_at or item.updated_at, zone)
+    return day_noted(item) or _day(item.created_at or item.updated_at, zone)
 
 
 def last_said(item: Item, zone: tzinfo | None = None) -> str:
-    """The day on which it was last said or changed."""
-    return noted(item) or _day(item.updated_at or item.created_at, zone)
+    """Return the day on which it was last said or changed."""
+    return day_noted(item) or _day(item.updated_at or item.created_at, zone)
 
 
-def resolved(item: Item, zone: tzinfo | None = None) -> str:
-    """The words of an item, with the date behind each relative one."""
+def resolve_dates(item: Item, zone: tzinfo | None = None) -> str:
+    """Return the words of an item, with the date behind each relative one."""
     is_rule = item.kind in ("preference", "decision")
     return dates.annotated(item.text, day_said(item, zone), is_rule=is_rule)
 
 
-def about(item: Item, zone: tzinfo | None = None) -> str:
-    """Where a fact is filed, and the day: `health/allergies, 2026-03-01`."""
+def filed_under(item: Item, zone: tzinfo | None = None) -> str:
+    """Return where a fact is filed, and the day: `health/allergies, 2026-03-01`."""
     fact = fact_of(item)
     filed = "/".join(filter(None, (fact.domain, fact.category))) if fact is not None else ""
     return ", ".join(filter(None, (filed, last_said(item, zone))))
 
 
-def noted(item: Item) -> str:
-    """The day that is kept beside an item as the one on which it was said; empty where its times tell it."""
+def day_noted(item: Item) -> str:
+    """Return the day that is kept beside an item as the one on which it was said; empty where its times tell it."""
     noted = item.meta.get(FIELD) if f'"{FIELD}"' in item.meta_json else None
     return noted if isinstance(noted, str) and _is_day(noted) else ""
 
@@ -134,7 +135,7 @@ def today(paths: Paths) -> date:
     return date.fromisoformat(day_of_time(clock.iso(clock.now()), agent_zone(paths)))
 
 
-def within(paths: Paths, since: str, until: str) -> Span | None:
+def parse_span(paths: Paths, since: str, until: str) -> Span | None:
     """Return the days of `--since` and `--until` as a person wrote them; None where neither is given. Raises BadInput.
 
     `last week` is its Monday for the one, and its Sunday for the other.
@@ -194,7 +195,7 @@ class Times:
         return lambda item: any(span.holds(own) for own in of(item, zone) for span in asked)
 
     def _of(self, item: Item, zone: tzinfo | None) -> tuple[Span, ...]:
-        """The day on which an item was said, and the days that it is about."""
+        """Return the day on which an item was said, and the days that it is about."""
         mark, (known, spans) = hash((item.text, item.created_at, item.meta_json)), self._known.get(item.id, (0, ()))
         if known == mark:
             return spans
@@ -214,7 +215,7 @@ def days_of(text: str, said: str) -> tuple[Span, ...]:
     return (Span(day, day), *times_asked.about(text, day))
 
 
-def ranked(
+def rank_by_time(
     scored: Sequence[Scored],
     asked: TimeAsked,
     is_of_it: Callable[[Item], bool],
@@ -224,7 +225,7 @@ def ranked(
     """Rank items anew, those of the time that is asked for higher: score = (words + meaning + time) x (1 + the small
     shares). `now`: the day from which recency is reckoned."""
     most = max((_base(one) for one in scored), default=0.0) or 1.0
-    worth, growth_of = weights["time"] * (ONLY if asked.only else 1) * most, growth(weights, now)
+    worth, growth_of = weights["time"] * (ONLY if asked.only else 1) * most, item_factor(weights, now)
     found = [
         Scored(one.item, (_base(one) + worth) * growth_of(one.item), one.parts.timed(worth))
         if isinstance(one.parts, Parts) and is_of_it(one.item)

@@ -1,1 +1,1 @@
-"""Sessions."""
+"""The agent's sessions, transcript files and archive."""

@@ -1,8 +1,7 @@
-"""The archive of summaries: `history.jsonl`, or the oldest release's `HISTORY.md`, and what Dream has not read yet.
+"""The archive of summaries: `history.jsonl`, or `HISTORY.md` of the oldest release, and what no Dream has read yet.
 
 A `HISTORY.md`, or a backup of one, beside `history.jsonl` may hold entries that never came into it: they are searched,
-and named as a problem.
-Reads only: while an agent lives nobody else may append, and rewriting it loses entries.
+and named as a problem. Reads only: while an agent runs nobody else may append, and rewriting loses entries.
 """
 
 from __future__ import annotations
@@ -94,46 +93,46 @@ class LongArchive:
         return self._pieces
 
     def data(self, piece: Piece) -> bytes:
-        """The bytes of one of them. Raises the errors of `from_os_error`."""
+        """Return the bytes of one of them. Raises the errors of `from_os_error`."""
         return read_piece(self._path, piece.start, piece.size)
 
     def between(self, start: int, stop: int) -> list[HistoryEntry]:
-        """The entries of these places, counted from the oldest."""
+        """Return the entries of these places, counted from the oldest."""
         at = max(0, bisect_right(self._pieces, start, key=lambda piece: piece.first) - 1)
         wanted = [piece for piece in self._pieces[at:] if piece.first < stop]
         first = wanted[0].first if wanted else 0
         return list(islice(self._read(wanted), max(0, start - first), max(0, stop - first)))
 
     def count_above(self, cursor: int) -> int:
-        """How many have a higher cursor."""
+        """Return how many have a higher cursor."""
         whole = sum(piece.entries for piece in self._pieces if piece.lowest > cursor)
         torn = [piece for piece in self._pieces if piece.lowest <= cursor < piece.highest]
         return whole + sum(entry.cursor > cursor for entry in self._read(torn))
 
     def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
-        """The entries of these cursors, the last where one comes twice."""
+        """Return the entries of these cursors, the last where one comes twice."""
         asked = set(cursors)
         wanted = [one for one in self._pieces if any(one.lowest <= cursor <= one.highest for cursor in asked)]
         return {entry.cursor: entry for entry in self._read(wanted) if entry.cursor in asked}
 
     def of_range(self, low: int, high: int) -> Iterator[HistoryEntry]:
-        """The entries of the pieces that may hold cursors from `low` to `high`, the oldest first."""
+        """Return the entries of the pieces that may hold cursors from `low` to `high`, the oldest first."""
         return self._read([one for one in self._pieces if one.lowest <= high and low <= one.highest])
 
     def lowest_part(self) -> Iterator[HistoryEntry]:
-        """The entries of the piece with the lowest cursor."""
+        """Return the entries of the piece with the lowest cursor."""
         least = min((one for one in self._pieces if one.entries), key=lambda one: one.lowest, default=None)
         return self._read([least] if least is not None else [])
 
     def around(self, line: int, many: int) -> tuple[list[HistoryEntry], list[HistoryEntry]]:
-        """The entries before and after the one of that line, at most `many` each."""
+        """Return the entries before and after the one of that line, at most `many` each."""
         at = max(0, bisect_right(self._pieces, line, key=lambda piece: piece.line) - 1)
         near = list(self._read(self._pieces[max(0, at - 1) : at + 2]))
         place = bisect_right(near, line, key=lambda entry: entry.line) - 1
         return near[max(0, place - many) : max(0, place)], near[place + 1 : place + 1 + many]
 
     def backwards(self, may_hold: Callable[[bytes], bool] = lambda _: True) -> Iterator[HistoryEntry]:
-        """All entries, the newest first, but for lines that do not hold what is looked for."""
+        """Yield all entries, the newest first, but for lines that do not hold what is looked for."""
         for piece in reversed(self._pieces):
             data = self.data(piece)
             if may_hold(data):
@@ -141,8 +140,8 @@ class LongArchive:
                 yield from reversed(_entries(kept, self._where, piece.line))
 
     def from_piece_of(self, cursor: int, most: int) -> tuple[list[HistoryEntry], list[Problem]]:
-        """The entries of the first piece that holds one above a cursor and of about `most` bytes behind it, and what is
-        wrong there."""
+        """Return the entries of the first piece that holds one above a cursor and of about `most` bytes behind it, and
+        what is wrong there."""
         at = next((n for n, piece in enumerate(self._pieces) if piece.highest > cursor), len(self._pieces) - 1)
         wanted = self._pieces[at : at + 1 + most // max(1, self._pieces[at].size)]
         end = wanted[-1].line + wanted[-1].lines
@@ -178,7 +177,8 @@ class LongArchive:
 
 
 def _survey(data: bytes, where: str, line: int, highest: int) -> tuple[list[int], list[Problem]]:
-    """The cursors of the entries in a piece, and what is wrong there; lines of the usual form are not read out."""
+    """Return the cursors of the entries in a piece, and what is wrong there; lines of the usual form are not read
+    out."""
     cursors = plain_cursors(data) or []
     if cursors and cursors[0] > highest and all(map(lt, cursors, islice(cursors, 1, None))):
         return cursors, []
@@ -203,7 +203,8 @@ _known: dict[Path, LongArchive] = {}
 
 
 def long_archive(path: Path, where: str) -> LongArchive:
-    """The archive as it is now; looked through once for each state of its file. Raises those of `from_os_error`."""
+    """Return the archive as it is now; looked through once for each state of its file. Raises those of
+    `from_os_error`."""
     before = _known.get(path)
     if before is None or not has_stamp(path, before.stamp):
         _known[path] = before = LongArchive(path, where, before)
@@ -211,7 +212,7 @@ def long_archive(path: Path, where: str) -> LongArchive:
 
 
 def is_long(path: Path) -> bool:
-    """Whether an archive is too long to be held."""
+    """Return whether an archive is too long to be held."""
     try:
         return os.lstat(path).st_size > WHOLE
     except OSError:
@@ -249,7 +250,7 @@ class History:
         self._cursors: Parsed[int | None] = Parsed(lambda data, _: parse_cursor(data))
 
     def entries(self, limit: int | None = None, offset: int = 0) -> list[HistoryEntry]:
-        """The entries, the newest first; `limit` None is all of them that are held."""
+        """Return the entries, the newest first; `limit` None is all of them that are held."""
         long = self._long()
         if long is not None and limit is not None and offset + limit > len(long.newest):
             stop = max(0, long.count - offset)
@@ -258,7 +259,7 @@ class History:
         return list(entries[offset : None if limit is None else offset + limit])
 
     def in_order(self) -> tuple[HistoryEntry, ...]:
-        """The entries that are held, the oldest first; the same object while the file is the same."""
+        """Return the entries that are held, the oldest first; the same object while the file is the same."""
         return self._entries()
 
     @property
@@ -268,7 +269,8 @@ class History:
         return long.older if long is not None else 0
 
     def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
-        """The entries of these cursors, as far as the archive has them; the last where two writers gave one twice."""
+        """Return the entries of these cursors, as far as the archive has them; the last where two writers gave one
+        twice."""
         entries = self._entries()
         if entries is not self._ordered[0]:
             self._ordered = entries, {entry.cursor: entry for entry in entries}
@@ -279,7 +281,7 @@ class History:
         return {cursor: found[cursor] for cursor in cursors if cursor in found}
 
     def read_between(self, before: int, last: int) -> list[HistoryEntry]:
-        """The entries behind the cursor `before` up to that of `last`, the oldest first."""
+        """Return the entries behind the cursor `before` up to that of `last`, the oldest first."""
         long = self._long()
         entries = self._entries() if long is None else long.of_range(before + 1, last)
         return [entry for entry in entries if before < entry.cursor <= last]
@@ -292,7 +294,7 @@ class History:
         return min(entries, key=lambda entry: entry.cursor, default=None)
 
     def neighbours(self, entry: HistoryEntry, many: int = 2) -> tuple[list[HistoryEntry], list[HistoryEntry]]:
-        """The entries before and after one in the file, at most `many` each, in their order."""
+        """Return the entries before and after one in the file, at most `many` each, in their order."""
         if (long := self._long()) is not None:
             return long.around(entry.line, many)
         entries = self._entries()
@@ -327,13 +329,13 @@ class History:
         return self._cursors.get(self._paths.dream_cursor, "")[0] or 0
 
     def get(self, cursor: int) -> HistoryEntry:
-        """The entry of that cursor, the last where two writers gave it twice. Raises NotFound."""
+        """Return the entry of that cursor, the last where two writers gave it twice. Raises NotFound."""
         if (found := self.of([cursor]).get(cursor)) is not None:
             return found
         raise NotFound("no history entry of that cursor", str(cursor), "`nanomem history list` shows them")
 
     def search(self, query: str, limit: int = 100) -> list[HistoryEntry]:
-        """The entries that hold every word of `query`, the newest first, at most `limit`."""
+        """Return the entries that hold every word of `query`, the newest first, at most `limit`."""
         from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
@@ -345,7 +347,7 @@ class History:
         return [entry for entry, _ in zip(found, range(max(0, limit)), strict=False)]
 
     def old(self) -> list[OldEntry]:
-        """The entries of `HISTORY.md` and its backups that are not in the archive, the oldest file first.
+        """Return the entries of `HISTORY.md` and its backups that are not in the archive, the oldest file first.
 
         An entry is in the archive when each of its lines is, as an agent that migrates splits it by paragraphs.
         """
@@ -375,7 +377,7 @@ class History:
         ]
 
     def search_old(self, query: str, limit: int = 100) -> list[OldEntry]:
-        """The entries outside the archive that hold every word of `query`, the newest first, at most `limit`."""
+        """Return the entries outside the archive that hold every word of `query`, the newest first, at most `limit`."""
         from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
@@ -383,7 +385,7 @@ class History:
         return found[: max(0, limit)]
 
     def get_old(self, name: str) -> OldEntry:
-        """The entry outside the archive of that id. Raises NotFound."""
+        """Return the entry outside the archive of that id. Raises NotFound."""
         found = next((one for one in self.old() if one.id == name), None)
         if found is None:
             raise NotFound("no such history entry", name, "`nanomem history search` names the file and line of each")
@@ -406,7 +408,7 @@ class History:
         return found
 
     def problems(self) -> list[Problem]:
-        """What could not be read, line by line, and the old files with entries that are not in the archive."""
+        """Return what could not be read, line by line, and the old files with entries that are not in the archive."""
         (_, problems), unreadable = self._read()
         found = [*repairable(problems), *([unreadable] if unreadable else [])]
         if not unreadable and (older := self.older):
@@ -416,7 +418,7 @@ class History:
         return found if unreadable else [*found, *self._old_problems()]
 
     def unreadable(self) -> list[Problem]:
-        """Why the archive cannot be read at all: it is not empty then."""
+        """Return why the archive cannot be read at all: it is not empty then."""
         problem = self._read()[1]
         return [problem] if problem is not None else []
 
@@ -424,7 +426,7 @@ class History:
         return self._read()[0][0]
 
     def _long(self) -> LongArchive | None:
-        """The archive where it is too long to be held, and can be read."""
+        """Return the archive where it is too long to be held, and can be read."""
         return self._looked_through()[0]
 
     def _looked_through(self) -> tuple[LongArchive | None, Problem | None]:
@@ -447,7 +449,7 @@ class History:
         return self._markdown.get(self._paths.history_md, self._paths.relative(self._paths.history_md))
 
     def _is_lines(self) -> bool:
-        """Whether the archive is `history.jsonl`: an empty one beside a `HISTORY.md` was not migrated yet."""
+        """Return whether the archive is `history.jsonl`: an empty one beside a `HISTORY.md` was not migrated yet."""
         with contextlib.suppress(OSError):
             if os.lstat(self._paths.history).st_size:
                 return True
@@ -461,7 +463,7 @@ class History:
 
 
 def parse_markdown(path: Path, data: bytes, where: str) -> Entries:
-    """The entries of a `HISTORY.md` at `path`: what has no date there gets that of the file."""
+    """Return the entries of a `HISTORY.md` at `path`: what has no date there gets that of the file."""
     try:
         changed = os.lstat(path).st_mtime
     except OSError:

@@ -1,8 +1,8 @@
-"""The archive changed as a whole: `HISTORY.md` of old releases migrated to `history.jsonl`, and old entries let go.
+"""Change the archive as a whole: migrate `HISTORY.md` to `history.jsonl`, and drop old entries.
 
 Owns what such a change does and its preview. Written through the layer `history` of operations, so each can be undone;
-refused while an agent runs. No entry that Dream has not read goes, no kept line changes by a byte, and what cannot be
-read moves to the quarantine.
+refused while an agent runs. No entry that Dream has not read is dropped, no kept line changes by a byte, and what
+cannot be read moves to the quarantine.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class LongCut:
         return not self.going and not self.unreadable
 
     def kept(self) -> Iterator[bytes]:
-        """What is left, a piece at a time; all of it as it is where nothing goes."""
+        """Yield what is left, a piece at a time; all of it as it is where nothing goes."""
         for piece in self._archive.pieces:
             if self.nothing:
                 yield self._archive.data(piece)
@@ -94,7 +94,7 @@ class LongCut:
                 yield data if data.endswith(b"\n") else data + b"\n"
 
     def _whole(self, piece: Piece) -> bool:
-        """Whether each line of it is an entry, and all of them stay or all of them go."""
+        """Return whether each line of it is an entry, and all of them stay or all of them go."""
         last = piece.first + piece.entries
         return piece.entries == piece.lines and (piece.first >= self.going or last <= self.going)
 
@@ -105,7 +105,7 @@ class LongCut:
         return piece.size + (not self._archive.data(piece).endswith(b"\n") if piece is self._archive.pieces[-1] else 0)
 
     def _sorted(self, piece: Piece) -> tuple[list[Record], list[Record], int]:
-        """The lines of a piece that stay, those that cannot be read and go, and how many of these stay."""
+        """Return the lines of a piece that stay, those that cannot be read and go, and how many of these stay."""
         data = self._archive.data(piece)
         entries = parse_history(data, "")[0]
         good = {place_of(entry) for entry in entries}
@@ -120,12 +120,12 @@ class LongCut:
 
 
 def place_of(entry: HistoryEntry) -> tuple[int, int]:
-    """Where an entry begins: its line, and the byte in it."""
+    """Return where an entry begins: its line, and the byte in it."""
     return entry.line, entry.start
 
 
 def first_above(archive: LongArchive, cursor: int) -> int:
-    """The place, from the oldest, of the first entry of a higher cursor; their number where there is none."""
+    """Return the place, from the oldest, of the first entry of a higher cursor; their number where there is none."""
     for piece in archive.pieces:
         if piece.highest > cursor:
             entries = _entries(archive, piece)
@@ -134,7 +134,7 @@ def first_above(archive: LongArchive, cursor: int) -> int:
 
 
 def line_up_to(archive: LongArchive, cursor: int) -> int:
-    """The last line with an entry of that cursor or a lower one; 0 where there is none."""
+    """Return the last line with an entry of that cursor or a lower one; 0 where there is none."""
     for piece in reversed(archive.pieces):
         if piece.entries and piece.lowest <= cursor:
             return max(entry.line for entry in _entries(archive, piece) if entry.cursor <= cursor) + piece.line - 1
@@ -142,7 +142,7 @@ def line_up_to(archive: LongArchive, cursor: int) -> int:
 
 
 def line_of(archive: LongArchive, cursor: int) -> int:
-    """The first line with an entry of that cursor; 0 where there is none."""
+    """Return the first line with an entry of that cursor; 0 where there is none."""
     for piece in archive.pieces:
         if piece.lowest <= cursor <= piece.highest:
             lines = (entry.line for entry in _entries(archive, piece) if entry.cursor == cursor)
@@ -188,7 +188,7 @@ class Migration:
     dreamed: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
 
@@ -231,7 +231,7 @@ class HistoryCompaction:
         return notes
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
 
@@ -260,7 +260,7 @@ class HistoryChanges:
     # -- HISTORY.md -----------------------------------------------------------------------------------------------
 
     def migration(self) -> Migration:
-        """What `migrate` would do. Raises NothingToDo when there is no old file with an entry that is not in the
+        """Return what `migrate` would do. Raises NothingToDo when there is no old file with an entry that is not in the
         archive."""
         return (self._migration() if self._is_first() else self._addition())[0]
 
@@ -319,7 +319,7 @@ class HistoryChanges:
         return plan, entries, old
 
     def _is_first(self) -> bool:
-        """Whether `HISTORY.md` is the archive still: `history.jsonl` holds nothing."""
+        """Return whether `HISTORY.md` is the archive still: `history.jsonl` holds nothing."""
         return os.path.lexists(self._paths.history_md) and not file_size(self._paths.history)
 
     def _append(self) -> Operation:
@@ -348,7 +348,7 @@ class HistoryChanges:
         return self._perform(new_operation("history.migrate", label, changes))
 
     def _addition(self) -> tuple[Migration, list[HistoryEntry], bytes]:
-        """What appending would do, the entries with their new cursors, and what `HISTORY.md` holds."""
+        """Return what appending would do, the entries with their new cursors, and what `HISTORY.md` holds."""
         archive = History(self._paths)
         found, counts = archive.old(), archive.count()
         if not archive.old_files():
@@ -377,7 +377,7 @@ class HistoryChanges:
         return plan, entries, (read_plain(self._paths.history_md) or b"") if moves else b""
 
     def _backup(self) -> str:
-        """The first name for the old file that is not taken, as agents choose it."""
+        """Return the first name for the old file that is not taken, as agents choose it."""
         number, name = 2, BACKUP
         while os.path.lexists(self._paths.workspace / name):
             name = f"{BACKUP}.{number}"
@@ -387,7 +387,7 @@ class HistoryChanges:
     # -- compaction -----------------------------------------------------------------------------------------------
 
     def compaction(self, keep: int = KEEP) -> HistoryCompaction:
-        """What `compact` would do. Raises BadInput for a negative `keep`."""
+        """Return what `compact` would do. Raises BadInput for a negative `keep`."""
         return self._cut(keep).plan
 
     def compact(self, keep: int = KEEP) -> Operation:
@@ -417,7 +417,7 @@ class HistoryChanges:
         return self._perform(operation)
 
     def _counted(self, latest: int) -> list[Change]:
-        """The change that lets `.cursor` know the last cursor given: without the entries nobody else does."""
+        """Return the change that lets `.cursor` know the last cursor given: without the entries nobody else does."""
         counter = read_plain(self._paths.cursor)
         if (parse_cursor(counter) or 0) >= latest:
             return []
@@ -468,7 +468,7 @@ class HistoryChanges:
         return _Cut(plan, data, after, _joined(bad), latest)
 
     def _long_cut(self, keep: int) -> _Cut:
-        """The same of an archive that is not held."""
+        """Return the same of an archive that is not held."""
         long = long_archive(self._paths.history, HISTORY)
         dreamt = self._dreamt(long.highest)
         going = max(0, min(long.count - keep, first_above(long, dreamt)))
@@ -490,7 +490,7 @@ class HistoryChanges:
         return _Cut(plan, pieces(self._paths.history), cut.kept(), _joined(cut.unreadable), long.highest, long.stamp)
 
     def _dreamt(self, latest: int) -> int:
-        """The last entry that a Dream has read, of those up to `latest`; 0 where nobody knows."""
+        """Return the last entry that a Dream has read, of those up to `latest`; 0 where nobody knows."""
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         given = parse_cursor(read_plain(self._paths.cursor)) or 0
         return 0 if count_skipped(stated, latest, given) else clamp_cursor(stated, latest)
@@ -501,7 +501,7 @@ class HistoryChanges:
 
 
 def lines_of(problems: Iterable[Problem], begins: str) -> tuple[int, ...]:
-    """The lines of the problems that begin so."""
+    """Return the lines of the problems that begin so."""
     return tuple(one.line for one in problems if one.what.startswith(begins) and one.line is not None)
 
 

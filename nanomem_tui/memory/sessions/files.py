@@ -1,27 +1,35 @@
-"""The transcript files of a workspace: where every release puts them, whose they are, and how to read them safely.
+"""Transcript files: find them, name them, count them, write those of our own turns, and apply changes to them.
 
-A key never becomes a path: files are found by listing folders. Links are never followed and nothing but a regular file
-is opened. Must not write.
+`SessionLayer` applies the changes of operations: it keeps the bytes before and after, refuses while the agent writes
+the file, and undoes exactly.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import errno
+import fcntl
+import hashlib
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of
 from nanomem_tui.agents.layout import NOT_READ, Layout, session_folders
+from nanomem_tui.agents.transcript_edits import Splice, apply_splices, inverse_splices
 from nanomem_tui.agents.transcripts import (
     CHECKPOINT_SUFFIX,
     OFFSET_KEYS,
     SUFFIX,
     Session,
+    compact,
     is_metadata,
     is_own_name,
     is_provider_state,
@@ -33,15 +41,18 @@ from nanomem_tui.agents.transcripts import (
     offset_fault,
     parse_session,
     plain_messages,
+    uncompact,
 )
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
-from nanomem_tui.core.atomic import open_locked, read_from
-from nanomem_tui.core.errors import BadInput
+from nanomem_tui.core.atomic import locked, open_locked, read_from, sha256, sync_folder, write_atomic
+from nanomem_tui.core.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.core.files import Stamp, chunks, read_log, stamp_of
+from nanomem_tui.core.operations import Change, Operation, Value
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import secrets
+from nanomem_tui.store.files.presence import Presence
 
 NO_METADATA = "no metadata line"
 WHOLE = 64_000_000
@@ -74,8 +85,8 @@ class Summary(NamedTuple):
 
 
 def session_files(paths: Paths, layout: Layout, named: Collection[str] | None = None) -> Iterator[SessionFile]:
-    """Every transcript file, in no order; `named`: only those with one of these names. Hidden and temporary files are
-    left out; what is no regular file is named and not opened."""
+    """Yield every transcript file, in no order; `named`: only those with one of these names. Hidden and temporary files
+    are left out; what is no regular file is named and not opened."""
     for folder in session_folders(paths, layout):
         current = layout.sessions_dir is not None and folder == layout.sessions_dir
         try:
@@ -103,7 +114,7 @@ def session_files(paths: Paths, layout: Layout, named: Collection[str] | None = 
 
 
 def _instead(mode: int) -> str:
-    """What lies in the place of a transcript; "" where it is one."""
+    """Return what lies in the place of a transcript; "" where it is one."""
     if stat.S_ISREG(mode):
         return ""
     kind = core_files.kind_of(mode)
@@ -111,23 +122,24 @@ def _instead(mode: int) -> str:
 
 
 def checkpoint_name(name: str) -> str:
-    """The name of the sidecar with the turn in flight that belongs to a transcript's file name."""
+    """Return the name of the sidecar with the turn in flight that belongs to a transcript's file name."""
     return name.removesuffix(SUFFIX) + CHECKPOINT_SUFFIX
 
 
 def key_of(name: str, header: Mapping[str, Any] | None) -> str:
-    """Whose transcript a file is: its metadata knows best, then its name."""
+    """Return whose transcript a file is: its metadata knows best, then its name."""
     return text_of((header or {}).get("key")) or name_to_key(name) or lossy_name_to_key(name)
 
 
 def names_of(key: str) -> set[str]:
-    """The file names that any release, or we, give to the transcript of a key. Raises BadInput for one that no name can
-    hold."""
+    """Return the file names that any release, or we, give to the transcript of a key. Raises BadInput for one that no
+    name can hold."""
     return {key_to_name(key), key_to_own_name(key), key_to_lossy_name(key)}
 
 
 def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
-    """Whether a transcript is of one session for certain: an old name does not tell, and two keys may share it."""
+    """Return whether a transcript is of one session for certain: an old name does not tell, and two keys may share
+    it."""
     key = key_of(name, header)
     if name_to_key(name) == key or is_own_name(name, key):
         return True
@@ -135,7 +147,7 @@ def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
 
 
 def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: Layout) -> str:
-    """Why the agent of this layout does not find that session, in words; "" when it does."""
+    """Return why the agent of this layout does not find that session, in words; "" when it does."""
     name = file.path.name
     if file.link:
         return file.instead
@@ -205,7 +217,7 @@ def summarise(file: SessionFile) -> Summary:
 
 
 def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
-    """The files by their time of change, the newest first; of the same time, those that the agent finds."""
+    """Return the files by their time of change, the newest first; of the same time, those that the agent finds."""
     return sorted(files, key=lambda file: (file.modified, file.current, file.path.name), reverse=True)
 
 
@@ -270,7 +282,7 @@ class OwnSession:
         self._cut_to = self.path.stat().st_size
 
     def read(self) -> Session:
-        """The whole transcript as it is on disk. Raises the errors of `from_os_error`."""
+        """Return the whole transcript as it is on disk. Raises the errors of `from_os_error`."""
         data = read_log(self.path) if self.path.exists() else b""
         return parse_session(data, self.path.name, self.key)
 
@@ -307,7 +319,7 @@ class OwnSession:
         return self._count[2] >= max(settings.session_compact_threshold_messages, settings.session_keep_messages + 1)
 
     def _is_heavy(self) -> bool:
-        """Whether there are too many bytes, and twice as many as the last compaction could not help."""
+        """Return whether there are too many bytes, and twice as many as the last compaction could not help."""
         return self._count[1] >= max(self._settings.session_compact_threshold_bytes, 2 * self._cut_to)
 
 
@@ -320,7 +332,7 @@ class OwnSessions:
         self._sessions: dict[str, OwnSession] = {}
 
     def get_or_create(self, key: str) -> OwnSession:
-        """The transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
+        """Return the transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
         session = self._sessions.get(key)
         if session is None:
             session = OwnSession(key, self.folder / key_to_own_name(key), self._settings)
@@ -332,7 +344,7 @@ class OwnSessions:
         return [session for session in list(self._sessions.values()) if session.is_over_budget]
 
     def keys(self) -> Sequence[str]:
-        """The keys that were asked for in this process."""
+        """Return the keys that were asked for in this process."""
         return tuple(self._sessions)
 
 
@@ -343,3 +355,313 @@ def _header(key: str) -> bytes:
         "last_archived": 0, "last_consolidated": 0,
     }  # fmt: skip
     return json.dumps(head, ensure_ascii=False).encode() + b"\n"
+
+
+# -- The layer "session": transcript files replaced by an operation, and put back by its undo -------------------------
+
+LOCK_NAME = ".session-files.lock"
+INSIST = "stop the agent first, or insist with --force"
+LOCK_WAIT = 2.0
+"""Seconds to wait for the agent's lock, which it holds for milliseconds."""
+SETTLED = 2.0
+"""Seconds after a write from which another one gives a file another time, whatever the file system counts in."""
+NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""What a file system says that cannot give a file a second place."""
+
+
+class SessionLayer:
+    """Checks and applies changes of transcripts; `agent` tells whether an agent runs now. `folders`: where they lie, by
+    the names of `agent_home.named_folders`."""
+
+    name = "session"
+
+    def __init__(
+        self,
+        folders: Callable[[], Mapping[str, Path | None]],
+        backups: Path,
+        agent: Callable[[], Presence],
+        ours: Path | None = None,
+    ) -> None:
+        """`ours`: where transcripts lie that nanomem writes, which are only ever added to."""
+        self._ours = ours
+        self._folders = folders
+        self._backups = backups
+        self._agent = agent
+        self._known: tuple[Path, Stamp, str] | None = None
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict unless each change fits what is there, Refused while an agent may have it in memory or when
+        the file is another user's."""
+        for change in changes:
+            path = self._path(change)
+            atomic.refuse_foreign(path, change.key)
+            self._refuse(change, path)
+            if (new := self._new_path(change)) is not None:
+                atomic.refuse_foreign(new, change.key)
+                self._is_moved(change, path, new)
+            elif not isinstance(data := self._bytes_after(change, path), bytes):
+                deque(data or (), maxlen=0)  # reads the backup to its end
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Return whether any transcript is what its change makes of it."""
+        return any(
+            self._digest(self._new_path(change) or self._path(change)) == (change.after or {}).get("sha256")
+            for change in changes
+        )
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Make every `after` true; what is already as it should be stays untouched."""
+        for change in changes:
+            path = self._path(change)
+            if (new := self._new_path(change)) is not None:
+                if not self._is_moved(change, path, new):
+                    self._refuse(change, path)
+                    with _os_errors(path):
+                        self._move(path, new)
+                continue
+            if self._digest(path) == (change.after or {}).get("sha256"):
+                continue
+            self._refuse(change, path)
+            stamp = _stamp(path)
+            data = self._bytes_after(change, path)
+            with _os_errors(path):
+                self._swap(path, stamp, data)
+
+    def _digest(self, path: Path) -> str | None:
+        """Return the SHA-256 of a transcript, which is not held whole; None for no file. That of a long one that nobody
+        wrote for a while is known as long as its stamp is the same."""
+        if path.is_symlink():
+            raise Refused("a link, which is not followed", str(path))
+        stamp = _stamp(path)
+        if stamp is None:
+            return None
+        if self._known is not None and self._known[:2] == (path, stamp):
+            return self._known[2]
+        digest = hashlib.sha256()
+        for piece in chunks(path):
+            digest.update(piece)
+        found = digest.hexdigest()
+        if stamp[1] > WHOLE and stamp[2] < (time.time() - SETTLED) * 1e9 and stamp == _stamp(path):
+            self._known = path, stamp, found
+        return found
+
+    def _path(self, change: Change) -> Path:
+        return self._place(change.before or change.after or {})
+
+    def _new_path(self, change: Change) -> Path | None:
+        """Return where the file goes, None where it stays."""
+        if change.before is None or change.after is None:
+            return None
+        new = self._place(change.after)
+        return new if new != self._path(change) else None
+
+    def _place(self, value: Value) -> Path:
+        name = str(value.get("path", ""))
+        plain = os.path.basename(name) == name and not name.startswith(".") and name.endswith(".jsonl")
+        folder = self._folders().get(str(value.get("folder", "")))
+        if folder is None or not plain:
+            raise BadInput("not a session file of this workspace", name)
+        return folder / name
+
+    def _is_moved(self, change: Change, path: Path, new: Path) -> bool:
+        """Return whether the file is at its new place, and there alone. Raises Conflict when neither place is as it
+        was."""
+        there, wanted = self._digest(new), (change.after or {}).get("sha256")
+        here = self._digest(path)
+        if here is None and there == wanted:
+            return True
+        if here is None:
+            raise Conflict("the session is gone" if there is None else "the session changed since", change.key)
+        if here != (change.before or {}).get("sha256"):
+            raise Conflict("the session changed since", change.key, "look at it again and repeat the change")
+        if there not in (None, wanted):
+            raise Conflict("there is such a session already", change.key)
+        return False
+
+    def _move(self, path: Path, new: Path) -> None:
+        """Give a file its new place. It has both for a moment, so that a kill leaves it in one of them at least."""
+        with self._locked():
+            if self._digest(new) is None:
+                try:
+                    os.link(path, new, follow_symlinks=False)
+                except OSError as error:
+                    if error.errno not in NO_LINKS:
+                        raise
+                    write_atomic(new, chunks(path), like=path)
+                sync_folder(new.parent)
+            elif self._digest(new) != self._digest(path):
+                raise Conflict("there is such a session already", str(new))
+            os.unlink(path)
+        sync_folder(path.parent)
+
+    def _refuse(self, change: Change, path: Path) -> None:
+        if (change.after or {}).get("force"):
+            return
+        if reason := refusal(path, self._agent()):
+            raise Refused(reason, change.key, INSIST)
+
+    def _bytes_after(self, change: Change, path: Path) -> bytes | Iterator[bytes] | None:
+        """Return what the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what
+        is there does not fit; pieces raise the errors of `atomic.blob_pieces`."""
+        there = self._digest(path)
+        if (there is None) != (change.before is None):
+            raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
+        if change.before is None or there == change.before.get("sha256"):
+            return None if change.after is None else self._made(change.after, path if there is not None else None)
+        return self._grown(change, read_log(path), is_ours=path.parent == self._ours)
+
+    def _made(self, after: Value, path: Path | None) -> bytes | Iterator[bytes]:
+        """Return the bytes of a value, made of the file's own where it holds splices."""
+        if "splices" not in after or path is None:
+            return atomic.blob_pieces(self._backups, str(after.get("blob")))
+        data = apply_splices(read_log(path), [_splice(one) for one in after["splices"]])
+        if sha256(data) != after.get("sha256"):
+            raise BadInput("a recorded change of a session is damaged", str(after.get("path")))
+        return data
+
+    def _grown(self, change: Change, current: bytes, *, is_ours: bool) -> bytes:
+        """Return the change made of a transcript of ours to which messages were only added since; the removed lines in
+        front of one that went on since its compaction. Raises Conflict for any other."""
+        before, after = change.before, change.after
+        if is_ours and before is not None and after is not None and "splices" in after:
+            begins = _prefix_with(current, str(before.get("sha256")))
+            data = apply_splices(begins, [_splice(one) for one in after["splices"]]) if begins else b""
+            if begins and sha256(data) == after.get("sha256"):
+                return data + current[len(begins) :]
+        if before is not None and after is not None and before.get("blob") and after.get("blob"):
+            shorter = atomic.get_blob(self._backups, str(before["blob"]))
+            cut = compact(atomic.get_blob(self._backups, str(after["blob"])), _whole(before, "keep"))
+            if cut.removed and cut.data == shorter and _goes_on(current, shorter):
+                return uncompact(current, cut.removed, *cut.before, cut.boundary_at)
+        raise Conflict("the session changed since", change.key, "look at it again and repeat the change")
+
+    def _swap(self, path: Path, stamp: Stamp | None, data: bytes | Iterator[bytes] | None) -> None:
+        """Put `data` (None: nothing) where `stamp` was: made durable beside it first, then renamed under the lock."""
+        staged = path.with_name(f".{path.name[:80]}.{os.urandom(6).hex()}.nanomem-tmp")
+        try:
+            if data is not None:
+                write_atomic(staged, data, like=path)
+            with self._locked(), _appenders_kept_out(path):
+                if _stamp(path) != stamp:
+                    raise Conflict("the session changed meanwhile", str(path), "look at it again and repeat the change")
+                os.unlink(path) if data is None else os.replace(staged, path)
+            sync_folder(path.parent)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(staged)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The agent's own lock, where its release has one; never made by us."""
+        folder = self._folders().get("")
+        lock = folder / LOCK_NAME if folder else None
+        if lock is None or not lock.exists():
+            yield
+            return
+        with locked(lock, wait=LOCK_WAIT):
+            yield
+
+
+@contextlib.contextmanager
+def _appenders_kept_out(path: Path) -> Iterator[None]:
+    """Hold the lock that whoever appends to a transcript of ours takes (`appending`): no message is lost."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _prefix_with(data: bytes, digest: str) -> bytes:
+    """Return the whole lines that `data` begins with and whose SHA-256 is `digest`; empty where there are none."""
+    hashed = hashlib.sha256()
+    place = 0
+    while place < len(data):
+        end = data.find(b"\n", place) + 1 or len(data)
+        hashed.update(data[place:end])
+        place = end
+        if hashed.hexdigest() == digest:
+            return data[:place]
+    return b""
+
+
+def refusal(path: Path, agent: Presence) -> str:
+    """Return why a transcript must not be changed now, in words; "" when it may be."""
+    if agent.running:
+        return f"{agent.what or 'an agent'} runs (process {agent.pid}) and would write its own copy over the change"
+    if path.with_name(checkpoint_name(path.name)).exists():
+        return "a turn in flight left its checkpoint, which a change would void"
+    return ""
+
+
+def kept_value(name: str, blob: str, messages: int) -> dict[str, Any]:
+    """Return the value of a transcript `name` whose bytes are kept as `blob`, which is their SHA-256."""
+    return {"path": name, "sha256": blob, "blob": blob, "messages": messages}
+
+
+def splice_values(
+    name: str, data: bytes, splices: Sequence[Splice], messages: tuple[int, int]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values before and after of a transcript `name` of which little changes; `messages` are counts for
+    people."""
+    new = apply_splices(data, splices)
+    before = {"path": name, "sha256": sha256(data), "messages": messages[0]}
+    after = {"path": name, "sha256": sha256(new), "messages": messages[1]}
+    return {**before, "splices": [*map(_plain, inverse_splices(data, splices))]}, {
+        **after,
+        "splices": [*map(_plain, splices)],
+    }
+
+
+def _plain(splice: Splice) -> list[Any]:
+    """A splice as JSON holds it: bytes that are no UTF-8 in base64."""
+    try:
+        return [splice.start, splice.end, splice.data.decode("utf-8")]
+    except UnicodeDecodeError:
+        return [splice.start, splice.end, {"raw": base64.b64encode(splice.data).decode("ascii")}]
+
+
+def _splice(value: Any) -> Splice:
+    try:
+        start, end, text = value
+        data = text.encode("utf-8") if isinstance(text, str) else base64.b64decode(text["raw"])
+        return Splice(int(start), int(end), data)
+    except (TypeError, ValueError, KeyError) as error:
+        raise BadInput("a recorded change of a session that cannot be read", str(value)[:60]) from error
+
+
+def _goes_on(current: bytes, start: bytes) -> bool:
+    """Return whether `current` begins with the messages of `start`, line endings and key order aside."""
+    now, then = _messages(current), _messages(start)
+    return len(now.messages) >= len(then.messages) and all(
+        new.raw == old.raw for new, old in zip(now.messages, then.messages, strict=False)
+    )
+
+
+def _messages(data: bytes) -> Session:
+    return parse_session(data, "", "")
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return stamp_of(os.lstat(path))
+    except FileNotFoundError:
+        return None
+
+
+def _whole(value: Value, name: str) -> int:
+    found: Any = value.get(name)
+    return found if isinstance(found, int) else 0
+
+
+@contextlib.contextmanager
+def _os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise from_os_error(error, f"writing {path.name}") from error

@@ -1,7 +1,7 @@
-"""Transcripts without the lines that cannot be read and with one object a line, as changes that can be undone.
+"""Repair transcripts: remove lines that cannot be read, split lines with several objects, rescue files not found.
 
-An agent passes by such a line and still counts its offsets with it: messages behind it are then taken for archived, or
-are told twice (FORMATS.md, "Session transcripts"). Owns when a transcript needs that; the bytes are the format's.
+An agent skips an unreadable line and still counts its offsets with it: messages behind it are then taken for archived,
+or are repeated (FORMATS.md, "Session transcripts"). Every repair can be undone.
 """
 
 from __future__ import annotations
@@ -19,12 +19,19 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, R
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.sessions.files import NO_METADATA, SessionFile, Summary, hidden_reason, key_of
-from nanomem_tui.memory.sessions.layer import kept_value, refusal
+from nanomem_tui.memory.sessions.files import (
+    NO_METADATA,
+    SessionFile,
+    Summary,
+    hidden_reason,
+    kept_value,
+    key_of,
+    refusal,
+)
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.memory.parts import Memory
 
 
 class Broken(NamedTuple):
@@ -38,8 +45,8 @@ class Broken(NamedTuple):
     wide: bool = False
 
 
-def broken(ws: Workspace) -> Iterator[Broken]:
-    """Those that the agent finds. One that cannot be read at all is left to the doctor."""
+def find_broken(ws: Memory) -> Iterator[Broken]:
+    """Yield those that the agent finds. One that cannot be read at all is left to the doctor."""
     for file, summary, unreadable in ws.sessions.summaries():
         hidden = unreadable or file.link or not file.current or hidden_reason(file, summary.header, ws.layout)
         if not hidden and summary.problems:
@@ -49,8 +56,8 @@ def broken(ws: Workspace) -> Iterator[Broken]:
                 yield Broken(key_of(file.path.name, summary.header), file, found.lines, found.shared, wide)
 
 
-def changes(ws: Workspace, one: Broken) -> list[Change]:
-    """The change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
+def repair_changes(ws: Memory, one: Broken) -> list[Change]:
+    """Return the change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
     Conflict when the file changed since."""
     data = read_log(one.file.path)
     found = without_unreadable(data)
@@ -89,13 +96,13 @@ class _Plan(NamedTuple):
     other: SessionFile | None
 
 
-def rescues(ws: Workspace, keys: Mapping[str, str] | None = None) -> list[Rescue]:
-    """What `rescue` would do for each transcript that the agent does not find, refused ones too."""
+def plan_rescues(ws: Memory, keys: Mapping[str, str] | None = None) -> list[Rescue]:
+    """Return what `rescue` would do for each transcript that the agent does not find, refused ones too."""
     return [plan.told for plan in _plans(ws, keys or {})]
 
 
-def nobodys(ws: Workspace, name: str) -> str:
-    """The path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
+def find_ownerless(ws: Memory, name: str) -> str:
+    """Return the path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
     Refused where it does."""
     for file, summary, _ in ws.sessions.summaries():
         if name in (file.path.name, str(file.path)):
@@ -105,7 +112,7 @@ def nobodys(ws: Workspace, name: str) -> str:
     raise NotFound("no transcript has that file name", name, "`nanomem session rescue --dry-run` shows the files")
 
 
-def rescue(ws: Workspace, paths: Collection[str] | None = None, keys: Mapping[str, str] | None = None) -> Operation:
+def rescue(ws: Memory, paths: Collection[str] | None = None, keys: Mapping[str, str] | None = None) -> Operation:
     """Bring back what the agent does not find (only `paths`, when given), as one operation that can be undone. `keys`:
     whose a transcript is that does not say so, by its path.
 
@@ -125,11 +132,12 @@ def rescue(ws: Workspace, paths: Collection[str] | None = None, keys: Mapping[st
 
 
 def has_new_names(layout: Layout) -> bool:
-    """Whether the agent of this home looks for sessions by the new names, so that it may miss those of old ones."""
+    """Return whether the agent of this home looks for sessions by the new names, so that it may miss those of old
+    ones."""
     return layout.session_naming == "base64url" and layout.sessions_dir is not None
 
 
-def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
+def _plans(ws: Memory, keys: Mapping[str, str]) -> list[_Plan]:
     """One for each transcript that is not found. Where agents look by the old names, none is lost."""
     layout = ws.layout
     if not has_new_names(layout):
@@ -158,9 +166,9 @@ def _plans(ws: Workspace, keys: Mapping[str, str]) -> list[_Plan]:
     return plans
 
 
-def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
-    """What brings one transcript back: a new name, or its messages in front of those of the other and its file gone.
-    The bytes of files that go or change are kept in the backups."""
+def _changes(ws: Memory, plan: _Plan) -> list[Change]:
+    """Return what brings one transcript back: a new name, or its messages in front of those of the other and its file
+    gone. The bytes of files that go or change are kept in the backups."""
     one, file, other = plan
     data = read_log(file.path)
     old = {"path": file.path.name, "sha256": sha256(data), "messages": one.messages}
@@ -182,14 +190,14 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
 
 
 def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: set[str], layout: Layout) -> str:
-    refused = never(file, summary, key, layout) if not told else _unnamed(key)
+    refused = reason_unrescuable(file, summary, key, layout) if not told else _unnamed(key)
     if not refused and key in taken:
         return "another transcript of that key comes first; ask again after it"
     return refused
 
 
-def left_out(ws: Workspace) -> list[str]:
-    """The sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
+def list_unrescued(ws: Memory) -> list[str]:
+    """Return the sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
     reason."""
     planned = {plan.told.path for plan in _plans(ws, {})}
     return [
@@ -199,8 +207,8 @@ def left_out(ws: Workspace) -> list[str]:
     ]
 
 
-def never(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
-    """Why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
+def reason_unrescuable(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
+    """Return why a transcript cannot be brought back whatever anybody waits for; "" when it can."""
     if not has_new_names(layout):
         return "the agent of this home names its files as older releases do"
     if file.link:
@@ -209,7 +217,7 @@ def never(file: SessionFile, summary: Summary, key: str, layout: Layout) -> str:
 
 
 def _unnamed(key: str) -> str:
-    """Why no file can have the name of that key."""
+    """Return why no file can have the name of that key."""
     try:
         name = key_to_name(key)
     except BadInput as error:

@@ -1,19 +1,20 @@
-"""Sessions: the transcripts of an agent, listed, read, searched, and compacted with undo.
+"""Sessions: list, read, search and compact the agent's conversations, and the imported ones, which are read-only.
 
-Owns what a person sees of them. Files are found by `session_files` and changed through operations by `session_layer`.
+Owns the list over every release's file naming, pages of long transcripts, and how imported rows (seed 003) become a
+conversation. Every change is one operation.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
-from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.agents.jsonl import repairable, text_of
 from nanomem_tui.agents.layout import NOT_READ
@@ -38,12 +39,14 @@ from nanomem_tui.memory.sessions.files import (
     session_files,
     summarise,
 )
+from nanomem_tui.store import lookup
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.values import Record
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.agents.transcripts import Compacted, Message
     from nanomem_tui.memory.filters import Matcher, Neighbour, Range
-    from nanomem_tui.memory.sessions.imported import Chat, ImportedChats
     from nanomem_tui.store.files.presence import Presence
 
 
@@ -108,8 +111,8 @@ class SessionCompaction(NamedTuple):
 # -- What of a message is searched, and shown beside one that was found -----------------------------------------------
 
 
-def searched(message: Message, wanted: Matcher) -> str | None:
-    """The text of a message that matches: what was said, else the tool calls; None when neither does."""
+def find_match(message: Message, wanted: Matcher) -> str | None:
+    """Return the text of a message that matches: what was said, else the tool calls; None when neither does."""
     if wanted.matches(message.content):
         return message.content
     calls = _calls(message)
@@ -120,7 +123,7 @@ def _calls(message: Message) -> str:
     return "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
 
 
-def neighbour(key: str, index: int, message: Message) -> Neighbour:
+def show_neighbour(key: str, index: int, message: Message) -> Neighbour:
     """A message beside one that matches, as much of it as is shown."""
     from nanomem_tui.memory.filters import EXCERPT, Neighbour
 
@@ -162,11 +165,12 @@ class Sessions:
         self._summaries: dict[str, tuple[Stamp, Summary, str]] = {}
 
     def count(self) -> int:
-        """How many transcripts there are, hidden ones too, without opening one."""
+        """Return how many transcripts there are, hidden ones too, without opening one."""
         return sum(1 for _ in session_files(self._paths, self._layout()))
 
     def list(self) -> builtins.list[SessionInfo]:
-        """Every transcript, of every release's naming, readable or not, and what was imported, the newest first."""
+        """Return every transcript, of every release's naming, readable or not, and what was imported, the newest
+        first."""
         infos = self.of_files()
         known = {info.path for info in infos}
         self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
@@ -174,19 +178,18 @@ class Sessions:
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
 
     def of_files(self) -> builtins.list[SessionInfo]:
-        """Every transcript in a file, the one last written first."""
+        """Return every transcript in a file, the one last written first."""
         layout = self._layout()
         return [self._info(file, layout) for file in newest_first(session_files(self._paths, layout))]
 
     def chats(self) -> builtins.list[tuple[SessionInfo, Chat]]:
-        """The imported conversations, the newest first."""
+        """Return the imported conversations, the newest first."""
         found = self._imported.all() if self._imported is not None else {}
         if not found:
             return []
-        from nanomem_tui.memory.sessions.imported import told
 
         keys = {info.key for info in self.of_files()}
-        return sorted(told(found, keys), key=lambda chat: chat[0].updated_at, reverse=True)
+        return sorted(list_imported(found, keys), key=lambda chat: chat[0].updated_at, reverse=True)
 
     @property
     def untold(self) -> Problem | None:
@@ -194,16 +197,16 @@ class Sessions:
         return self._imported.problem if self._imported is not None else None
 
     def _chat(self, key: str) -> Chat | None:
-        """The imported conversation of that key."""
+        """Return the imported conversation of that key."""
         found = self._imported.all() if self._imported is not None else {}
         if not found:
             return None
-        from nanomem_tui.memory.sessions.imported import find
 
-        return find(found, key, {info.key for info in self.of_files()})
+        return find_imported(found, key, {info.key for info in self.of_files()})
 
     def get(self, key: str, path: str = "") -> Session:
-        """The whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent finds.
+        """Return the whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent
+        finds.
 
         Raises NotFound.
         """
@@ -217,11 +220,11 @@ class Sessions:
 
         chat = self._chat(key) if not path else None
         if chat is not None:
-            return of_whole(chat.transcript(key), start, many)
+            return slice_session(chat.transcript(key), start, many)
         file = self._file(key, path)
         if file.stamp[1] > sessions_files.WHOLE:
-            return of_long(file.path, self._summary(file)[0], key, start, many)
-        return of_whole(self._transcript(file, key), start, many)
+            return slice_long_file(file.path, self._summary(file)[0], key, start, many)
+        return slice_session(self._transcript(file, key), start, many)
 
     def of_agent(self, key: str, path: str = "") -> Session:
         """As `get`, for a transcript in a file. Raises NotFound, or Refused for an imported one."""
@@ -232,19 +235,20 @@ class Sessions:
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
-        """Every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
+        """Return every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
         files = newest_first(session_files(self._paths, self._layout()))
         return [(file, *self._summary(file)) for file in files]
 
     def unreadable(self) -> builtins.list[Problem]:
-        """The transcripts that cannot be read at all: nobody knows what is in them."""
+        """Return the transcripts that cannot be read at all: nobody knows what is in them."""
         files = session_files(self._paths, self._layout())
         found = [(file, self._summary(file)[1]) for file in files if not file.link]
         fix = "check its owner and mode"
         return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
 
     def problems(self) -> builtins.list[Problem]:
-        """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
+        """Return what is wrong in the transcripts, line by line; reads every file that its summary says is not
+        clean."""
         found = [*filter(None, [self.untold])]
         if self._layout().release in NOT_READ:  # nobody knows yet what is wrong in these
             return found
@@ -267,7 +271,8 @@ class Sessions:
     def search(
         self, query: str, limit: int = 100, said: Callable[[str], bool] | None = None
     ) -> builtins.list[TranscriptHit]:
-        """The messages that hold every word of `query`, newest session and newest message first, at most `limit`.
+        """Return the messages that hold every word of `query`, newest session and newest message first, at most
+        `limit`.
 
         Case and width are no difference, `"a phrase"` and `-without` work as in filters; tool calls are searched too.
         `said`: whether a message of some time may be one.
@@ -281,7 +286,8 @@ class Sessions:
         stop: Callable[[], bool] = lambda: False,
         said: Callable[[str], bool] | None = None,
     ) -> Iterator[TranscriptHit]:
-        """What `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of them."""
+        """Yield what `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of
+        them."""
         from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
@@ -295,16 +301,17 @@ class Sessions:
                 return
 
     def files(self) -> builtins.list[SessionFile]:
-        """The files of all transcripts but links, the newest first, without opening one."""
+        """Return the files of all transcripts but links, the newest first, without opening one."""
         return newest_first(file for file in session_files(self._paths, self._layout()) if not file.link)
 
     def files_of(self, keys: Collection[str]) -> builtins.list[SessionFile]:
-        """The files that may be the transcripts of these keys, by their names, in no order; links are left out."""
+        """Return the files that may be the transcripts of these keys, by their names, in no order; links are left
+        out."""
         names = {name for key in keys for name in names_of(key)}
         return [file for file in session_files(self._paths, self._layout(), names) if not file.link]
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
-        """The key of a transcript, the index of the first message returned, and the messages of its last bytes.
+        """Return the key of a transcript, the index of the first message returned, and the messages of its last bytes.
 
         They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
         the errors of `from_os_error`.
@@ -319,7 +326,8 @@ class Sessions:
         return key, max(0, count - len(messages)), messages
 
     def _counted(self, file: SessionFile) -> tuple[str, int]:
-        """The key of a long transcript and its messages: as counted before, else by its lines, which takes no time."""
+        """Return the key of a long transcript and its messages: as counted before, else by its lines, which takes no
+        time."""
         from nanomem_tui.agents.transcripts import count_messages, session_header
 
         kept = self._summaries.get(str(file.path))
@@ -332,12 +340,12 @@ class Sessions:
         return key_of(file.path.name, header), count
 
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
-        """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
+        """Return what `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
         return self._compaction(key, file, _compacted(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
-        """What `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
+        """Return what `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
         long = [info for info in self.list() if info.messages > keep and not info.hidden_reason]
         return [plan for plan in (self.compact_preview(info.key, keep) for info in long) if plan.removed]
 
@@ -381,7 +389,7 @@ class Sessions:
 
         The list is empty when there is none. Raises Refused while an agent runs, unless `force`.
         """
-        from nanomem_tui.memory.sessions.layer import INSIST
+        from nanomem_tui.memory.sessions.files import INSIST
 
         agent = self._agent()
         if agent.running and not force:
@@ -400,7 +408,7 @@ class Sessions:
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
         from nanomem_tui.core import atomic
-        from nanomem_tui.memory.sessions.layer import INSIST, kept_value
+        from nanomem_tui.memory.sessions.files import INSIST, kept_value
 
         file = self._file(key)
         result = _compacted(file, keep)
@@ -418,7 +426,7 @@ class Sessions:
         return Change("session", key, before, {**after, "keep": keep, **insisted})
 
     def _compaction(self, key: str, file: SessionFile, result: Compacted, keep: int) -> SessionCompaction:
-        from nanomem_tui.memory.sessions.layer import refusal
+        from nanomem_tui.memory.sessions.files import refusal
 
         refused = refusal(file.path, self._agent())
         if file.link or not file.current:
@@ -436,7 +444,7 @@ class Sessions:
         )
 
     def _file(self, key: str, path: str = "") -> SessionFile:
-        """The file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
+        """Return the file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
         claims: builtins.list[tuple[bool, SessionFile]] = []
         layout = self._layout()
         for file in newest_first(session_files(self._paths, layout)):
@@ -446,15 +454,13 @@ class Sessions:
             if key_of(file.path.name, summary.header) == key and not file.link:
                 claims.append((not hidden_reason(file, summary.header, layout), file))
         if not claims and self._chat(key) is not None:
-            from nanomem_tui.memory.sessions.imported import READ_ONLY
-
             raise Refused(READ_ONLY, key, "`nanomem undo` takes the import back")
         if not claims:
             raise NotFound("no such session", key, "`nanomem session list` shows them all")
         return max(claims, key=lambda claim: claim[0])[1]
 
     def _summary(self, file: SessionFile) -> tuple[Summary, str]:
-        """The counts of a file, and why it could not be read ("" when it was)."""
+        """Return the counts of a file, and why it could not be read ("" when it was)."""
         kept = self._summaries.get(str(file.path))
         if kept is not None and kept[0] == file.stamp:
             return kept[1], kept[2]
@@ -492,15 +498,16 @@ class Sessions:
         )
 
     def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
-        """The hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has none."""
-        from nanomem_tui.memory.filters import AROUND, around
+        """Yield the hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has
+        none."""
+        from nanomem_tui.memory.filters import AROUND, with_neighbours
 
         try:
-            for (index, message), window in around(self._numbered(info)):
-                text = searched(message, wanted)
+            for (index, message), window in with_neighbours(self._numbered(info)):
+                text = find_match(message, wanted)
                 if text is not None:
                     excerpt, ranges = wanted.excerpt(text)
-                    beside = [neighbour(info.key, *one) if one else None for one in window]
+                    beside = [show_neighbour(info.key, *one) if one else None for one in window]
                     before, after = (tuple(filter(None, part)) for part in (beside[:AROUND], beside[AROUND + 1 :]))
                     yield TranscriptHit(
                         info.key, index, message.role, message.timestamp, excerpt, ranges, before, after
@@ -509,7 +516,7 @@ class Sessions:
             return
 
     def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
-        """The messages of a transcript with their index, a piece of the file at a time."""
+        """Yield the messages of a transcript with their index, a piece of the file at a time."""
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
             yield from enumerate(chat.said())
@@ -523,7 +530,7 @@ class Sessions:
 
 def _compacted(file: SessionFile, keep: int) -> Compacted:
 
-    return compacted(file, keep)
+    return compact_file(file, keep)
 
 
 def _count(change: Change, side: str) -> int:
@@ -550,15 +557,15 @@ AT_ONCE = 2_000
 """Messages of a longer one that are held where no number is asked for."""
 
 
-def of_whole(whole: Session, start: int | None, many: int | None) -> tuple[Session, int]:
+def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[Session, int]:
     """So many messages from an index on (None: the last ones, or all), and how many there are."""
     total = len(whole.messages)
     first = (max(0, total - many) if many is not None else 0) if start is None else start
     return replace(whole, messages=whole.messages[first : None if many is None else first + many]), total
 
 
-def of_long(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
-    """The same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
+def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
+    """Return the same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
     `from_os_error`."""
     count = AT_ONCE if many is None and start is None else many
     first = max(0, summary.messages - (count or 0)) if start is None else start
@@ -581,9 +588,9 @@ def of_long(path: Path, summary: Summary, key: str, start: int | None, many: int
     return part, summary.messages
 
 
-def compacted(file: SessionFile, keep: int) -> Compacted:
-    """The transcript cut down to its last `keep` messages; a long one is not held where its last part tells the cut.
-    Raises BadInput for a `keep` below 1."""
+def compact_file(file: SessionFile, keep: int) -> Compacted:
+    """Return the transcript cut down to its last `keep` messages; a long one is not held where its last part tells the
+    cut. Raises BadInput for a `keep` below 1."""
     if keep < 1:
         raise BadInput("a session keeps at least one message", str(keep))
     from nanomem_tui.agents.transcript_edits import compact_long
@@ -606,7 +613,7 @@ _shown: dict[Path, tuple[Stamp, int, Compacted]] = {}
 
 
 def _from(path: Path, start: int) -> Iterator[Message]:
-    """The messages from an index on."""
+    """Yield the messages from an index on."""
     first = 0
     for chunk in chunks(path):
         count = messages_in(chunk)
@@ -615,3 +622,108 @@ def _from(path: Path, start: int) -> Iterator[Message]:
                 if first + message.index >= start:
                     yield replace(message, index=first + message.index)
         first += count
+
+
+# -- Conversations that came with an import (seed 003), as transcripts: rows of ours that are only read ---------------
+
+READ_ONLY = "imported, and only read"
+BESIDE = " (imported)"
+"""What the key of a conversation ends with where the agent has a session of the same key."""
+
+
+class Chat(NamedTuple):
+    """The messages of one conversation, in order. `state` changes whenever they do."""
+
+    messages: list[Record]
+    state: tuple[int, str, int]
+
+    def said(self) -> list[Message]:
+        """Return the messages as those of a transcript are."""
+        from nanomem_tui.agents.transcripts import Message
+
+        return [
+            Message(number, str(row.meta.get("role") or ""), row.text, _local(row.at), raw={"content": row.text})
+            for number, row in enumerate(self.messages)
+        ]
+
+    def transcript(self, key: str) -> Session:
+        """Return the whole as a transcript of that key."""
+        said = self.said()
+        return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())
+
+
+class ImportedChats:
+    """The imported conversations of one workspace."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._known: tuple[int, dict[str, Chat]] = (-1, {})
+        self.problem: Problem | None = None
+
+    def all(self) -> dict[str, Chat]:
+        """Return the conversations by chat id; made once per change where the rows are in RAM. Where they cannot be
+        read there are none, and `problem` says why: what an agent keeps in files can be."""
+        self.problem = None
+        try:
+            return self._all()
+        except NanomemError as error:
+            self.problem = Problem(error.what, error.where, fix=error.fix)
+            return {}
+
+    def _all(self) -> dict[str, Chat]:
+        counter = self._store.snapshot.counter if self._store.loaded else -1
+        if counter < 0 or self._known[0] != counter:
+            by_chat: dict[str, list[Record]] = defaultdict(list)
+            for row in lookup.records(self._store, "message"):
+                by_chat[row.about].append(row)
+            self._known = (counter, {chat: _chat(rows) for chat, rows in by_chat.items()})
+        return self._known[1]
+
+
+def find_imported(chats: Mapping[str, Chat], key: str, taken: Collection[str]) -> Chat | None:
+    """Return the conversation that is shown under that key. `taken`: the keys of the agent's sessions."""
+    return next((chat for name, chat in chats.items() if imported_key(name, taken) == key), None)
+
+
+def list_imported(chats: Mapping[str, Chat], taken: Collection[str]) -> list[tuple[SessionInfo, Chat]]:
+    """Return the conversations as a list of sessions tells them, in no order."""
+    return [(_info(imported_key(key, taken), chat.messages), chat) for key, chat in chats.items()]
+
+
+def imported_key(chat: str, taken: Collection[str]) -> str:
+    """Return the key under which a conversation is shown."""
+    return f"{chat}{BESIDE}" if chat in taken else chat
+
+
+def message_order(row: Record) -> tuple[Any, ...]:
+    """Return what messages are sorted by: when they were said, and how they stood among those of the same second."""
+    number = row.meta.get("number")
+    return row.at, number if isinstance(number, int) else 0, row.id
+
+
+def _chat(rows: list[Record]) -> Chat:
+    ordered = sorted(rows, key=message_order)
+    return Chat(ordered, (len(rows), max(row.updated_at for row in rows), max(row.revision for row in rows)))
+
+
+def _info(key: str, rows: list[Record]) -> SessionInfo:
+    return SessionInfo(
+        key=key,
+        path="",
+        messages=len(rows),
+        size=sum(len(row.text.encode("utf-8", "replace")) for row in rows),
+        created_at=rows[0].at,
+        updated_at=rows[-1].at,
+        last_archived=0,
+        unarchived=0,
+        title="",
+        hidden_reason=READ_ONLY,
+        problems=0,
+        checkpoint=False,
+        imported=True,
+    )
+
+
+def _local(at: str) -> str:
+    moment = clock.parse(at)
+    return clock.local_naive(moment) if moment is not None else at

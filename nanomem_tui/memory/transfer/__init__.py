@@ -1,1 +1,1 @@
-"""Memories from and to other systems: a module a format, a plan to look at, one operation that does it."""
+"""Import and export: a module for each format, a plan to preview, one operation that performs it."""

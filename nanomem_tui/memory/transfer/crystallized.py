@@ -1,7 +1,6 @@
-"""`memory.db` of the crystallized system (seed 003): its facts as items, its journal, conversations, reflections and
-token use as records; and items and records as such a database.
+"""`memory.db` of the crystallized system (seed 003), read and written: facts and every other table.
 
-What its tables have no column for is not written, and said.
+What its tables have no column for is left out, and said.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.core.text import counted, is_utf8, one_line
 from nanomem_tui.language.secrets import mask
-from nanomem_tui.memory.sessions.imported import in_order
-from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.sessions.sessions import message_order
+from nanomem_tui.memory.transfer import values as transfer_values
 from nanomem_tui.memory.transfer.values import NOUNS, Found, Reading
 from nanomem_tui.store.values import KINDS, Item, Record, checked_name, dumped, fact_of, id_of, identity, text_of
 
@@ -57,14 +56,14 @@ class FactRow(NamedTuple):
 
 
 def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> tuple[list[Found], list[Problem]]:
-    """The facts as global items in the order of their rows, and why rows are left out."""
+    """Return the facts as global items in the order of their rows, and why rows are left out."""
     problems: list[Problem] = []
     found: dict[str, list[Found]] = {}
     for place, raw in theirs:
         try:
-            row, note = rows.item(_fact_rows_fields(raw), workspace_id)
-        except rows.BadRow as error:
-            problems.append(Problem(f"{place} ({shown(raw.get('key'))}): {error}", where))
+            row, note = transfer_values.item(_fact_rows_fields(raw), workspace_id)
+        except transfer_values.BadRow as error:
+            problems.append(Problem(f"{place} ({show_name(raw.get('key'))}): {error}", where))
         else:
             found.setdefault(row.id, []).append(Found(row, place, note))
     return [_one(same) for same in found.values()], problems
@@ -88,7 +87,7 @@ def with_earlier(item: Item, told: object) -> tuple[Item, str]:
 
 
 def with_earlier_of(item: Item, other: Item) -> Item:
-    """The row of a fact with the older values of another row of it in place of its own."""
+    """Return the row of a fact with the older values of another row of it in place of its own."""
     if EARLIER not in item.meta_json and EARLIER not in other.meta_json:
         return item
     fact, ours = item.meta.get("fact"), other.meta.get("fact")
@@ -97,7 +96,7 @@ def with_earlier_of(item: Item, other: Item) -> Item:
     return _set_earlier(item, ours.get(EARLIER))
 
 
-def veiled(item: Item) -> Item:
+def mask_earlier(item: Item) -> Item:
     """A fact with a name in place of each secret in its older values: nobody looks at those."""
     fields = item.meta.get("fact") if EARLIER in item.meta_json else None
     told = fields.get(EARLIER) if isinstance(fields, dict) else None
@@ -113,22 +112,25 @@ def _set_earlier(item: Item, told: list[Any] | None) -> Item:
     return item._replace(meta_json=dumped(meta))
 
 
-def shown(name: object) -> str:
+def show_name(name: object) -> str:
     """A name of theirs as a problem tells it, whatever it holds."""
     return one_line(str(name).encode("utf-8", "replace").decode(), SHOWN)
 
 
 def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are none."""
+    """Return the fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are
+    none."""
     names = {name: raw.get(name) for name in ("domain", "category", "sub_category", "key", "value")}
     missing = [name for name in ("category", "key", "value") if names[name] is None]
     wrong = [name for name, value in names.items() if value is not None and not isinstance(value, str)]
     if missing or wrong:
-        raise rows.BadRow(f"{' and '.join(missing)} missing" if missing else f"{' and '.join(wrong)} is no text")
+        raise transfer_values.BadRow(
+            f"{' and '.join(missing)} missing" if missing else f"{' and '.join(wrong)} is no text"
+        )
     times = {name: raw.get(name) or raw.get("updated_at") for name in ("created_at", "updated_at")}
     value = str(names["value"])
     if not value.strip():
-        raise rows.BadRow("value is empty")
+        raise transfer_values.BadRow("value is empty")
     own = names["domain"] == OWN and names["category"] in KINDS
     key, scope = key_there(str(names["key"]), "" if own else str(names["domain"] or ""))
     if own:
@@ -144,7 +146,7 @@ def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
         needed = {name: checked_name(text, name) for name, text in (("category", str(names["category"])), ("key", key))}
         others = {name: checked_name(names[name] or "", name, needed=False) for name in ("domain", "sub_category")}
     except BadInput as error:
-        raise rows.BadRow(f"{error.where}: {error.what}") from error
+        raise transfer_values.BadRow(f"{error.where}: {error.what}") from error
     fact = {**needed, "value": value, **{name: text for name, text in others.items() if text}}
     return {
         "id": id_of(identity(scope.get("scope_key", ""), others["domain"], needed["category"], needed["key"])),
@@ -158,7 +160,8 @@ def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
-    """The key that a key in their table stands for, and the fields of the scope that it names; none: it is global."""
+    """Return the key that a key in their table stands for, and the fields of the scope that it names; none: it is
+    global."""
     key, domain = " ".join(name.split()), " ".join(domain.split())
     bare = key.removesuffix(f"{CLASH}{domain}").rstrip(CLASH) if domain and key.endswith(f"{CLASH}{domain}") else key
     key = bare or key
@@ -169,7 +172,7 @@ def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
 
 
 def names_there(key: str, domain: str, scope_key: str) -> Iterator[str]:
-    """The keys that a fact may have in their table, the plainest first: each is read back as what it is."""
+    """Yield the keys that a fact may have in their table, the plainest first: each is read back as what it is."""
     base = f"{key}{CLASH}{scope_key}" if scope_key else key
     marked = [f"{base}{':' * colons}{domain}" for colons in range(2, 9)] if domain else []
     for name in (base, *marked):
@@ -179,7 +182,7 @@ def names_there(key: str, domain: str, scope_key: str) -> Iterator[str]:
 
 
 def _one(same: list[Found]) -> Found:
-    """The newest of several rows that are one fact, with the values of the others."""
+    """Return the newest of several rows that are one fact, with the values of the others."""
     first, *older = sorted(same, key=_updated, reverse=True)
     item = _item(first)
     earlier: list[dict[str, str]] = []
@@ -239,7 +242,7 @@ def _message(raw: Raw) -> dict[str, Any]:
 def _reflection(raw: Raw) -> dict[str, Any]:
     given = {"args": raw.get("tool_args"), "error": raw.get("error_text")}
     if not isinstance(given["error"], str) or not isinstance(given["args"] or "", str):
-        raise rows.BadRow("tool_args or error_text is no text")
+        raise transfer_values.BadRow("tool_args or error_text is no text")
     tool = _name(raw, "tool_name")
     fields = {"about": tool, "text": raw.get("insight"), "at": raw.get("created_at")}
     meta = {name: text for name, text in given.items() if text}
@@ -250,7 +253,7 @@ def _usage(raw: Raw) -> dict[str, Any]:
     counts = {name: raw.get(name) for name in COUNTS}
     for name, value in counts.items():
         if not isinstance(value, int) or value < 0:
-            raise rows.BadRow(f"{name} is no count")
+            raise transfer_values.BadRow(f"{name} is no count")
     times = {"at": raw.get("updated_at"), "created_at": raw.get("created_at"), "updated_at": raw.get("updated_at")}
     meta = {"model": _name(raw, "model"), "source": SOURCE, **counts}
     return {"about": _day(raw), "meta": meta, **times}
@@ -267,7 +270,7 @@ TABLES: Mapping[str, Table] = {
 
 
 def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -> tuple[list[Found], list[Problem]]:
-    """The records in the rows of one of their tables, and why rows are left out."""
+    """Return the records in the rows of one of their tables, and why rows are left out."""
     kind, columns, fields = TABLES[name]
     found: list[Found] = []
     problems: list[Problem] = []
@@ -280,8 +283,8 @@ def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -
             told = json.dumps(said, default=repr)
             equal[told] += 1
             digest = hashlib.sha256(json.dumps([name, told, equal[told]]).encode()).hexdigest()[:20]
-            row, note = rows.record({"source": SOURCE, "kind": kind, **made, "id": f"{kind}_{digest}"})
-        except rows.BadRow as error:
+            row, note = transfer_values.record({"source": SOURCE, "kind": kind, **made, "id": f"{kind}_{digest}"})
+        except transfer_values.BadRow as error:
             problems.append(Problem(f"{place}: {error}", where))
         else:
             if name == "conversations":  # two messages of one second keep their order
@@ -291,7 +294,7 @@ def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -
 
 
 def masked(row: Record) -> Record:
-    """The record with a name in place of each secret in what was said and done."""
+    """Return the record with a name in place of each secret in what was said and done."""
     if row.kind == "reflection":
         meta = row.meta
         hidden = {name: mask(value) if isinstance(value, str) else value for name, value in meta.items()}
@@ -299,8 +302,8 @@ def masked(row: Record) -> Record:
     return row._replace(text=mask(row.text)) if row.text else row
 
 
-def orders(row: Record) -> str:
-    """How a journal entry or a reflection reads as an order to the model; empty when it does not."""
+def record_instructing(row: Record) -> str:
+    """Return how a journal entry or a reflection reads as an order to the model; empty when it does not."""
     if row.kind not in ("journal", "reflection"):
         return ""
     from nanomem_tui.language import injection
@@ -308,7 +311,7 @@ def orders(row: Record) -> str:
     return injection.reason("\n".join((row.text, str(row.meta.get("error") or ""))))
 
 
-def values(row: Record) -> tuple[Any, ...]:
+def record_values(row: Record) -> tuple[Any, ...]:
     """A record as a row of its table there, in the order of its columns."""
     meta = row.meta
     made, changed = clock_there(row.created_at or row.at), clock_there(row.updated_at or row.at)
@@ -331,28 +334,28 @@ def clock_there(text: str) -> str:
 
 
 def _day(raw: Raw) -> str:
-    """The day that a row belongs to: as it says, else that of its time."""
+    """Return the day that a row belongs to: as it says, else that of its time."""
     for text in (raw.get("date"), str(raw.get("created_at"))[:10]):
         try:
             return date.fromisoformat(str(text).strip()).isoformat()
         except ValueError:
             continue
-    raise rows.BadRow("date is no day")
+    raise transfer_values.BadRow("date is no day")
 
 
 def _name(raw: Raw, column: str) -> str:
     value = raw.get(column)
     if not isinstance(value, str) or not value.strip():
-        raise rows.BadRow(f"{column} is {'missing' if value is None else 'no name'}")
+        raise transfer_values.BadRow(f"{column} is {'missing' if value is None else 'no name'}")
     return value
 
 
 def _worded(fields: dict[str, Any], column: str) -> dict[str, Any]:
-    """The fields of a record that has words and a time. Raises BadRow for one that has none."""
+    """Return the fields of a record that has words and a time. Raises BadRow for one that has none."""
     if not isinstance(fields["text"], str):
-        raise rows.BadRow(f"{column} is {'missing' if fields['text'] is None else 'no text'}")
+        raise transfer_values.BadRow(f"{column} is {'missing' if fields['text'] is None else 'no text'}")
     if clock.parse(fields["at"] if isinstance(fields["at"], str) else "") is None:
-        raise rows.BadRow("its time is no time")
+        raise transfer_values.BadRow("its time is no time")
     return fields
 
 
@@ -387,7 +390,7 @@ FIELDS = frozenset({"text", "about", "at", "updated_at"})
 
 
 def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
-    """Every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
+    """Return every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
     with open_tables(path, where) as source:
         facts = [FactRow(f"fact {number}", raw) for number, raw in source.rows("facts", _COLUMNS)]
         others = {name: list(source.rows(name, table.columns)) for name, table in TABLES.items()}
@@ -403,8 +406,8 @@ def read_memory_db(path: Path, where: str, workspace_id: str) -> Reading:
     return Reading("facts-db", found, problems, fields=FIELDS, times=clock_there, refused=refused)
 
 
-def items(path: Path, workspace_id: str) -> list[Item]:
-    """The facts alone. Raises what opening does."""
+def read_facts(path: Path, workspace_id: str) -> list[Item]:
+    """Return the facts alone. Raises what opening does."""
     with open_tables(path, "") as source:
         facts = [FactRow("", raw) for _, raw in source.rows("facts", _COLUMNS)]
     return [found.row for found in read_fact_rows(facts, "", workspace_id)[0] if isinstance(found.row, Item)]
@@ -435,8 +438,8 @@ def dump(items: Iterable[Item], records: Iterable[Record] = ()) -> Dumped:
         return Dumped(connection.serialize(), scoped, renamed, [row for row in rows if row.id not in named])
 
 
-def told(made: Dumped) -> tuple[str, ...]:
-    """What is in it in another way than here, in sentences for a person."""
+def describe_losses(made: Dumped) -> tuple[str, ...]:
+    """Return what is in it in another way than here, in sentences for a person."""
     found: list[str] = []
     if made.scoped:
         whose = "1 row belongs" if made.scoped == 1 else f"{made.scoped:,} rows belong"
@@ -461,8 +464,8 @@ def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], 
 
 
 def _named(rows: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
-    """The key that each row has there, and those that hold a domain as another fact has the plain one. `rows`: oldest
-    first. Of several the one without a domain keeps its key, else the newest."""
+    """Return the key that each row has there, and those that hold a domain as another fact has the plain one. `rows`:
+    oldest first. Of several the one without a domain keeps its key, else the newest."""
     names: dict[str, str] = {}
     renamed: list[str] = []
     taken: set[tuple[str, str]] = set()
@@ -497,14 +500,14 @@ def _values(item: Item, name: str) -> list[Any]:
 
 
 def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of their tables, in the order in which things happened."""
+    """Return the rows of each of their tables, in the order in which things happened."""
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     names = {"journal": "journal", "message": "conversations", "reflection": "reflections"}
-    ordered = sorted(records, key=in_order)
+    ordered = sorted(records, key=message_order)
     for row in ordered:
         if row.kind in names:
-            found[names[row.kind]].append(values(row))
-    found["token_usage"] = _summed(values(row) for row in ordered if row.kind == "usage")
+            found[names[row.kind]].append(record_values(row))
+    found["token_usage"] = _summed(record_values(row) for row in ordered if row.kind == "usage")
     return found
 
 
@@ -534,13 +537,14 @@ _NAMES = ("category", "key", "value", "domain", "sub_category")
 
 
 def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
-    """The facts in the database of such a folder. Raises BadInput for a version that is not known, and what opening
-    does."""
+    """Return the facts in the database of such a folder. Raises BadInput for a version that is not known, and what
+    opening does."""
     folder = databases.read_chroma_folder(path, where)
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
     found, problems = read_fact_rows(map(_row, facts), where, workspace_id)
     notes = [
-        f"{counted(number, 'entry', 'entries')} of the collection {shown(name)} are not those of an agent: left out."
+        f"{counted(number, 'entry', 'entries')} of the collection {show_name(name)} are not those of an agent: "
+        "left out."
         for name, number in folder.others.items()
         if number
     ]
@@ -558,7 +562,7 @@ def _row(entry: ChromaEntry) -> FactRow:
         match = pattern.fullmatch(text) if isinstance(text, str) else None
         told |= {name: value for name, value in match.groupdict().items() if value} if match is not None else {}
     meta = {name: _text(entry.metadata[name]) for name in _NAMES if entry.metadata.get(name) not in (None, "")}
-    return FactRow(f"entry {shown(entry.id)}", {**told, **meta, "updated_at": entry.metadata.get("updated_at")})
+    return FactRow(f"entry {show_name(entry.id)}", {**told, **meta, "updated_at": entry.metadata.get("updated_at")})
 
 
 def _text(value: Any) -> Any:

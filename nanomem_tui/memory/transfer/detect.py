@@ -1,4 +1,4 @@
-"""What a file to import is, by what is in it, and its rows; and which sources of memories lie around a workspace.
+"""Detect the format of a file to import by its content, read its rows, and find the sources around a workspace.
 
 Reads only, and never `reply_context.db`, which is the agent's and holds no memories.
 """
@@ -20,7 +20,7 @@ from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, ram_first, scoped
+from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.values import Reading
 
 # What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other
@@ -50,13 +50,13 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def files(folder: Path) -> list[Path]:
-    """The files to import, each once; the Markdown of an agent only where nothing else holds its memories."""
+    """Return the files to import, each once; the Markdown of an agent only where nothing else holds its memories."""
     found = [path.resolve() for path in _named(folder) if path.is_file()]
     return list(dict.fromkeys(found)) or list(_markdown(folder))
 
 
 def other_folders(folder: Path, taken: Sequence[Path]) -> list[Path]:
-    """The files directly in a folder that is no agent's, beside those `taken`; by name, hidden ones left out."""
+    """Return the files directly in a folder that is no agent's, beside those `taken`; by name, hidden ones left out."""
     return _beside(folder, taken) if _home(folder) is None else []
 
 
@@ -67,7 +67,8 @@ def _beside(folder: Path, taken: Sequence[Path]) -> list[Path]:
 
 
 def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> list[str]:
-    """What else a folder holds that is not imported, in sentences for a person. `refused`: files with the reason."""
+    """Return what else a folder holds that is not imported, in sentences for a person. `refused`: files with the
+    reason."""
     names = [path.relative_to(folder.resolve()).as_posix() for path in taken if path.is_relative_to(folder.resolve())]
     told = [f"Found in {folder.resolve().name or folder}: {', '.join(names)}."] if names else []
     home = _home(folder)
@@ -93,13 +94,13 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
 
 
 def _closed(folder: Path, taken: Sequence[Path]) -> list[Path]:
-    """The folders directly in a folder out of which nothing is taken, hidden ones left out."""
+    """Return the folders directly in a folder out of which nothing is taken, hidden ones left out."""
     inside = [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.is_dir()]
     return [path for path in inside if not any(one.is_relative_to(path.resolve()) for one in taken)]
 
 
 def _in_memory(home: Paths, folder: Path, taken: Sequence[Path]) -> list[str]:
-    """The files below an agent's `memory/` that are not taken, but for its archive and our own data."""
+    """Return the files below an agent's `memory/` that are not taken, but for its archive and our own data."""
     memory = home.memory.resolve()
     if not memory.is_dir() or not memory.is_relative_to(folder):
         return []
@@ -110,7 +111,7 @@ def _in_memory(home: Paths, folder: Path, taken: Sequence[Path]) -> list[str]:
 
 
 def _below(folder: Path) -> list[Path]:
-    """The files below a folder, hidden ones left out."""
+    """Return the files below a folder, hidden ones left out."""
     return [path for path in sorted(folder.rglob("*")) if path.name[0] != "." and path.is_file()]
 
 
@@ -121,13 +122,13 @@ def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
 
 
 def chroma(home: Path | None) -> list[Path]:
-    """The index of vectors in an agent's home, where it holds one."""
+    """Return the index of vectors in an agent's home, where it holds one."""
     found = databases.chroma_database(home / CHROMA) if home is not None else None
     return [found] if found is not None else []
 
 
 def _named(folder: Path) -> Iterator[Path]:
-    """Where files of other systems may lie: in the home that the folder is or holds, then in the usual places."""
+    """Yield where files of other systems may lie: in the home that the folder is or holds, then in the usual places."""
     home = _home(folder)
     if home is not None:
         known = (home.ltm_snapshot, home.lessons, home.longterm_db, home.facts_db)
@@ -137,7 +138,7 @@ def _named(folder: Path) -> Iterator[Path]:
 
 
 def _markdown(folder: Path) -> Iterator[Path]:
-    """What an agent of files wrote of its user and of what it learned."""
+    """Yield what an agent of files wrote of its user and of what it learned."""
     home = _home(folder)
     if home is not None:
         memories = home.workspace / "memories"  # of Hermes; OpenClaw keeps its MEMORY.md in the workspace itself
@@ -175,10 +176,11 @@ class Candidate(NamedTuple):
 
 
 def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
-    """The databases of other systems that belong to this workspace: in its home, or named by the agent's settings."""
+    """Return the databases of other systems that belong to this workspace: in its home, or named by the agent's
+    settings."""
     likely = [
         (paths.longterm_db, "in the agent's home"),
-        (foreign.named(paths, settings), "named by memory.dbPath"),
+        (foreign.configured_database(paths, settings), "named by memory.dbPath"),
         (paths.facts_db, "in the agent's home"),
     ]
     found: list[Candidate] = []
@@ -194,7 +196,8 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
 
 
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
-    """What is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or Refused."""
+    """Return what is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or
+    Refused."""
     database = databases.chroma_database(path)
     if path.is_dir() and database is None:
         return _read_folder(path, paths, workspace_id, source_workspace)
@@ -203,7 +206,7 @@ def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = ""
 
 
 def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace: str) -> list[tuple[Path, Reading]]:
-    """Each file of a folder that is known by its name, or in a folder that is no agent's by what is in it."""
+    """Return each file of a folder that is known by its name, or in a folder that is no agent's by what is in it."""
     known = files(folder)
     found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in known]
     refused: dict[Path, str] = {}
@@ -227,7 +230,7 @@ def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace
 
 
 def _may_hold_memories(path: Path) -> bool:
-    """Whether the beginning of a file could be that of a known format: what is large is not read for nothing."""
+    """Return whether the beginning of a file could be that of a known format: what is large is not read for nothing."""
     _check(path)
     head = _head(path, 65_536)
     return head.startswith(_SQLITE) or core_files.is_wide(head) or b"\0" not in head
@@ -265,7 +268,7 @@ def _check(path: Path) -> None:
 def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
     kind = databases.identify_database(path)
     if kind == "scoped":
-        return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
+        return scoped.read_scoped(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
         return crystallized.read_memory_db(path, where, workspace_id)
     if kind in ("working", "longterm-records"):
@@ -282,7 +285,8 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
 
 
 def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading:
-    """What is in the bytes of a file that is no database. Raises BadInput for what is none of the known formats."""
+    """Return what is in the bytes of a file that is no database. Raises BadInput for what is none of the known
+    formats."""
     data = core_files.as_utf8(data)
     start = data[:65536].removeprefix(b"\xef\xbb\xbf").lstrip()
     if jsonl.is_ours(data):
@@ -291,18 +295,18 @@ def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading
         return markdown.read(data, where, workspace_id)
     if start.startswith(b"{"):
         if _is_lessons(start):
-            return ram_first.read(ram_first.LESSONS, data, where, workspace_id)
+            return scoped.read_ram_first(scoped.LESSONS, data, where, workspace_id)
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(data)
             if jsonl.is_document(value):
                 return jsonl.read_document(value, where, workspace_id)
         if b'"items"' in start:
-            return ram_first.read(ram_first.SNAPSHOT, data, where, workspace_id)
+            return scoped.read_ram_first(scoped.SNAPSHOT, data, where, workspace_id)
         if name == "LESSONS.jsonl":
-            return ram_first.read(ram_first.LESSONS, data, where, workspace_id)
+            return scoped.read_ram_first(scoped.LESSONS, data, where, workspace_id)
     if name in ("LTM_SNAPSHOT.json", "LESSONS.jsonl"):
-        source = ram_first.SNAPSHOT if name == "LTM_SNAPSHOT.json" else ram_first.LESSONS
-        return ram_first.read(source, data, where, workspace_id)
+        source = scoped.SNAPSHOT if name == "LTM_SNAPSHOT.json" else scoped.LESSONS
+        return scoped.read_ram_first(source, data, where, workspace_id)
     if markdown.is_page(data):
         return markdown.read(data, where, workspace_id)
     if name.lower().endswith(".txt"):
@@ -311,7 +315,7 @@ def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading
 
 
 def _is_lessons(start: bytes) -> bool:
-    """Whether a text begins with lines that are lessons; the first may be damaged."""
+    """Return whether a text begins with lines that are lessons; the first may be damaged."""
     for line in start.split(b"\n")[:20]:
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(line)

@@ -1,9 +1,9 @@
-"""Our own file of memories: JSON lines that hold every field of every item, lesson and record. Pure.
+"""Our own file of memories: JSON lines with every field of every item, lesson and record. Pure.
 
 First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons", "records"}`;
 then one line a row: its fields by the names of `Item`, `Lesson` and `Record`, and `type`, "item", "lesson" or "record";
-of a fact also `earlier`, the values that it had before. A file of an agent's work has its records so (`work_lines`).
-The document that `memory export` prints is read too.
+of a fact also `earlier`, its former values. Work records are written in the same way. The document that
+`memory export` prints is read too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from nanomem_tui.agents import jsonl
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Problem, from_os_error
 from nanomem_tui.core.text import one_line
-from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer import values as transfer_values
 from nanomem_tui.memory.transfer.crystallized import EARLIER, with_earlier
-from nanomem_tui.memory.transfer.rows import BadRow
-from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.memory.transfer.values import BadRow, Found, Reading
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Record
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord, checked, checked_id
@@ -39,14 +38,14 @@ TYPE = "work"
 
 
 def count(connection: Connection) -> int:
-    """How many records there are."""
+    """Return how many records there are."""
     from nanomem_tui.store.work import records as work_records
 
     return sum(work_records.count(connection, kind) for kind in KINDS.values())
 
 
 def records(connection: Connection) -> Iterator[TierRecord]:
-    """Every record, kind by kind, oldest first."""
+    """Yield every record, kind by kind, oldest first."""
     from nanomem_tui.store.work import records as work_records
 
     for kind in KINDS.values():
@@ -77,7 +76,7 @@ def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told:
 
 
 def found(raw: Mapping[str, Any], place: str) -> Found:
-    """The record of a line. Raises BadRow with the reason for what is none."""
+    """Return the record of a line. Raises BadRow with the reason for what is none."""
     kind = KINDS.get(str(raw.get("kind")))
     if kind is None:
         raise BadRow(f"no such kind of record: {one_line(str(raw.get('kind')), 40)}")
@@ -117,7 +116,8 @@ def dump(
     records: Sequence[Record] = (),
     earlier: Earlier = MappingProxyType({}),
 ) -> bytes:
-    """The file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can hold."""
+    """Return the file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can
+    hold."""
     counts = {"items": len(items), "lessons": len(lessons), "records": len(records)}
     lines = [jsonl.dump_line({**head(workspace_id), **counts})]
     lines += [jsonl.dump_line({**_fields("item", row), **told_earlier(earlier.get(row.id))}) for row in items]
@@ -127,13 +127,13 @@ def dump(
 
 
 def head(workspace_id: str) -> dict[str, Any]:
-    """The beginning of the first line of such a file."""
+    """Return the beginning of the first line of such a file."""
     marked = {MARK: "memory", "version": VERSION}
     return {**marked, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now())}
 
 
 def told_earlier(values: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-    """The field of a fact that holds its earlier values, if it had any."""
+    """Return the field of a fact that holds its earlier values, if it had any."""
     return {EARLIER: list(values)} if values else {}
 
 
@@ -145,7 +145,7 @@ def _fields(kind: str, row: AnyRow) -> dict[str, Any]:
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether the first line is the head of such a file."""
+    """Return whether the first line is the head of such a file."""
     first = data.removeprefix(jsonl.BOM).split(b"\n", 1)[0]
     try:
         return MARK in jsonl.parse_object(first.rstrip(b"\r"))
@@ -154,7 +154,7 @@ def is_ours(data: bytes) -> bool:
 
 
 def read(data: bytes, where: str, workspace_id: str) -> Reading:
-    """The rows of the file, line by line. One that names a newer version is read as far as it is understood."""
+    """Return the rows of the file, line by line. One that names a newer version is read as far as it is understood."""
     found: list[Found] = []
     problems: list[Problem] = []
     first: Mapping[str, Any] = {}
@@ -168,7 +168,7 @@ def read(data: bytes, where: str, workspace_id: str) -> Reading:
             continue
         try:
             found.append(_found(record.value, str(record.value.get("type")), workspace_id, f"line {record.number}"))
-        except rows.BadRow as error:
+        except transfer_values.BadRow as error:
             problems.append(Problem(str(error), where, record.number))
     version = first.get("version")
     if version != VERSION:
@@ -180,14 +180,14 @@ def read(data: bytes, where: str, workspace_id: str) -> Reading:
 
 
 def is_document(value: object) -> bool:
-    """Whether a JSON value is the document of `memory export`."""
+    """Return whether a JSON value is the document of `memory export`."""
     if not isinstance(value, dict) or not isinstance(value.get("items"), list):
         return False
     return isinstance(value.get("lessons"), list)
 
 
 def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Reading:
-    """The rows of the document of `memory export`."""
+    """Return the rows of the document of `memory export`."""
     found: list[Found] = []
     problems: list[Problem] = []
     for kind in ROW_LAYERS:
@@ -195,25 +195,25 @@ def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Re
         for number, raw in enumerate(rows_there if isinstance(rows_there, list) else (), 1):
             try:
                 if not isinstance(raw, dict):
-                    raise rows.BadRow("is no object")
+                    raise transfer_values.BadRow("is no object")
                 found.append(_found(raw, kind, workspace_id, f"{kind} {number}"))
-            except rows.BadRow as error:
+            except transfer_values.BadRow as error:
                 problems.append(Problem(f"{kind} {number}: {error}", where))
     return _reading("json", found, problems)
 
 
 def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> Found:
     if kind == "item":
-        item, note = rows.item(raw, workspace_id, ours=True)
+        item, note = transfer_values.item(raw, workspace_id, ours=True)
         item, left = with_earlier(item, raw.get(EARLIER))
         return Found(item, place, "; ".join(filter(None, (note, left))))
     if kind == "lesson":
-        return Found(*_swap(rows.lesson(raw, ours=True), place))
+        return Found(*_swap(transfer_values.lesson(raw, ours=True), place))
     if kind == "record":
-        return Found(*_swap(rows.record(raw, ours=True), place))
+        return Found(*_swap(transfer_values.record(raw, ours=True), place))
     if kind == TYPE:
         return found(raw, place)
-    raise rows.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
+    raise transfer_values.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
 
 
 def _swap(checked: tuple[AnyRow, str], place: str) -> tuple[AnyRow, str, str]:

@@ -1,7 +1,6 @@
-"""Markdown as memories: what notes say that lasts (`language/sentences.py`) and lines of mirrors become items; items
-become a page that is read back.
+"""Markdown to and from memories: lasting statements of notes and lines of mirrors become items; items become a page.
 
-Pure. What was said in a conversation that a note holds is no memory.
+Owns the backfill of a workspace's notes. What was said in a conversation that a note quotes is no memory.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from nanomem_tui.language import chat_logs, dates, injection, sentences
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer import values
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -68,7 +67,8 @@ class Piece(NamedTuple):
 
 
 def markdown_pieces(text: str, where: str, *, by_line: bool = False) -> tuple[list[Piece], list[Problem]]:
-    """The memories of a text, and what was left out. `by_line`: no line goes on in the next one, as in plain text."""
+    """Return the memories of a text, and what was left out. `by_line`: no line goes on in the next one, as in plain
+    text."""
     problems: list[Problem] = []
     readable = _without_talk(mask_columns(sentences.readable(_HERMES.sub("", text))), where, problems)
     found, rest = _mirrored(readable)
@@ -93,7 +93,7 @@ def _piece(note: sentences.Note) -> Piece:
 
 
 def _mirrored(text: str) -> tuple[list[Piece], str]:
-    """The lines that a page of ours or a mirror has, as they are, and the text without them."""
+    """Return the lines that a page of ours or a mirror has, as they are, and the text without them."""
     found: list[Piece] = []
     lines = text.split("\n")
     kinds: list[tuple[int, str]] = []
@@ -112,8 +112,8 @@ def _mirrored(text: str) -> tuple[list[Piece], str]:
 
 
 def _without_talk(text: str, where: str, problems: list[Problem]) -> str:
-    """The text without the conversation that it holds: to the end of the section in which that begins, or where it goes
-    on in later ones, in which it ends."""
+    """Return the text without the conversation that it holds: to the end of the section in which that begins, or where
+    it goes on in later ones, in which it ends."""
     lines = text.split("\n")
     if _SESSION_NOTE.search(text):
         problems.append(Problem(TALK, where, 1, severity="warning"))
@@ -132,8 +132,8 @@ def _without_talk(text: str, where: str, problems: list[Problem]) -> str:
 
 
 def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -> Reading:
-    """The memories of a Markdown file as items, dated by its name where that begins with a day; global, but for those
-    under the heading of a scope."""
+    """Return the memories of a Markdown file as items, dated by its name where that begins with a day; global, but for
+    those under the heading of a scope."""
     text, problems = parts.decode(data, where)
     found: list[Found] = []
     day = parts.daily_note_name(PurePosixPath(where).name)
@@ -141,8 +141,8 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
     bad = [*problems, *left]
     for piece in taken:
         try:
-            row, note = rows.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
-        except rows.BadRow as error:
+            row, note = values.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
+        except values.BadRow as error:
             bad.append(Problem(str(error), where, piece.line))
         else:
             found.append(Found(row, f"line {piece.line}", note))
@@ -150,7 +150,8 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
 
 
 def is_page(data: bytes) -> bool:
-    """Whether bytes of any name are a page of `dump`, or a mirror: a heading or such a line first, and such lines."""
+    """Return whether bytes of any name are a page of `dump`, or a mirror: a heading or such a line first, and such
+    lines."""
     start = core_files.decode(data[:65_536], "replace")
     lines = [line.rstrip("\r") for line in start.split("\n") if line.strip()]
     if not lines or "\0" in start:
@@ -160,8 +161,8 @@ def is_page(data: bytes) -> bool:
 
 
 def markdown_fields(piece: Piece, where: str, day: date | None = None, **more: Any) -> dict[str, Any]:
-    """The fields of the item that a piece of the file `where` becomes, dated by the time that it has, or by noon of the
-    day of its heading or of the file, and never by a time to come.
+    """Return the fields of the item that a piece of the file `where` becomes, dated by the time that it has, or by noon
+    of the day of its heading or of the file, and never by a time to come.
 
     `day`: that of the file. Where nothing dates it, nobody knows what a relative date in it means.
     """
@@ -186,7 +187,7 @@ def markdown_fields(piece: Piece, where: str, day: date | None = None, **more: A
 
 
 def scope_of(piece: Piece) -> dict[str, Any]:
-    """The fields of a scope whose heading a piece stands under; none where it is no such heading."""
+    """Return the fields of a scope whose heading a piece stands under; none where it is no such heading."""
     scope = _SCOPE.fullmatch(piece.section)
     if not scope:
         return {}
@@ -195,7 +196,8 @@ def scope_of(piece: Piece) -> dict[str, Any]:
 
 
 def dump(items: Iterable[Item]) -> bytes:
-    """The items as a page: a heading a kind, one a scope that is not global, and a line of the mirrors' form each."""
+    """Return the items as a page: a heading a kind, one a scope that is not global, and a line of the mirrors' form
+    each."""
     by_kind: dict[str, dict[str, list[Item]]] = {}
     for item in items:
         scope = "" if item.scope_type == "global" else item.scope_key
@@ -237,12 +239,12 @@ class Backfill(NamedTuple):
 
 
 def is_done(store: MemoryStore) -> bool:
-    """Whether the backfill was made, also one that was taken back or whose marker a crash prevented."""
+    """Return whether the backfill was made, also one that was taken back or whose marker a crash prevented."""
     return done_at(store) is not None
 
 
 def done_at(store: MemoryStore) -> str | None:
-    """When the backfill was made, UTC ISO, or "" when nobody knows any more; None: it was not made."""
+    """Return when the backfill was made, UTC ISO, or "" when nobody knows any more; None: it was not made."""
     marker = store.marker(MARKER)
     if marker is not None and clock.parse(marker) is not None:
         return marker
@@ -251,13 +253,13 @@ def done_at(store: MemoryStore) -> str | None:
 
 
 def newest(store: MemoryStore) -> LogEntry | None:
-    """The last backfill that brought something, also one that was taken back; None: none did."""
+    """Return the last backfill that brought something, also one that was taken back; None: none did."""
     return store.journal.newest(KIND, "import") or store.journal.newest(KIND, "human")
 
 
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
-    """What `run` would add; writes nothing. What was deleted here does not come back, but what an undone backfill
-    brought does: the first turn makes none after an undo, so that this one is wanted."""
+    """Return what `run` would add; writes nothing. What was deleted here does not come back, but what an undone
+    backfill brought does: the first turn makes none after an undo, so that this one is wanted."""
     from nanomem_tui.language import secrets
     from nanomem_tui.memory import safety
     from nanomem_tui.memory.transfer.plan import key_of
@@ -285,14 +287,14 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
         looked_at.append(where)
         problems += bad
         for row in _items(text, name, where, store.workspace_id, settings, problems):
-            reason = safety.held(row.text) if key_of(row) not in known else ""
+            reason = safety.reason_to_hold(row.text) if key_of(row) not in known else ""
             shown = row._replace(text=secrets.mask(row.text)) if reason else row
             if known & {key_of(row), key_of(shown)}:
                 same += 1
                 continue
             known |= {key_of(row), key_of(shown)}
             inbox += bool(reason)
-            items.append(scopes.waiting(shown, reason, by="backfill") if reason else row)
+            items.append(scopes.hold_for_review(shown, reason, by="backfill") if reason else row)
     return Backfill(tuple(items), tuple(looked_at), same, inbox, tuple(problems), is_done(store))
 
 
@@ -314,7 +316,7 @@ def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, a
 
 
 def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perform | None = None) -> Operation | None:
-    """The backfill of the engine's first turn; None when it was made before or there is nothing to take in.
+    """Return the backfill of the engine's first turn; None when it was made before or there is nothing to take in.
 
     Raises the store's errors; the marker is not set then, and the next turn tries again.
     """
@@ -327,7 +329,7 @@ def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perf
 
 
 def files(paths: Paths) -> list[tuple[str, Path]]:
-    """The Markdown files of `memory/`: MEMORY.md, the notes of days, then the others."""
+    """Return the Markdown files of `memory/`: MEMORY.md, the notes of days, then the others."""
     names = [name for name, _ in regular_files(paths.memory, ".md") if name not in LEFT_OUT]
     ordered = sorted(names, key=lambda name: (name != "MEMORY.md", daily_note_name(name) is None, name))
     return [(name, paths.memory / name) for name in ordered]
@@ -336,7 +338,7 @@ def files(paths: Paths) -> list[tuple[str, Path]]:
 def _items(
     text: str, name: str, where: str, workspace_id: str, settings: Settings, problems: list[Problem]
 ) -> list[Item]:
-    """The items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
+    """Return the items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
     day = daily_note_name(name)
     now = clock.now()
     undated = {"created_at": clock.iso(now), "updated_at": clock.iso(now)}
@@ -347,14 +349,14 @@ def _items(
         fields = {**undated, **markdown_fields(piece, where, day, source="backfill")}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:
-            found.append(rows.item(fields, workspace_id)[0])
-        except rows.BadRow as error:
+            found.append(values.item(fields, workspace_id)[0])
+        except values.BadRow as error:
             problems.append(Problem(str(error), where, piece.line))
     return found
 
 
 def _id(piece: Piece, where: str) -> str:
-    """The same id whenever and wherever the same words of a file are taken in: two processes add one item."""
+    """Return the same id whenever and wherever the same words of a file are taken in: two processes add one item."""
     import hashlib  # not for a status, which only asks whether this was done
 
     words = f"{where}\n{piece.text}"

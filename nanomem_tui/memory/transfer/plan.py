@@ -1,4 +1,4 @@
-"""What an import would do with each row that a reader found: new, there already, in conflict, deleted here. Pure."""
+"""Plan an import: whether each row is new, present, in conflict, or was deleted here. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.crystallized import COUNTS, with_earlier_of
 from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
-from nanomem_tui.memory.transfer.work import Here, WorkPlanner
+from nanomem_tui.memory.transfer.work import PresentRecords, WorkPlanner
 from nanomem_tui.store.erasure.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import (
@@ -52,7 +52,7 @@ class RecordPlanner:
                 (self._gone if row.is_deleted else self._equal)[self._key(row)].append(row)
 
     def entry(self, row: Record, place: str) -> Entry:
-        """The verdict on one record, whose id has not come before."""
+        """Return the verdict on one record, whose id has not come before."""
         present = self._ours.get(row.id)
         if present is not None and not present.is_deleted:
             return self._met(row, place, present)
@@ -81,7 +81,7 @@ class RecordPlanner:
         return same[0] if same and sums == [_count(row, name) for name in COUNTS] else None
 
     def _met(self, row: Record, place: str, present: Record) -> Entry:
-        """The verdict on a record whose id is here."""
+        """Return the verdict on a record whose id is here."""
         names = [name for name in COMPARED if getattr(row, name) != getattr(present, name)]
         times = self._reading.times
         names = [name for name in names if name != "at" or times(row.at) != times(present.at)]
@@ -102,7 +102,7 @@ class RecordPlanner:
         return Entry("conflict", row, place, f"{what}: ours stays", present)
 
     def _key(self, row: Record) -> Key:
-        """What two equal records have in common."""
+        """Return what two equal records have in common."""
         meta = row.meta
         if row.kind == "usage":
             return row.kind, row.about, meta.get("model")
@@ -126,7 +126,7 @@ Flag = Callable[[Row], str]
 class Planner:
     """Decides row by row over one or more readings; what an earlier row brings counts as there for a later one."""
 
-    def __init__(self, snapshot: Snapshot, choices: Choices, work: Here) -> None:
+    def __init__(self, snapshot: Snapshot, choices: Choices, work: PresentRecords) -> None:
         """`work`: what is here of the records of an agent's work that come."""
         self._snapshot = snapshot
         self._tables = [(kind, snapshot.table(layer)) for layer, kind in ROW_TYPES.items()]
@@ -138,14 +138,14 @@ class Planner:
         for table in (snapshot.items, snapshot.lessons):
             for row in table.values():
                 if not row.is_deleted:
-                    for key in (key_of(row), known_as(row)):
+                    for key in (key_of(row), identity_of(row)):
                         self._texts.setdefault(key, row)
                 elif row.id not in choices.undone:
-                    self._gone.update(dict.fromkeys((key_of(row), known_as(row)), row))
+                    self._gone.update(dict.fromkeys((key_of(row), identity_of(row)), row))
 
     def entries(self, reading: Reading, flag: Flag, standing: Mapping[str, str]) -> Iterable[Entry]:
-        """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person. `standing`:
-        the ids of messages that an agent's own transcript holds, and its key."""
+        """Yield the verdicts on the rows of a reading, in its order; `flag` says which should wait for a person.
+        `standing`: the ids of messages that an agent's own transcript holds, and its key."""
         words: dict[str, tuple[str, ...]] = {}
         records = RecordPlanner(self._snapshot.records, self._choices, reading, standing)
         for found in reading.rows:
@@ -158,7 +158,7 @@ class Planner:
                 entry = self._entry(row, found.place, reading, flag)
                 if words.setdefault(row.id, key_of(row)) != key_of(row):
                     why = "that id comes twice, with other words: the first is taken"
-                    entry = Entry("conflict", masked(row), found.place, why, entry.present)
+                    entry = Entry("conflict", mask_row(row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
             if self._choices.forgotten and entry.verdict in DOES and self._choices.forgotten.row(row.to_json()):
@@ -173,7 +173,7 @@ class Planner:
             return
         self._coming[row.id] = row
         if not isinstance(row, Record):
-            for key in (key_of(row), known_as(row)):
+            for key in (key_of(row), identity_of(row)):
                 self._texts.setdefault(key, row)
 
     def _record(self, row: Record, place: str, records: RecordPlanner) -> Entry:
@@ -182,7 +182,7 @@ class Planner:
         return self._taken(row, place) or records.entry(row, place)
 
     def _taken(self, row: AnyRow, place: str) -> Entry | None:
-        """The verdict on a row whose id another kind of row has here; None when none has."""
+        """Return the verdict on a row whose id another kind of row has here; None when none has."""
         own = type(row)
         if any(kind is not own and row.id in table for kind, table in self._tables):
             return Entry("conflict", row, place, "that id is taken by another kind of row")
@@ -199,12 +199,12 @@ class Planner:
         back = present is not None and (self._choices.restore or row.id in self._choices.undone)
         if present is not None and not back:
             return Entry("deleted", row, place, "it was deleted here", present)
-        twin = self._texts.get(known_as(row))
+        twin = self._texts.get(identity_of(row))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
         reason = flag(row) if row.enabled else ""
-        shown = masked(row) if reason else row
-        twin = twin or self._texts.get(known_as(shown))
+        shown = mask_row(row) if reason else row
+        twin = twin or self._texts.get(identity_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
         gone = None if reading.ours or present is not None else self._deleted(row, shown)
@@ -218,18 +218,18 @@ class Planner:
         return Entry("new", row, place, why, present)
 
     def _fact(self, row: Row) -> Row | None:
-        """The row of ours that holds the fact that a row is: its names may have come to it later than its id."""
+        """Return the row of ours that holds the fact that a row is: its names may have come to it later than its id."""
         if not isinstance(row, Item) or fact_of(row) is None:
             return None
-        known = self._texts.get(known_as(row))
+        known = self._texts.get(identity_of(row))
         return known if known is not None and known.id not in self._coming else None
 
     def _deleted(self, *rows: Row) -> Row | None:
-        """The row of ours that was deleted and said what one of these rows says."""
-        return next((self._gone[known_as(row)] for row in rows if known_as(row) in self._gone), None)
+        """Return the row of ours that was deleted and said what one of these rows says."""
+        return next((self._gone[identity_of(row)] for row in rows if identity_of(row) in self._gone), None)
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
-        """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
+        """Return the verdict on a row whose id is here. What should wait for a person replaces nothing."""
         if isinstance(row, Item) and isinstance(present, Item):
             row = with_earlier_of(row, present)  # what ours was before is in its own history
         theirs, row = row, _named_as(row, present)
@@ -246,10 +246,10 @@ class Planner:
         what = f"{', '.join(told)} differ{'s' if len(told) == 1 else ''}"
         if reason := flag(row) if row.enabled else "":
             if present.waits and not present.enabled:
-                return Entry("same", masked(row), place, "it waits in the inbox", present)
-            return Entry("conflict", masked(row), place, f"{what}: ours stays, theirs: {reason}", present)
+                return Entry("same", mask_row(row), place, "it waits in the inbox", present)
+            return Entry("conflict", mask_row(row), place, f"{what}: ours stays, theirs: {reason}", present)
         prefer = self._choices.prefer
-        twin = self._texts.get(known_as(theirs), present) if renamed else present
+        twin = self._texts.get(identity_of(theirs), present) if renamed else present
         if twin.id != present.id:
             return Entry("conflict", row, place, f"{what}: {twin.id} has these names", present)
         if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
@@ -259,13 +259,13 @@ class Planner:
 
 
 def _facts(row: Row, present: Row) -> tuple[Fact, Fact] | None:
-    """The facts that both rows are, theirs and ours; None when one of them is none."""
+    """Return the facts that both rows are, theirs and ours; None when one of them is none."""
     theirs, ours = (fact_of(one) if isinstance(one, Item) else None for one in (row, present))
     return (theirs, ours) if theirs is not None and ours is not None else None
 
 
 def _renamed(row: Row, present: Row) -> list[str]:
-    """The names of a fact that are others here than there, however they are written."""
+    """Return the names of a fact that are others here than there, however they are written."""
     pair = _facts(row, present)
     if pair is None:
         return []
@@ -299,8 +299,8 @@ def _twin(row: Row, place: str, twin: Row) -> Entry:
     return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
 
 
-def masked(row: Row) -> Row:
-    """The row with a name in place of each secret in its words."""
+def mask_row(row: Row) -> Row:
+    """Return the row with a name in place of each secret in its words."""
     from nanomem_tui.language.secrets import mask
 
     if isinstance(row, Item):
@@ -310,24 +310,24 @@ def masked(row: Row) -> Row:
 
 
 def differs(one: Row, other: Row, name: str) -> bool:
-    """Whether two rows differ in a field."""
+    """Return whether two rows differ in a field."""
     return bool(getattr(one, name) != getattr(other, name))
 
 
 def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> bool:
-    """Whether a field is a time, and the same one as far as the format can write it."""
+    """Return whether a field is a time, and the same one as far as the format can write it."""
     found, known = getattr(one, name), getattr(other, name)
     return name.endswith("_at") and bool(found and known) and times(found) == times(known)
 
 
-def known_as(row: Row) -> tuple[str, ...]:
+def identity_of(row: Row) -> tuple[str, ...]:
     """By what a row is known: a fact by its names, whatever its value is, any other one by its words."""
     fact = identity_of_item(row) if isinstance(row, Item) else None
     return ("fact", *fact) if fact is not None else key_of(row)
 
 
 def key_of(row: Row) -> tuple[str, ...]:
-    """What makes two rows the same memory: scope and normalised words, as a file of lines can hold them."""
+    """Return what makes two rows the same memory: scope and normalised words, as a file of lines can hold them."""
     if isinstance(row, Item):
         return ("item", row.scope_key, normalised(one_line(row.text)))
     scope = row.session_key if row.scope != "global" else ""

@@ -1,7 +1,7 @@
-"""`longterm.db` of the scoped system (seed 001), and nanomem's own database, as rows; rows as a `longterm.db`.
+"""Files of the RAM-first system (seed 000) and the database of the scoped system (seed 001), read and written.
 
-The tables written are those of the system, statement by statement, so that it opens the file as its own. What its
-table has no column for rides in the free fields, under `nanomem`.
+The tables and files are written exactly as those systems do, so that each opens them as its own. What their tables
+have no column for is kept in the free fields, under `nanomem`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from typing import Any
 
 from nanomem_tui.agents.databases import Raw, Tables, open_tables
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer import values
+from nanomem_tui.memory.transfer import values as transfer_values
 from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.store.files.exchange import global_scope
-from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, dumped
+from nanomem_tui.store.files.exchange import SOURCES, Source, global_scope
+from nanomem_tui.store.files.exchange import Raw as exchange_Raw
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, dumped
 
 TABLE = "memory_entries"
 LOST = "lessons, what is disabled, and the earlier values of facts; hits, pin and session only nanomem reads back"
@@ -53,8 +55,8 @@ _RECORD_COLUMNS = ("workspace_id", *(name for name in Record._fields if name != 
 _FIELDS = frozenset(name for name in Item._fields if name not in ("revision", *NO_COLUMN, "enabled"))
 
 
-def read(path: Path, where: str, workspace_id: str, folder_id: str, source_workspace: str = "") -> Reading:
-    """The active rows of the database; its deleted ones are counted.
+def read_scoped(path: Path, where: str, workspace_id: str, folder_id: str, source_workspace: str = "") -> Reading:
+    """Return the active rows of the database; its deleted ones are counted.
 
     One database serves several workspaces. `source_workspace` names the one to read; else it is the one of this
     folder (`folder_id`), or the only one there is. Raises BadInput when that does not settle it, and what opening does.
@@ -77,8 +79,8 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
             continue
         raw["text"] = raw.pop("content", None)
         try:
-            row, note = rows.item(raw if ours else _unpacked(raw), workspace_id, ours=ours)
-        except rows.BadRow as error:
+            row, note = transfer_values.item(raw if ours else _unpacked(raw), workspace_id, ours=ours)
+        except transfer_values.BadRow as error:
             problems.append(Problem(f"row {number} ({str(raw.get('id'))[:60]}): {error}", where))
             continue
         deleted += row.is_deleted
@@ -86,8 +88,8 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
             found.append(Found(row, f"row {number}", note))
     notes = [f"{elsewhere:,} rows of other workspaces are left out"] if elsewhere else []
     if ours:
-        deleted += _others("lesson", rows.lesson, learned, where, wanted, found, problems)
-        deleted += _others("record", rows.record, happened, where, wanted, found, problems)
+        deleted += _others("lesson", transfer_values.lesson, learned, where, wanted, found, problems)
+        deleted += _others("record", transfer_values.record, happened, where, wanted, found, problems)
     name = "nanomem-db" if ours else "scoped-db"
     fields = frozenset[str]() if ours else _FIELDS
     return Reading(name, found, problems, fields, ours, ours and wanted == workspace_id, deleted, notes)
@@ -104,7 +106,7 @@ def _complete(source: Tables, *found: Sequence[tuple[int, Raw]]) -> None:
 
 
 def _workspace(entries: Sequence[tuple[int, Raw]], choices: Sequence[str], path: Path) -> str:
-    """The workspace whose rows are read."""
+    """Return the workspace whose rows are read."""
     present = Counter(str(raw.get("workspace_id")) for _, raw in entries)
     asked, *likely = choices
     if asked:
@@ -126,7 +128,7 @@ def _list(present: Counter[str]) -> str:
 
 
 def _unpacked(raw: dict[str, Any]) -> dict[str, Any]:
-    """The row with what rides in its free fields."""
+    """Return the row with what rides in its free fields."""
     try:
         meta = json.loads(raw.get("meta_json") or "{}")
     except (ValueError, TypeError, RecursionError):
@@ -156,7 +158,7 @@ def _others(
             continue
         try:
             row, note = read_row(raw, ours=True)
-        except rows.BadRow as error:
+        except transfer_values.BadRow as error:
             problems.append(Problem(f"{layer} {number}: {error}", where))
             continue
         deleted += row.is_deleted
@@ -165,7 +167,7 @@ def _others(
     return deleted
 
 
-def dump(items: Iterable[Item], folder_id: str, *, backfilled: bool) -> tuple[bytes, list[Item]]:
+def dump_scoped(items: Iterable[Item], folder_id: str, *, backfilled: bool) -> tuple[bytes, list[Item]]:
     """A database of the system with these items, and those that it cannot hold: an equal text of the same scope and
     kind, of which the newest is written. `backfilled`: the system need not take the Markdown files in again."""
     same: set[tuple[str, str, str]] = set()
@@ -205,7 +207,7 @@ def _values(item: Item, folder_id: str) -> tuple[Any, ...]:
 
 
 def _packed(item: Item) -> str:
-    """The free fields with what the table has no column for; as they are where there is nothing of that."""
+    """Return the free fields with what the table has no column for; as they are where there is nothing of that."""
     own: dict[str, Any] = {}
     default = Item("", "")
     for name in NO_COLUMN:
@@ -215,3 +217,63 @@ def _packed(item: Item) -> str:
     if not own:
         return item.meta_json
     return dumped({**item.meta, OWN: {**own, "meta_json": item.meta_json}})
+
+
+# `LTM_SNAPSHOT.json` and `LESSONS.jsonl` of a RAM-first agent (seed 000) as rows, and rows as such files. Pure.
+
+SNAPSHOT, LESSONS = SOURCES
+LOST_IN_RAM_FIRST = {
+    "ltm-snapshot": "kind, whom an item follows (its session is kept), importance, confidence, message, expiry, last "
+    "use, pin, free fields and the earlier values of facts; text beyond 280 characters once the agent writes the file",
+    "lessons": "free fields",
+}
+
+
+def read_ram_first(source: Source, data: bytes, where: str, workspace_id: str) -> Reading:
+    """Return the rows in a file of the agent; what it cannot say is as its defaults are (docs/decisions)."""
+    raws, read = _raws_in(source, data, where)
+    found: list[Found] = []
+    problems = list(read)
+    for place, raw in raws:
+        row = source.to_row(raw, workspace_id)
+        try:
+            checked, note = _checked(row, workspace_id)
+        except values.BadRow as error:
+            problems.append(Problem(f"{place} ({row.id[:60]}): {error}", where))
+        else:
+            found.append(Found(checked, place, note))
+    name = "ltm-snapshot" if source is SNAPSHOT else "lessons"
+    return Reading(name, found, problems, fields=frozenset(source.fields))
+
+
+def _raws_in(source: Source, data: bytes, where: str) -> tuple[list[tuple[str, exchange_Raw]], tuple[Problem, ...]]:
+    """Return the rows of a file with their places, also those whose id another has, and what could not be read."""
+    if source is SNAPSHOT:
+        from nanomem_tui.agents.snapshot_files import parse_snapshot
+
+        snapshot = parse_snapshot(data, where)
+        return [(f"item {item.number}", item.to_dict()) for item in snapshot.items], snapshot.problems
+    from nanomem_tui.agents.snapshot_files import parse_lessons
+
+    learned = parse_lessons(data, where)
+    return [(f"line {lesson.line}", lesson.to_dict()) for lesson in learned.lessons], learned.problems
+
+
+def _checked(row: Row, workspace_id: str) -> tuple[Row, str]:
+    if isinstance(row, Item):
+        return values.item(row._asdict(), workspace_id)
+    return values.lesson(row._asdict())
+
+
+def dump_snapshot(items: Iterable[Item]) -> bytes:
+    """Return the items as a snapshot in the agent's form, the oldest first."""
+    return SNAPSHOT.dump(_raws(SNAPSHOT, items), b"")
+
+
+def dump_lessons(lessons: Iterable[Lesson]) -> bytes:
+    """Return the lessons as the agent's file, the oldest first."""
+    return LESSONS.dump(_raws(LESSONS, lessons), b"")
+
+
+def _raws(source: Source, found: Iterable[Row]) -> list[dict[str, Any]]:
+    return [source.to_raw(row, None) for row in sorted(found, key=lambda row: (row.created_at, row.id))]

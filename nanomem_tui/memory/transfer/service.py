@@ -1,25 +1,27 @@
-"""Import and export of one workspace's memories: a plan to look at, one operation that does it, files that are ours.
+"""Import and export: preview and perform an import as one operation, and write exports.
 
-A file that is imported is never written; a file that is exported is 0600 and never replaces another unasked. Formats
-are the modules beside this one.
+Secrets in records that nobody reviews one by one are masked on the way in, and items and lessons that instruct the
+model wait in the inbox. The readers of each format find the rows, `plan` decides what becomes of each.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import atomic, clock
+from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
+from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory import foreign, retention
 from nanomem_tui.memory.sessions.sessions import Sessions
-from nanomem_tui.memory.transfer import detect, markdown, veil, work
+from nanomem_tui.memory.transfer import crystallized, detect, markdown, work
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Planner
 from nanomem_tui.memory.transfer.values import (
@@ -28,6 +30,7 @@ from nanomem_tui.memory.transfer.values import (
     Choices,
     Entry,
     Exported,
+    Found,
     ImportPlan,
     ImportRow,
     Prefer,
@@ -42,7 +45,8 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row
 from nanomem_tui.store.work import layer as work_layer
-from nanomem_tui.store.work.values import TierRecord
+from nanomem_tui.store.work.kinds import KINDS
+from nanomem_tui.store.work.values import TierRecord, plain
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -50,11 +54,112 @@ if TYPE_CHECKING:
     from nanomem_tui.store.work.work_store import WorkStore
 
 
+READS_AS = "reads as an order to the model"
+
+
+def hold_nothing(_row: Row) -> str:
+    """That no row need wait."""
+    return ""
+
+
+def reason_to_hold(row: Row) -> str:
+    """Return why an item or a lesson should wait for a person; empty when it need not."""
+    from nanomem_tui.memory import safety
+
+    words = row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
+    return safety.reason_to_hold(words)
+
+
+def mask_reading(reading: Reading, tell: Tell) -> Reading:
+    """Return the reading with a name in place of each secret in its records and earlier values; `tell` hears how far it
+    is."""
+
+    def veil(number: int, found: Found) -> Found:
+        if number % STEP == 0:
+            tell("Looking for secrets:", number, len(reading.rows))
+        row: ImportRow
+        if isinstance(found.row, Item):
+            return found._replace(row=crystallized.mask_earlier(found.row))
+        if isinstance(found.row, Record):
+            row = crystallized.masked(found.row)
+        elif isinstance(found.row, TierRecord):
+            row = _masked(found.row)
+        else:
+            return found
+        why = instructing_reason(row)
+        notes = [found.note, "a secret in it is written as its name" if row != found.row else ""]
+        notes += [f"{READS_AS}: it {why}" if why else ""]
+        return found._replace(row=row, note="; ".join(filter(None, notes)))
+
+    return reading._replace(rows=[veil(number, found) for number, found in enumerate(reading.rows)])
+
+
+def instructing_reason(row: ImportRow) -> str:
+    """Return how a record reads as an order to the model; empty when it does not."""
+    if isinstance(row, Record):
+        return crystallized.record_instructing(row)
+    if not isinstance(row, TierRecord):
+        return ""
+    from nanomem_tui.language import injection
+
+    return injection.reason("\n".join(filter(None, (plain(row.fields.get(name)) for name in KINDS[row.kind].words))))
+
+
+def count_instructing(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Return how many records come in that read as orders to the model, if there are any."""
+    coming = [entry.row for entry in entries if entry.verdict in ("new", "update") and READS_AS in entry.why]
+    rows = [row for row in coming if isinstance(row, (Record, TierRecord))]
+    if not rows:
+        return ()
+    what = "reads as an order" if len(rows) == 1 else "read as orders"
+    they = "it comes in as a record" if len(rows) == 1 else "they come in as records"
+    if any(isinstance(row, Record) for row in rows):
+        they += ", and a lesson from such a one waits in the inbox"
+    return (f"{by_noun(Counter(map(kind_of, rows)))} {what} to the model: {they}.",)
+
+
+def _masked(record: TierRecord) -> TierRecord:
+    said = {
+        field.name: record.fields.get(field.name)
+        for field in KINDS[record.kind].fields
+        if field.type in ("text", "json")
+    }
+    text = json.dumps(said, ensure_ascii=False)
+    if mask(text) == text:  # as of almost every one
+        return record
+    return record._replace(fields={**record.fields, **{name: _without_secrets(value) for name, value in said.items()}})
+
+
+def _without_secrets(value: Any) -> Any:
+    """A text or JSON without secrets: what names one may stand beside it."""
+    if isinstance(value, str):
+        return mask(value)
+    if not isinstance(value, (dict, list)):
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    shown = mask(text)
+    if shown == text:
+        return value
+    try:
+        return files.loads(shown)
+    except ValueError:  # a secret reached over a quotation mark
+        return _each(value)
+
+
+def _each(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _each(inner) for name, inner in value.items()}
+    return [_each(inner) for inner in value] if isinstance(value, list) else _without_secrets(value)
+
+
+# Import and export of one workspace's memories: a plan to look at, one operation that does it, files that are ours.
+
 # Which messages of an import stand in a transcript of the agent already: no second copy of a conversation is made.
 
 
-def find(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
-    """The ids of the messages of chats that the agent's own transcript of the same key holds whole, with that key."""
+def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
+    """Return the ids of the messages of chats that the agent's own transcript of the same key holds whole, with that
+    key."""
     chats: dict[str, list[Record]] = defaultdict(list)
     for row in rows:
         if isinstance(row, Record) and row.kind == "message":
@@ -68,7 +173,8 @@ def find(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[st
 
 
 def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
-    """What was said in the agent's transcript of that key; nothing where there is none, or where it cannot be read."""
+    """Return what was said in the agent's transcript of that key; nothing where there is none, or where it cannot be
+    read."""
     try:
         session = sessions.of_agent(key)
     except NanomemError:
@@ -116,7 +222,7 @@ class Transfer:
     # -- import -----------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Candidate]:
-        """The databases of other systems that lie around this workspace or are named by the agent's settings."""
+        """Return the databases of other systems that lie around this workspace or are named by the agent's settings."""
         return detect.candidates(self._paths, self._settings)
 
     def preview(
@@ -129,7 +235,7 @@ class Transfer:
         source_workspace: str = "",
         tell: Tell = lambda what, done, total: None,
     ) -> ImportPlan:
-        """What `run` would do with a file, or the known files of a folder; writes nothing.
+        """Return what `run` would do with a file, or the known files of a folder; writes nothing.
 
         `prefer`: who wins where both sides have a row and differ. `restore`: bring back what was deleted here. `trust`:
         take what reads like orders or holds secrets as it is, without a look by a person. `tell` hears how far it is;
@@ -149,7 +255,7 @@ class Transfer:
         notes: list[str] = []
         refused = Counter[str]()
         rows = [found.row for _, reading in read for found in reading.rows]
-        there = find(self._sessions, rows)
+        there = find_doubled(self._sessions, rows)
         recorded = self._recorded(rows)
         with snapshot.lock:
             choices = Choices(prefer, restore, undone, forgotten.load(self._paths))
@@ -157,18 +263,18 @@ class Transfer:
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
                 believed = trust or reading.trusted
-                shown = reading if believed else veil.veiled(reading, tell)
-                for entry in planner.entries(shown, veil.nothing if believed else veil.held, there):
+                shown = reading if believed else mask_reading(reading, tell)
+                for entry in planner.entries(shown, hold_nothing if believed else reason_to_hold, there):
                     if len(entries) % STEP == 0:
                         tell("Comparing rows:", len(entries), total)
                     entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
                 refused.update(reading.refused)
-            notes += [*self._expired(entries), *veil.ordered(entries)]
+            notes += [*self._expired(entries), *count_instructing(entries)]
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
-            over = retention.overflow(snapshot.items, items, self._settings.max_items)
+            over = retention.plan_overflow(snapshot.items, items, self._settings.max_items)
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
         deleted = sum(reading.deleted for _, reading in read)
         return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over, refused)
@@ -194,11 +300,11 @@ class Transfer:
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
         label = f"import {what} from {plan.name}"
         if plan.over_cap is not None:
-            self._perform(retention.notice(plan.over_cap))
+            self._perform(retention.compaction_notice(plan.over_cap))
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
 
     def _dated(self, reading: Reading) -> Reading:
-        """The rows of a format that knows no expiry, kept from now on as long as their kind is (seed 001)."""
+        """Return the rows of a format that knows no expiry, kept from now on as long as their kind is (seed 001)."""
         if not reading.fields or "expires_at" in reading.fields:
             return reading
         now = clock.now()
@@ -214,7 +320,7 @@ class Transfer:
         """That rows come in whose time is over, if there are any."""
         rows = [entry.row for entry in entries if entry.verdict in ("new", "update")]
         items = [row for row in rows if isinstance(row, Item)]
-        number = len(retention.expired(items, self._settings, clock.now()))
+        number = len(retention.find_expired(items, self._settings, clock.now()))
         if not number:
             return ()
         fate = "the next turn deletes what is expired (`nanomem memory restore` brings it back)"
@@ -222,16 +328,16 @@ class Transfer:
             return (f"1 is past its expiry: it comes in as expired and is not recalled; {fate}.",)
         return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
 
-    def _recorded(self, rows: Iterable[ImportRow]) -> work.Here:
-        """What is here of the records of an agent's work that come."""
+    def _recorded(self, rows: Iterable[ImportRow]) -> work.PresentRecords:
+        """Return what is here of the records of an agent's work that come."""
         coming = [row for row in rows if isinstance(row, TierRecord)]
         if not coming:
-            return work.Here()
+            return work.PresentRecords()
         deleted = self._store.journal.taken_away(work_layer.NAME)
-        return work.Here(work.here(self._tiers, coming), deleted)
+        return work.PresentRecords(work.here(self._tiers, coming), deleted)
 
     def records(self) -> list[Record]:
-        """The records that are not deleted, in no order."""
+        """Return the records that are not deleted, in no order."""
         snapshot = self._store.load("record")
         with snapshot.lock:
             return [row for row in snapshot.records.values() if not row.is_deleted]
@@ -255,7 +361,7 @@ class Transfer:
         if not written and not chosen.lessons and not chosen.records:
             raise NothingToDo("nothing to export", name, _why_empty(left))
         self.check_target(path, force=force)
-        write(path, data)
+        write_export(path, data)
         kinds = Counter(row.kind for row in chosen.records)
         return Exported(path, name, len(written), len(chosen.lessons), left, lost, dict(sorted(kinds.items())), notes)
 
@@ -295,7 +401,7 @@ class Transfer:
             raise Refused("that file is there already", str(path), "name a new one, or add --force to replace it")
 
     def _rows(self, name: str, left: dict[str, int], *, every_scope: bool) -> Rows:
-        """The rows that a format takes; `left` gets the counts of those it does not, by reason."""
+        """Return the rows that a format takes; `left` gets the counts of those it does not, by reason."""
         snapshot = self._store.load()
         with snapshot.lock:
             items = [row for row in snapshot.items.values() if not row.is_deleted]
@@ -326,17 +432,17 @@ class Transfer:
     def _dump(
         self, name: str, chosen: Rows, left: dict[str, int]
     ) -> tuple[bytes, Sequence[Item], str, tuple[str, ...]]:
-        """The file, the items in it, what the format cannot say, and what there is to say of it."""
-        from nanomem_tui.memory.transfer import crystallized, jsonl, ram_first, scoped
+        """Return the file, the items in it, what the format cannot say, and what there is to say of it."""
+        from nanomem_tui.memory.transfer import jsonl, scoped
 
         items, lessons, records = chosen
         if name == "jsonl":
             data = jsonl.dump(items, lessons, self._store.workspace_id, records, self.earlier(items))
             return data, items, jsonl.LOST, ()
         if name == "ltm-snapshot":
-            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], ()
+            return scoped.dump_snapshot(items), items, scoped.LOST_IN_RAM_FIRST[name], ()
         if name == "lessons":
-            return ram_first.dump_lessons(lessons), items, ram_first.LOST[name], ()
+            return scoped.dump_lessons(lessons), items, scoped.LOST_IN_RAM_FIRST[name], ()
         if name == "facts-db":
             made = crystallized.dump(items, records)
             _count(left, "with a key that it has no room for", len(made.left))
@@ -345,12 +451,12 @@ class Transfer:
                 made.data,
                 [row for row in items if row.id not in without],
                 crystallized.LOST,
-                crystallized.told(made),
+                crystallized.describe_losses(made),
             )
         if name == "markdown":
             return markdown.dump(items), items, markdown.LOST, _told_to_all(items)
         backfilled = self._store.marker("backfill:v1") is not None
-        data, same = scoped.dump(items, foreign.folder_id(self._paths), backfilled=backfilled)
+        data, same = scoped.dump_scoped(items, foreign.folder_id(self._paths), backfilled=backfilled)
         _count(left, "the same text as a newer one", len(same))
         gone = {row.id for row in same}
         return data, [row for row in items if row.id not in gone], scoped.LOST, ()
@@ -382,11 +488,11 @@ def _change(entry: Entry) -> Change:
 
 
 def _waiting(row: Row, why: str) -> Row:
-    from nanomem_tui.memory.scopes import waiting
+    from nanomem_tui.memory.scopes import hold_for_review
 
     if isinstance(row, Item):
-        return waiting(row, why, by="import")
-    return waiting(row, why, by="import")
+        return hold_for_review(row, why, by="import")
+    return hold_for_review(row, why, by="import")
 
 
 def _count(left: dict[str, int], why: str, number: int) -> None:
@@ -399,7 +505,7 @@ def _why_empty(left: dict[str, int]) -> str:
     return f"left out: {told}" if told else "nothing is remembered"
 
 
-def write(path: Path, data: bytes) -> None:
+def write_export(path: Path, data: bytes) -> None:
     """Write an export, 0600, whole or not at all. Raises the errors of `from_os_error`."""
     try:
         if path.exists():

@@ -1,5 +1,4 @@
-"""The records of an agent's work in the two databases of seed 004's system, as records of ours, and what an import
-would do with each.
+"""Work records of seed 004's two databases, read as records of ours, and what an import would do with each.
 
 A record is known by its kind and its id. Reads only.
 """
@@ -27,7 +26,7 @@ SOURCE = "import"
 
 
 def read(path: Path, where: str, name: str) -> Reading:
-    """Every row of the known tables; `name`: what the format is called. Raises what opening does."""
+    """Return every row of the known tables; `name`: what the format is called. Raises what opening does."""
     theirs = work_records.read_work_records(path, where)
     found: list[Found] = []
     problems = list(theirs.problems)
@@ -61,7 +60,7 @@ def _needs_words(kind: Kind, name: str) -> bool:
     return field is not None and field.type == "text" and field.required and field.default is None
 
 
-class Here(NamedTuple):
+class PresentRecords(NamedTuple):
     """What is here of the records of an import: those that there are, and the keys of those that were deleted."""
 
     records: Mapping[str, TierRecord] = {}
@@ -69,7 +68,7 @@ class Here(NamedTuple):
 
 
 def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecord]:
-    """The records of ours of the same kinds and ids, by their keys. Raises the store's errors."""
+    """Return the records of ours of the same kinds and ids, by their keys. Raises the store's errors."""
     wanted = list(rows)
     if not wanted or not database.exists:
         return {}
@@ -86,13 +85,13 @@ def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecor
 class WorkPlanner:
     """Decides over records one by one; what an earlier one brings counts as there for a later one."""
 
-    def __init__(self, ours: Here, choices: Choices) -> None:
+    def __init__(self, ours: PresentRecords, choices: Choices) -> None:
         self._ours = ours
         self._choices = choices
         self._coming: dict[str, TierRecord] = {}
 
     def entry(self, row: TierRecord, place: str, given: frozenset[str]) -> Entry:
-        """The verdict on a record; `given`: the fields that theirs has."""
+        """Return the verdict on a record; `given`: the fields that theirs has."""
         if row.key in self._coming:
             return Entry("same", row, place, TWICE, self._coming[row.key])
         present = self._ours.records.get(row.key)
@@ -127,11 +126,11 @@ def _differ(names: list[str]) -> str:
 
 
 def _last(record: TierRecord) -> str:
-    """The last time that a record itself tells of."""
+    """Return the last time that a record itself tells of."""
     times = (field.name for field in KINDS[record.kind].fields if field.type == "time")
     return max((record.fields.get(name) or "" for name in times), default="")
 
 
 def _changed(record: TierRecord) -> str:
-    """When ours was changed: by who changed it here, else as it tells itself."""
+    """Return when ours was changed: by who changed it here, else as it tells itself."""
     return max(_last(record), record.changed_at if record.changed_at != record.stored_at else "")

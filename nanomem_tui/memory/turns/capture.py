@@ -1,9 +1,9 @@
-"""What a turn says that is worth remembering, and what becomes of it: saved, confirmed, kept for a person, or dropped.
+"""Capture what a turn says that is worth remembering: saved, confirmed, kept for a person, or dropped with a reason.
 
-Owns the judgement of seed 001 §6 over candidates that `remembering` reads: safety, thresholds, channels, the number
-per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
-what reads as an order or holds a secret is never dropped but waits in the inbox. A secret is masked before anything
-else looks at the text (`capture`), so that no other reason to hold it back lets the secret through.
+Owns the judgement of seed 001 §6 over the candidates that `language.remembering` reads: safety, thresholds, channels,
+the number per turn, duplicates; corrections (`my name is Rob, not Bob`), and wishes to forget, which become proposals
+in the inbox. Pure: the turn performs the rows. Nothing is dropped without a reason; what instructs the model or holds a
+secret is never dropped but waits in the inbox. A secret is masked before anything else reads the text.
 
 An episode needs `capture_episodic_allowance` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
 that it could never be captured.
@@ -12,36 +12,39 @@ that it could never be captured.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui import language
 from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import pasted, remembering, secrets, wishes
 from nanomem_tui.language.compare import shares_of
 from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.features import is_wide
 from nanomem_tui.language.message import Message
 from nanomem_tui.language.pair_features import LIGHT
 from nanomem_tui.language.remembering import WEIGHTS, Said
 from nanomem_tui.language.sentences import split
 from nanomem_tui.language.statement import statement
-from nanomem_tui.language.tokens import tokens
+from nanomem_tui.language.tokens import query_tokens, tokens
 from nanomem_tui.memory import retention, safety
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.safety import Finding
+from nanomem_tui.memory.retention import forget_target
+from nanomem_tui.memory.safety import Finding, normalise
 from nanomem_tui.memory.scopes import (
     SCOPE_OF_KIND,
     Audience,
+    confirm_held,
+    hold_for_review,
     is_group,
     is_private,
     is_waiting,
     key_for,
-    said_again,
-    waiting,
 )
 from nanomem_tui.store.values import Item, dumped
 
@@ -49,7 +52,7 @@ from nanomem_tui.store.values import Item, dumped
 
 
 def held_sender(audience: Audience, settings: Settings) -> str:
-    """Why what the sender of a message says has to be accepted by a person first; empty when it need not be.
+    """Return why what the sender of a message says has to be accepted by a person first; empty when it need not be.
 
     Where `capture_senders` names some, only they teach. Else every named one does, and whoever writes without a name
     in a channel of one person (`capture_unnamed_channels`).
@@ -144,16 +147,17 @@ class Captured(NamedTuple):
 
 
 def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
-    """What a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for it."""
+    """Return what a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for
+    it."""
     found: dict[str, Candidate] = {}
     for told in said:
         candidate = _candidate(told, role)
-        found.setdefault(safety.normal(candidate.text), candidate)
+        found.setdefault(safety.normalise(candidate.text), candidate)
     return list(found.values())
 
 
-def reads(role: str, settings: Settings) -> bool:
-    """Whether what a role says is read for memories at all."""
+def is_role_read(role: str, settings: Settings) -> bool:
+    """Return whether what a role says is read for memories at all."""
     by_role = {"user": True, "assistant": settings.capture_assistant, "tool": settings.capture_tools}
     return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
 
@@ -206,7 +210,7 @@ def judge(
 
 
 def _never(findings: Sequence[Finding]) -> str:
-    """Why a text is no memory at all, unless a person has to look at it anyway."""
+    """Return why a text is no memory at all, unless a person has to look at it anyway."""
     if any(found.quarantines for found in findings):
         return ""
     return findings[0].why if findings else ""
@@ -224,7 +228,7 @@ def _too_weak(candidate: Candidate, settings: Settings) -> str:
 def _held(
     candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, unknown: str
 ) -> Finding | None:
-    """Why a person has to accept a candidate first."""
+    """Return why a person has to accept a candidate first."""
     whole = (0, len(candidate.text))
     if candidate.intent == "rule" and _ADDRESS.search(candidate.text):
         return Finding("injection", TO_AN_ADDRESS, whole)
@@ -250,10 +254,10 @@ def capture(
     seen: Callable[[list[Candidate]], list[Candidate]] = lambda given: given,
     now: datetime | None = None,
 ) -> Captured:
-    """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
-    to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is asked
-    for that the audience does not have."""
-    if not reads(role, settings):
+    """Return everything that one message adds to memory; in a channel that is not captured nothing, and what a person
+    asked to be remembered there is told. `seen`: the candidates as the turn has them. Raises BadInput when a scope is
+    asked for that the audience does not have."""
+    if not is_role_read(role, settings):
         return Captured()
     text = secrets.mask_start(text)
     message, is_person = language.read(text), role == "user"
@@ -308,8 +312,9 @@ def capture(
     return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
 
 
-def beginning(text: str) -> str:
-    """The whole sentences at the beginning of a message that is too long to be read; empty when there is none."""
+def whole_sentences(text: str) -> str:
+    """Return the whole sentences at the beginning of a message that is too long to be read; empty when there is
+    none."""
     return "\n".join(split(text[:MAX_MESSAGE])[:-1])
 
 
@@ -334,7 +339,7 @@ def _row(
         expires = retention.expires_at(twin.kind, moment, settings)
         row = _again(candidate, finding, twin, at, expires, origin)
         is_newer = at >= twin.updated_at
-        return row._replace(item=times.dated(row.item, origin.said_on)) if is_newer else row
+        return row._replace(item=times.date_item(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = Item(
         id=new_key("ltm"),
@@ -357,17 +362,17 @@ def _row(
         expires_at=expires,
         hits=1,
     )
-    item = times.dated(item, origin.said_on)
+    item = times.date_item(item, origin.said_on)
     if finding is None:
         return Row(item)
-    return Row(waiting(item, finding.why, finding=finding.kind), None, finding.why)
+    return Row(hold_for_review(item, finding.why, finding=finding.kind), None, finding.why)
 
 
 def _again(
     candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, origin: Origin
 ) -> Row:
-    """The row of something that is known already: confirmed, and out of the inbox once a person says it himself. What
-    was said in private and is now said in a group is private no more."""
+    """Return the row of something that is known already: confirmed, and out of the inbox once a person says it himself.
+    What was said in private and is now said in a group is private no more."""
     here, sender = origin.audience, origin.audience.sender_id
     after = twin._replace(
         hits=twin.hits + 1,
@@ -382,7 +387,7 @@ def _again(
     if is_waiting(twin):
         why = twin.meta["inbox"]
         if finding is None and candidate.explicit and why.get("finding") == "origin":
-            return Row(said_again(after, sender, at), twin)
+            return Row(confirm_held(after, sender, at), twin)
         return Row(twin._replace(hits=twin.hits + 1), twin, str(why.get("why", "")))
     return Row(after, twin)
 
@@ -399,7 +404,7 @@ MOST = 2
 LASTING = ("fact", "preference")
 
 
-def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
+def items_of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
     """List what holds of the person who speaks, and what that person told this chat, the newest first. Raises BadInput
     for a malformed chat or sender."""
     who = origin.audience
@@ -410,7 +415,7 @@ def of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> lis
     return sorted(active, key=lambda row: row.updated_at, reverse=True)
 
 
-def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
+def find_given_up(text: str, rows: Sequence[Item]) -> list[Item]:
     """List the memories that a new statement takes the place of. `rows`: those of the speaker, the newest first."""
     language = language_of(text)
     topics = _topics(text, language)
@@ -424,23 +429,23 @@ def given_up(text: str, rows: Sequence[Item]) -> list[Item]:
 
 
 def _no_longer_so(old: str, new: str) -> float:
-    """How likely a new statement is a newer value of an old one, or its denial. Of two that follow each other in a talk
-    that is likelier than of any two, and it is undone: so less is asked here than `compare` asks."""
+    """Return how likely a new statement is a newer value of an old one, or its denial. Of two that follow each other in
+    a talk that is likelier than of any two, and it is undone: so less is asked here than `compare` asks."""
     shares = shares_of(old, new)
     return shares["newer"] + shares["denial"]
 
 
 @lru_cache(1024)
 def _topics(text: str, language: str) -> frozenset[str]:
-    """The words of a statement, and the things that they mean: what two statements have in common."""
+    """Return the words of a statement, and the things that they mean: what two statements have in common."""
     found = statement(text, language)
     told = (topic for token in found.tokens for topic in (token.stem, *token.notions))
     return frozenset(topic for topic in told if topic not in LIGHT and not topic.startswith("mark:"))
 
 
-def in_place(candidate: Candidate, over: Sequence[Item]) -> Candidate:
-    """The candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so that
-    it is given wherever the old one was."""
+def strengthen(candidate: Candidate, over: Sequence[Item]) -> Candidate:
+    """Return the candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so
+    that it is given wherever the old one was."""
     lasting = next((row.kind for row in over if row.kind in LASTING), "")
     if not lasting or candidate.kind in LASTING:
         return candidate
@@ -464,11 +469,11 @@ UNKEPT_MOST = 20
 _WORD = re.compile(r"[^\W\d_]")
 
 
-def reasons(
+def explain_uncaptured(
     message: Message, known: Collection[str], settings: Settings, *, forgets: bool = False
 ) -> list[tuple[str, str]]:
-    """The parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or is
-    dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
+    """Return the parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or
+    is dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
     if not settings.capture_enabled:
         return [(message.text, OFF)] if not known else []
     found = list(_reasons(message, known, forgets=forgets))
@@ -499,6 +504,258 @@ def _reason(sentence: str) -> str:
 
 
 def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
-    """Whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
+    """Return whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
     words = frozenset(tokens(sentence))
     return any(words <= one or 5 * len(words & one) >= 3 * len(one) for one in said if one)
+
+
+# What a person puts in the place of what is remembered, in English and Chinese (`my name is Rob, not Bob`).
+
+
+class Replacement(NamedTuple):
+    """A value that is not so and the one that is. `about`: what they are said of, as the pattern of what stands before
+    the old value in a memory, or in words where `same` asks for the same ones."""
+
+    old: str
+    new: str
+    about: str
+    same: bool = False
+
+
+class Correction(NamedTuple):
+    """The memory that a sentence corrects, what it says then, and the sentence."""
+
+    item: Item
+    text: str
+    said: str
+
+
+_NAME_WORD = r"(?!(?:not|but|it|i|my|because|so|that|this)\b)[^\s,;:!?，。；！？]+"
+_VALUE = rf"{_NAME_WORD}(?: {_NAME_WORD}){{0,3}}?"
+_LINK = r"(?:is|are|was|am|'m|'re|'s|in|at|on|from|called|named|prefer|like|love|use|drive|speak|study|own|have)"
+_SMALL = r"(?:(?:in|at|on|from|called|named|a|an|the) )*"
+_SAY_SO = r"(?:(?:no|nope|actually|wrong|sorry|correction|oh|well|that's wrong|not quite)\b[\s,:!.]*)+"
+_ABOUT = rf"(?P<about>(?:my|our|i|we)\b(?:[^,;:!?]{{0,60}}?[ ](?=\w)|(?=')|[ ](?=am\b)){_LINK}) {_SMALL}"
+_ENGLISH: tuple[str, ...] = (
+    rf"(?:{_SAY_SO})?{_ABOUT}(?P<new>{_VALUE}),?(?: and| but)? not {_SMALL}(?P<old>{_VALUE})",
+    (
+        rf"(?:{_SAY_SO})?(?P<about>(?:my|our) [\w ]{{1,40}}? (?:is|are|was))(?: not|n't) {_SMALL}(?P<old>{_VALUE})"
+        rf"(?:, ?| )(?:but|it's|it is|my \w+ is) {_SMALL}(?P<new>{_VALUE})"
+    ),
+    (
+        rf"(?:{_SAY_SO})?(?P<self>i'm|i am) not {_SMALL}(?P<old>{_VALUE})(?:, ?| )(?:but|i'm|i am) {_SMALL}"
+        rf"(?P<new>{_VALUE})"
+    ),
+    rf"{_SAY_SO}(?:it's|it is|that's) {_SMALL}(?P<new>{_VALUE}),?(?: and| but)? not {_SMALL}(?P<old>{_VALUE})",
+    (
+        rf"{_SAY_SO}(?:it's|it is|that's) not {_SMALL}(?P<old>{_VALUE})(?:, ?| )(?:but|it's|it is) {_SMALL}"
+        rf"(?P<new>{_VALUE})"
+    ),
+)
+_WRONG_ZH = r"(?:(?:不对|不對|错了|錯了|不|嗯|其实|更正|纠正|抱歉|哦|等等)[，,！!。\s]*)*"
+_VALUE_ZH = r"[^\s，。,、；！!？?是不我叫]{2,12}"
+_WHO_ZH = r"(?P<who>我(?:们|家)?(?:的(?P<noun>[^\s，。,是叫在不]{1,6}))?)"
+_CHINESE: tuple[str, ...] = (
+    (
+        rf"{_WRONG_ZH}(?:{_WHO_ZH})?(?:其实|现在)?不(?:是|叫|姓|在|住在)(?P<old>{_VALUE_ZH})[，,、\s]*"
+        rf"(?:而|我|其实|应该)*(?:是|叫|姓|在|住在)(?P<new>{_VALUE_ZH})"
+    ),
+    (
+        rf"{_WRONG_ZH}{_WHO_ZH}(?:其实|现在)?(?:是|叫|姓|在|住在)(?P<new>{_VALUE_ZH})[，,、\s]*"
+        rf"(?:而|我)*不(?:是|叫|姓|在|住在)(?P<old>{_VALUE_ZH})"
+    ),
+)
+_IS_ZH = r"(?:就|现在)?(?:名?叫做?|是|姓|住?在|为|：)"
+_NAMES_ZH = "(?:名字|姓名|全名)"
+_I_AM = (
+    rf"(?:i am|i'm|call me|(?:my (?:(?:first|last|full|nick) ?)?name)(?: is|'s)|i(?:'m| am) called)(?: {_SMALL})?\s*"
+)
+_SO = rf".*(?:\b(?:is|are|was|am|in|at|on|from|called|named|me)|'m|'re|'s) {_SMALL}\s*"
+_NOT_SO = re.compile(r"\b(?:not|never|no longer)\b|n't\b|不", re.IGNORECASE)
+_END = " \t.。!！~"
+
+
+@lru_cache(64)  # one message is read several times in a turn
+def read_replacement(sentence: str) -> Replacement | None:
+    """Return what a sentence puts in the place of what; None when it does not plainly do that."""
+    plain = " ".join(sentence.replace("’", "'").split())
+    if len(plain) > 160 or plain.endswith(("?", "？")):
+        return None
+    plain = plain.rstrip(_END)
+    for pattern in _ENGLISH:
+        if found := re.fullmatch(pattern, plain, re.IGNORECASE):
+            parts = found.groupdict()
+            about = parts.get("about")
+            before = _I_AM if parts.get("self") else about or _SO
+            return _checked(Replacement(found["old"], found["new"], before, same=bool(about)))
+    for pattern in _CHINESE:
+        if found := re.fullmatch(pattern, plain):
+            noun = found["noun"]
+            of = f"我(?:们|家)?的?{re.escape(noun)}(?:的{_NAMES_ZH})?" if noun else f"我(?:的{_NAMES_ZH})?"
+            of = f"我(?:的{_NAMES_ZH})?" if noun and re.fullmatch(_NAMES_ZH, noun) else of
+            return _checked(Replacement(found["old"], found["new"], f"{of if found['who'] else '.*'}{_IS_ZH}"))
+    return None
+
+
+def _checked(found: Replacement) -> Replacement | None:
+    return found if normalise(found.old) != normalise(found.new) else None
+
+
+def find_correction(sentence: str, rows: Iterable[Item]) -> Correction | None:
+    """Return the one memory of these that a sentence corrects, with what it says then; None when there is none, or
+    several."""
+    found = read_replacement(sentence)
+    if found is None:
+        return None
+    near = [Correction(row, text, sentence) for row in rows if (text := _rewritten(found, row.text))]
+    return near[0] if len(near) == 1 else None
+
+
+def _rewritten(found: Replacement, text: str) -> str:
+    """A memory with the new value; empty where it says something else."""
+    plain = text.replace("’", "'")
+    bare = plain.rstrip(_END)
+    start = len(bare) - len(found.old)
+    if bare[start:].lower() != found.old.lower() or _NOT_SO.search(plain):
+        return ""
+    before = remembering.without_greeting(bare[:start])
+    if found.same:
+        fits = before.endswith(" ") and _words(before) == _words(found.about)
+    else:
+        fits = re.fullmatch(found.about, before, re.IGNORECASE) is not None
+    return f"{text[:start]}{found.new}{text[len(bare) :]}" if fits else ""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(query_tokens(text))
+
+
+def find_corrections(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Correction]:
+    """Return what a message corrects of what holds of the person who speaks, and of what that person told this chat.
+    Raises BadInput for a malformed chat or sender."""
+    said = _said(message)
+    told = items_of_speaker(origin, of_scope) if any(map(read_replacement, said)) else []
+    rows = [row for row in told if row.kind != "episodic"]
+    return [known for one in said if (known := find_correction(one, rows)) is not None] if rows else []
+
+
+def _said(message: Message) -> list[str]:
+    """Return the sentences of a message, and what it asks to be remembered, each once."""
+    if not any(sign in message.own for sign in ("not", "n't", "n’t", "不")):
+        return []
+    asked = (one.text for one in message.said)
+    return list(dict.fromkeys((*message.sentences, *asked)))
+
+
+def apply_corrections(given: Sequence[Candidate], found: Sequence[Correction]) -> list[Candidate]:
+    """Return the candidates of a message; one that corrects a memory says it in the words of that memory, also where
+    the sentence alone would say nothing (`it's Rob, not Bob`)."""
+    rest = {known.said: known for known in found}
+    after: list[Candidate] = []
+    for one in given:
+        known = rest.pop(one.text, None)
+        after.append(one if known is None else one._replace(text=known.text))
+    told = {one.text for one in after}
+    for known in rest.values():
+        if known.text not in told:
+            sure, weight = remembering.WEIGHTS[known.item.kind]
+            after.append(Candidate(known.text, known.item.kind, weight, sure, intent="correction"))
+    return [one for one in after if not (found and one.kind == "episodic")]
+
+
+# What a person asks to be forgotten: which memory is meant, and its deletion as a proposal that waits in the inbox.
+
+LABEL = "forget: "
+"""How the words of a proposal begin; then those of the memory."""
+WHY = "a person asked to forget it"
+WHY_PAST = "a person says that it is so no longer"
+
+
+def find_named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
+    """Return the memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare
+    one: of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all.
+    Words that such wishes have often need not be there, and name nothing alone beside others."""
+    found: dict[str, Item] = {}
+    for names in clauses:
+        own = [name for name in names if not name.is_usual]
+        near: list[tuple[int, int, str, Item]] = []
+        for row, shared in zip(rows, wishes.standing_in(names, [row.text for row in rows]), strict=True):
+            has, lacks = _weight(shared), _weight(name for name in own if name not in shared)
+            is_sure = has > lacks or (has == lacks and (is_wide(names[0].word) or any(one.is_rare for one in shared)))
+            if shared and is_sure and not (own and all(one.is_usual for one in shared)):
+                near.append((has, -len(row.text), row.updated_at, row))
+        near.sort(key=lambda one: one[:3], reverse=True)
+        found |= {row.id: row for *_, row in (near if len(own or names) == 1 else near[:1])}
+    return list(found.values())
+
+
+def _weight(names: Iterable[wishes.Name]) -> int:
+    return sum(1 + name.is_rare for name in names)
+
+
+def forget_proposals(
+    message: Message,
+    origin: Origin,
+    settings: Settings,
+    of_scope: Callable[[str], Iterable[Item]],
+    known: Known,
+    now: datetime | None = None,
+) -> Captured:
+    """Return the proposals to delete what a message of a person asks to be forgotten: for each the memories of this
+    chat or this person that are meant. Raises BadInput for a malformed chat or sender."""
+    audience = origin.audience
+    if not is_role_read("user", settings) or audience.channel not in settings.capture_channels:
+        return Captured()
+    if len(message.text) > MAX_MESSAGE:
+        return Captured()
+    asked = [clauses for one in message.forgetting if (clauses := wishes.named(one))]
+    keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked else ()
+    active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
+    found = [row for clauses in asked for row in find_named(clauses, active)]
+    rows: dict[str, Row] = {}
+    for row in found:
+        if len(rows) < settings.capture_max_entries_per_turn:
+            rows.setdefault(row.id, _proposal(row, origin, known, clock.iso(now or clock.now())))
+    return Captured(tuple(rows.values()), durable=bool(rows))
+
+
+def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
+    words = f"{LABEL}{target.text}"
+    again = known(target.scope_key, words)
+    if again is not None and forget_target(again) == target.id:
+        return Row(again._replace(hits=again.hits + 1, updated_at=at), again, WHY)
+    row = Item(
+        id=new_key("ltm"),
+        text=words,
+        kind=target.kind,
+        scope_type=target.scope_type,
+        scope_key=target.scope_key,
+        channel=origin.audience.channel,
+        chat_id=origin.audience.chat_id,
+        sender_id=origin.audience.sender_id,
+        session_key=origin.session_key,
+        source="explicit_user",
+        source_message_id=origin.message_id,
+        source_role="user",
+        created_at=at,
+        updated_at=at,
+        hits=1,
+    )
+    return Row(hold_for_review(row, WHY, finding="forget", forgets=target.id), None, WHY)
+
+
+def accept_forget(proposal: Item, items: Mapping[str, Item]) -> list[tuple[Item, Item]]:
+    """Return the rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still
+    there, with those in whose place that one stands: they say what was so before.
+
+    Raises BadInput when the memory says something else by now.
+    """
+    target = items.get(forget_target(proposal))
+    gone = [(proposal, proposal._replace(is_deleted=True))]
+    if target is None or target.is_deleted:
+        return gone
+    if f"{LABEL}{target.text}" != proposal.text:
+        fix = f"reject this, or delete {target.id} as it is now"
+        raise BadInput("that memory says something else by now", proposal.id, fix)
+    before = retention.find_superseded(target, items)
+    return [*gone, *((row, row._replace(is_deleted=True)) for row in (target, *before))]

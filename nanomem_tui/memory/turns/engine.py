@@ -1,9 +1,8 @@
 """The engine that an agent calls on every turn: `begin_turn` gives the block of memory, `end_turn` keeps what came.
 
-Owns the order of a turn. At its begin: the input is checked and the rows are there, the session state gets its PRE
-block, then the block is made and logged. At its end: one operation with everything that is kept, then the POST block,
-the transcript, counters and hygiene. A turn that the agent declines leaves nothing. Must not decide what is worth
-keeping (`turn_keeping`) or how a block looks (`prompt`).
+Owns the order of a turn. At its begin: the input is checked, the turn log gets its PRE block, then the block is made
+and logged. At its end: one operation with everything that is kept, then the POST block, the transcript, counters and
+expiry. A turn that the agent declines leaves nothing. `keeping` decides what is kept, `prompt` how a block looks.
 """
 
 from __future__ import annotations
@@ -32,16 +31,18 @@ from nanomem_tui.core.operations import Operation, new_key
 from nanomem_tui.core.settings import OFF, Settings
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language import corrections, dates, secrets, todos
-from nanomem_tui.memory import learning, retention
+from nanomem_tui.memory import lessons as memory_lessons
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import recall as recall_recall
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.recall.recall import Cut, Question, Recall
+from nanomem_tui.memory.recall.recall import CutItem, Question, Recall
+from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import markdown
 from nanomem_tui.memory.turn_log import WalWriter, state_folder
-from nanomem_tui.memory.turns import keeping, prompt, working
-from nanomem_tui.memory.turns.injections import Injected, Traces
-from nanomem_tui.memory.turns.keeping import Before, Keeper, begin_of, end_of
-from nanomem_tui.memory.turns.prompt import NotesHeader
+from nanomem_tui.memory.turns import prompt
+from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
+from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
+from nanomem_tui.memory.turns.traces import Injected, Traces
 from nanomem_tui.memory.turns.values import (
     MAX_PROBLEMS,
     Begun,
@@ -53,7 +54,6 @@ from nanomem_tui.memory.turns.values import (
     same_chat,
     same_message,
 )
-from nanomem_tui.memory.turns.working import Exchange, WorkingMemory, from_messages, from_state, same_words
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 
@@ -87,9 +87,9 @@ class OpenTurns:
         self._open.pop(turn, None)
 
     def of(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
-        """The turn that ends: by its id here or in the log, or the last open one of the described message. Raises
-        NotFound, NothingToDo for one that has ended or was declined, here or in another process, BadInput for one
-        of another chat."""
+        """Return the turn that ends: by its id here or in the log, or the last open one of the described message.
+        Raises NotFound, NothingToDo for one that has ended or was declined, here or in another process, BadInput for
+        one of another chat."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
             self._check_open(known[1].turn, known[0].state_key, self._traces.injections.get(known[1].turn))
@@ -120,8 +120,8 @@ class OpenTurns:
             raise NothingToDo(what, turn, f"at {at}" if at else "")
 
     def _closed(self, turn: str, state_key: str, logged: Injected | None) -> tuple[str, str] | None:
-        """What became of a turn, `logged` as that, in whatever process, and when (UTC ISO, empty: unknown); None while
-        it is open."""
+        """Return what became of a turn, `logged` as that, in whatever process, and when (UTC ISO, empty: unknown); None
+        while it is open."""
         if logged is not None and logged.declined_at:
             return "that turn was declined", logged.declined_at
         if logged is not None and logged.ended_at:
@@ -131,7 +131,7 @@ class OpenTurns:
         return None
 
     def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
-        """The last open turn of this process that began with this message."""
+        """Return the last open turn of this process that began with this message."""
         for began, shown in reversed(self._open.values()):
             if given is None or not same_message(given, began.state_key, began.message_id, began.text):
                 continue
@@ -211,12 +211,12 @@ class Engine:
             return begun
 
     def preview(self, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
-        """The block that a turn would get, without any trace of it."""
+        """Return the block that a turn would get, without any trace of it."""
         return self._look(given, _question(given)._replace(limit=limit, max_chars=max_chars))
 
     def look(self, question: Question) -> Begun:
-        """The block for a question of anybody, the owner too, by any profile and weights, without any trace of it;
-        working memory is that of the chat, if the question names one."""
+        """Return the block for a question of anybody, the owner too, by any profile and weights, without any trace of
+        it; working memory is that of the chat, if the question names one."""
         channel, chat_id, sender_id = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
@@ -256,7 +256,7 @@ class Engine:
     def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
         """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
         try:
-            return begin_of(given, self._store.paths), ""
+            return redact_begin(given, self._store.paths), ""
         except NanomemError as error:
             return given._replace(text=""), f"the words of this turn leave no trace: {error.line()}"
 
@@ -293,11 +293,11 @@ class Engine:
         found = self._recall.ask(question)
         related = self._recall.related(question, found)
         rows = list(self._store.snapshot.lessons.values())
-        lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
+        lessons = memory_lessons.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = self._earlier(given) if given.session_key else ()
         pending = self._pending(given) if given.session_key else ()
         beyond = self._beyond_window(given, turns) if given.session_key else ()
-        overruled = recall_recall.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
+        overruled = recall_recall.find_overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
         items = [hit.item for hit in found.hits if hit.item.id not in overruled]
         made = prompt.render(
             items,
@@ -314,8 +314,8 @@ class Engine:
         left = {item.id for item in made.left_out}
         kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in overruled]
         why = f"over the budget of {budget} characters"
-        cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
-        cut += [Cut(hit, overruled[hit.item.id]) for hit in found.hits if hit.item.id in overruled]
+        cut = [CutItem(hit, why) for hit in found.hits if hit.item.id in left]
+        cut += [CutItem(hit, overruled[hit.item.id]) for hit in found.hits if hit.item.id in overruled]
         cuts = (*cut, *found.cut)
         begun = Begun(turn, made.text, tuple(kept), made.lessons, turns, pending, cuts, found)
         near = tuple(hit for hit in related if hit.item in made.related)
@@ -345,13 +345,13 @@ class Engine:
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 
     def _earlier(self, given: TurnInput) -> tuple[Exchange, ...]:
-        """The last turns of a session as they may be told again."""
+        """Return the last turns of a session as they may be told again."""
         known = self.working.turns(given.state_key)
         marked = (one._replace(answer_checked=one.answer_checked and not self._echoes(one)) for one in known)
-        return tuple(prompt.told(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
+        return tuple(prompt.retell(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
 
     def _echoes(self, turn: Exchange) -> bool:
-        """Whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
+        """Return whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
         logged = self.traces.injections.get(turn.turn) if turn.turn else None
         return logged is not None and logged.echoes
 
@@ -360,7 +360,7 @@ class Engine:
         waits, place = self.traces.pending.of(key), (given.audience, self._settings, self._store.workspace_id)
         recovered = prompt.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
         waiting = (*recovered, *self.working.pending(key))[-self._settings.pending_limit :]
-        return tuple(map(prompt.unjudged, waiting))
+        return tuple(map(prompt.plain_unjudged, waiting))
 
     def _injected(self, given: TurnInput, begun: Begun) -> Injected:
         return Injected(
@@ -402,7 +402,7 @@ class Engine:
             self._ready()
             self._catch_up(given.state_key)
             end = self._with_todos(end, given)
-            told = end_of(end, self._store.paths), begin_of(given, self._store.paths)
+            told = redact_end(end, self._store.paths), redact_begin(given, self._store.paths)
             ended = self._keep_turn(end, given, shown)
             self._open.remove(shown.turn)
             problems = (*end.problems, *ended.problems, *self._after(*told, ended))
@@ -423,7 +423,7 @@ class Engine:
             given = self._dated(given)
             shown = Begun(new_key("turn"))
             self._catch_up(given.state_key)
-            told = begin_of(given, self._store.paths)
+            told = redact_begin(given, self._store.paths)
             self._pre(told, shown.turn)
             self._left(given.state_key)
             self._first()
@@ -471,11 +471,11 @@ class Engine:
             return kept.ended._replace(operation=done.id)
 
     def _with_todos(self, end: TurnEnd, given: TurnInput) -> TurnEnd:
-        """The end with what the message itself asks to be done later, and what it says to be done. An item that waits
-        has the date behind each relative one: nothing else tells later on which day it was said."""
+        """Return the end with what the message itself asks to be done later, and what it says to be done. An item that
+        waits has the date behind each relative one: nothing else tells later on which day it was said."""
         waits = tuple(dates.annotated(item, given.said_on) for item in end.pending_actions)
         end = end._replace(pending_actions=waits)
-        if given.speaker == working.SYSTEM:
+        if given.speaker == prompt.SYSTEM:
             return end
         asked = dates.annotated(todos.asked(given.text), given.said_on)
         told = any(same_words(item) in same_words(asked) for item in end.pending_actions)  # by the agent
@@ -486,19 +486,21 @@ class Engine:
             done_actions=(*end.done_actions, *([done] if done and done not in end.done_actions else [])),
         )
 
-    def _before(self, given: TurnInput, shown: Begun) -> Before:
-        """The turn that ended before this one in its session. One that gave no answer says nothing of its lessons."""
+    def _before(self, given: TurnInput, shown: Begun) -> PreviousTurn:
+        """Return the turn that ended before this one in its session. One that gave no answer says nothing of its
+        lessons."""
         turns = [turn for turn in reversed(self.working.turns(given.state_key)) if turn.turn != shown.turn]
         ended = [turn for turn in turns if turn.assistant is not None]  # None: it is still open
         said = bool(ended) and not corrections.says_nothing(ended[0].assistant or "")
         lessons = self.traces.injections.lessons_before(given.state_key, shown.turn) if said else ()
         last = next((turn for turn in ended if turn.assistant), None)
         if last is None:
-            return Before("", lessons)
-        return Before(last.assistant or "", lessons, self._echoes(last))
+            return PreviousTurn("", lessons)
+        return PreviousTurn(last.assistant or "", lessons, self._echoes(last))
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
-        """What follows the operation: it is acknowledged whatever becomes of these. Returns what had no effect."""
+        """Return what follows the operation: it is acknowledged whatever becomes of these. Returns what had no
+        effect."""
         now = clock.iso(clock.now())
         fell = self.working.add_pending(given.state_key, end.pending_actions)
         done = self.working.done(given.state_key, end.done_actions)
@@ -506,7 +508,7 @@ class Engine:
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
         results = [tool.error or tool.result for tool in end.tools]
         results += [one.assistant or "" for one in self.working.turns(given.state_key) if self._echoes(one)]
-        said_again = bool(results) and keeping.repeats(end.assistant, results, given.text)
+        said_again = bool(results) and prompt.repeats_tool_result(end.assistant, results, given.text)
         log = self.traces.injections
         self._try("the injection log", lambda: log.ended(ended.turn, now, *came, echoes=said_again))
         who = (given.speaker, given.text, ended.turn, given.sender_id or "")
@@ -557,7 +559,7 @@ class Engine:
             self.traces.counters.add("sessions_compacted", 1)
 
     def _hygiene(self) -> None:
-        retention.hygiene(self._store, self._settings, None, lambda operation: self._keep(operation, False))
+        retention.prune_hourly(self._store, self._settings, None, lambda operation: self._keep(operation, False))
 
     def _count_end(self, ended: Ended) -> None:
         count = self.traces.counters.add
@@ -578,7 +580,7 @@ class Engine:
             self._problems = [*self._problems[-19:], Problem(f"{what}: {error.what}", error.where, fix=error.fix)]
 
     def problems(self) -> list[Problem]:
-        """What went wrong beside turns that were taken."""
+        """Return what went wrong beside turns that were taken."""
         return list(self._problems)
 
     # -- after a restart ------------------------------------------------------------------------------------------
@@ -607,7 +609,7 @@ class Engine:
 
 
 def _whole(end: TurnEnd, why: str) -> tuple[Dropped, ...]:
-    """The message of a turn of which nothing is kept."""
+    """Return the message of a turn of which nothing is kept."""
     return (Dropped(end.input.text, why),) if end.input is not None else ()
 
 

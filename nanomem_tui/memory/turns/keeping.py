@@ -1,13 +1,12 @@
-"""What is kept of a turn, as one operation: items that were used and captured, lessons, mirrors, what is done.
+"""Keep what came of a turn, as one operation: used and captured items, lessons, mirrors, finished pending items.
 
-Owns how the parts become one operation of the agent, and when it must survive a power cut. Must not perform it, and
-must not decide what is worth capturing or what a lesson is.
+Owns how the parts become one operation of the agent, when it must survive a power cut, how erased text is redacted from
+a turn's traces, and the recovery of unfinished turns. Must not perform it, or decide what is worth capturing.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,14 +19,13 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import corrections, secrets
-from nanomem_tui.language.tokens import fold, query_words
-from nanomem_tui.memory import learning, notes, safety, superseded
 from nanomem_tui.memory import lessons as memory_lessons
-from nanomem_tui.memory.merging import Twins
+from nanomem_tui.memory import notes, retention, safety
+from nanomem_tui.memory.items import SameTextIndex
 from nanomem_tui.memory.recall import recall
-from nanomem_tui.memory.scopes import Audience, waiting
-from nanomem_tui.memory.turn_log import OpenTurn
-from nanomem_tui.memory.turns import capture, wishes
+from nanomem_tui.memory.scopes import Audience, hold_for_review
+from nanomem_tui.memory.turns import capture
+from nanomem_tui.memory.turns.traces import OpenTurn, Pending
 from nanomem_tui.memory.turns.values import (
     Begun,
     Dropped,
@@ -39,7 +37,6 @@ from nanomem_tui.memory.turns.values import (
     TurnEnd,
     TurnInput,
 )
-from nanomem_tui.memory.turns.working import Pending
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -49,7 +46,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import WalState
 
 
-class Kept(NamedTuple):
+class TurnResult(NamedTuple):
     """The operation (None: nothing is kept), whether it must survive a power cut at once, and what is told of it."""
 
     operation: Operation | None
@@ -57,7 +54,7 @@ class Kept(NamedTuple):
     ended: Ended
 
 
-class Before(NamedTuple):
+class PreviousTurn(NamedTuple):
     """The turn before in the same session: its answer, the ids of the lessons that its block held, and whether the
     answer repeats what a tool gave."""
 
@@ -66,7 +63,7 @@ class Before(NamedTuple):
     echoes: bool = False
 
 
-class Learned(NamedTuple):
+class LearnedLessons(NamedTuple):
     """What a turn taught, what of it waits for a person, and what it could not teach, with the reason."""
 
     taught: tuple[Taught, ...] = ()
@@ -77,37 +74,38 @@ class Learned(NamedTuple):
 class Draft:
     """The rows as the operation will leave them; several changes of one row become one."""
 
-    def __init__(self, store: MemoryStore, twins: Twins) -> None:
+    def __init__(self, store: MemoryStore, twins: SameTextIndex) -> None:
         self._snapshot = store.load("item")
         self._twins = twins
         self._rows: dict[tuple[str, str], AnyRow] = {}
 
     def item(self, key: str) -> Item | None:
-        """The item as it will be; None when there is none, or it is deleted."""
+        """Return the item as it will be; None when there is none, or it is deleted."""
         row = self._rows.get(("item", key)) or self._snapshot.items.get(key)
         return row if isinstance(row, Item) and not row.is_deleted else None
 
     def twin(self, scope_key: str, text: str) -> Item | None:
-        """The item of a scope that says the same as a text, as it will be; not one that another took the place of."""
-        wanted = safety.normal(text)
+        """Return the item of a scope that says the same as a text, as it will be; not one that another took the place
+        of."""
+        wanted = safety.normalise(text)
         for row in self._rows.values():
-            if isinstance(row, Item) and row.scope_key == scope_key and safety.normal(row.text) == wanted:
+            if isinstance(row, Item) and row.scope_key == scope_key and safety.normalise(row.text) == wanted:
                 return row
         found = self._twins.find(scope_key, text)
         item = self.item(found.id) if found is not None else None
-        return None if item is not None and superseded.mark_of(item) is not None else item
+        return None if item is not None and retention.get_superseded(item) is not None else item
 
     def lesson(self, key: str) -> Lesson | None:
-        """The lesson as it will be; None when there is none, or it is deleted."""
+        """Return the lesson as it will be; None when there is none, or it is deleted."""
         row = self._rows.get(("lesson", key)) or self._snapshot.lessons.get(key)
         return row if isinstance(row, Lesson) and not row.is_deleted else None
 
     def lessons(self) -> dict[str, Lesson]:
-        """Every lesson as it will be, deleted ones too."""
+        """Return every lesson as it will be, deleted ones too."""
         return {**self._snapshot.lessons, **{row.id: row for row in self._rows.values() if isinstance(row, Lesson)}}
 
     def record(self, key: str) -> Record | None:
-        """The record as it will be, also one that is deleted; None when there is none."""
+        """Return the record as it will be, also one that is deleted; None when there is none."""
         row = self._rows.get(("record", key)) or self._snapshot.records.get(key)
         return row if isinstance(row, Record) else None
 
@@ -116,7 +114,7 @@ class Draft:
         self._rows[layer, row.id] = row
 
     def changes(self) -> list[Change]:
-        """What turns the rows of now into those of the draft."""
+        """Return what turns the rows of now into those of the draft."""
         before = {key: self._snapshot.table(key[0]).get(key[1]) for key in self._rows}
         return [change_of(key[0], before[key], row) for key, row in self._rows.items() if row != before[key]]
 
@@ -128,10 +126,10 @@ class Keeper:
         self._store = store
         self._settings = settings
         self._pending = pending
-        self._twins = Twins(store)
+        self._twins = SameTextIndex(store)
 
-    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Kept:
-        """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
+    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn) -> TurnResult:
+        """Return what to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         kept = forgotten.load(self._store.paths)
         gone = frozenset(role for role, text in (("user", given.text), ("assistant", end.assistant)) if kept.text(text))
         # Before anything reads them: what a turn keeps of its words is decided without their secrets.
@@ -141,7 +139,9 @@ class Keeper:
         used = _use(draft, shown)
         self._barred: list[Dropped] = []
         captured = list(self._captured(draft, end, given, shown, before, gone))
-        learned = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else Learned()
+        learned = (
+            self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else LearnedLessons()
+        )
         rest = self._unkept(given, captured, learned, before)
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
@@ -165,32 +165,32 @@ class Keeper:
         )
         changes = [
             *draft.changes(),
-            *notes.changes(self._store.paths, self._settings, fresh),
+            *notes.mirror_changes(self._store.paths, self._settings, fresh),
             *self._pending.finished(given.state_key, end.done_actions, shown.turn),
         ]
         if not changes:
-            return Kept(None, durable=False, ended=ended)
+            return TurnResult(None, durable=False, ended=ended)
         meta = {"turn": shown.turn, "session_key": given.session_key}
         operation = new_operation("turn", _label(ended, used, len(shown.lessons)), changes, actor="agent", meta=meta)
-        return Kept(operation, any(part.durable for part in captured), ended)
+        return TurnResult(operation, any(part.durable for part in captured), ended)
 
     def _captured(
-        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before, gone: frozenset[str]
+        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn, gone: frozenset[str]
     ) -> Iterator[capture.Captured]:
-        """What each message of the turn adds, in order; a later one meets what an earlier one added. A correction
+        """Yield what each message of the turn adds, in order; a later one meets what an earlier one added. A correction
         becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered. `gone`: whose
         words are forgotten."""
         teaches = bool(self._settings.learning_enabled and self._correction(given, before))
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            mends = wishes.mends(language.read(given.text), origin, self._twins.of_scope)
-            known = capture.of_speaker(origin, self._twins.of_scope) if rest else []
+            mends = capture.find_corrections(language.read(given.text), origin, self._twins.of_scope)
+            known = capture.items_of_speaker(origin, self._twins.of_scope) if rest else []
             after = []
-            for one in wishes.mended(rest, mends):
+            for one in capture.apply_corrections(rest, mends):
                 wrong = [mend.item for mend in mends if mend.text == one.text]
-                over[one.text] = wrong or capture.given_up(one.text, known)
-                after.append(capture.in_place(one, over[one.text]))
+                over[one.text] = wrong or capture.find_given_up(one.text, known)
+                after.append(capture.strengthen(one, over[one.text]))
             return after
 
         over: dict[str, list[Item]] = {}
@@ -212,7 +212,9 @@ class Keeper:
                 found = found._replace(rows=tuple(rows))
                 of_scope, twin = self._twins.of_scope, draft.twin
                 message = language.read(text)
-                asked = wishes.proposals(message, origin, self._settings, of_scope, twin, clock.past_time(given.at))
+                asked = capture.forget_proposals(
+                    message, origin, self._settings, of_scope, twin, clock.past_time(given.at)
+                )
             parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
             for row in (row for part in parts for row in part.rows):
@@ -222,9 +224,9 @@ class Keeper:
                 yield self._beginning(text, draft, origin, clock.past_time(given.at))
 
     def _unkept(
-        self, given: TurnInput, captured: Sequence[capture.Captured], learned: Learned, before: Before
+        self, given: TurnInput, captured: Sequence[capture.Captured], learned: LearnedLessons, before: PreviousTurn
     ) -> list[Dropped]:
-        """Why the rest of the user's message became nothing; of one that corrects an answer only where it taught
+        """Return why the rest of the user's message became nothing; of one that corrects an answer only where it taught
         nothing either."""
         users = [part for part in captured if all(row.item.source_role == "user" for row in part.rows)]
         known = [row.item.text for part in users for row in part.rows]
@@ -237,48 +239,53 @@ class Keeper:
         if is_whole or given.text in known:
             return []
         forgets = any("forgets" in str(row.item.meta_json) for part in users for row in part.rows)
-        found = capture.reasons(language.read(given.text), known, self._settings, forgets=forgets)
+        found = capture.explain_uncaptured(language.read(given.text), known, self._settings, forgets=forgets)
         return [Dropped(text, why) for text, why in found]
 
     def _remembered(self, rows: Sequence[capture.Row], role: str) -> tuple[capture.Row, ...]:
-        """The rows that bring back nothing that is forgotten; the store would not take the others."""
+        """Return the rows that bring back nothing that is forgotten; the store would not take the others."""
         kept = forgotten.load(self._store.paths)
         stay = tuple(row for row in rows if row.before is not None or kept.row(row.item.to_json()) is None)
         self._barred += [Dropped(role, forgotten.WHY, "safety")] * (len(rows) - len(stay))
         return stay
 
     def _is_order(self, one: capture.Candidate) -> bool:
-        """Whether a candidate only says how answers are to be, and a person did not ask for it to be remembered."""
+        """Return whether a candidate only says how answers are to be, and a person did not ask for it to be
+        remembered."""
         return one.kind == "preference" and not one.explicit and recall.is_order(one.text, self._settings)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
-        """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""
+        """Return what a message that is too long to be read asks to be remembered in its beginning; it waits in the
+        inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
-        head, workspace = capture.beginning(text), self._store.workspace_id
+        head, workspace = capture.whole_sentences(text), self._store.workspace_id
         found = capture.capture(head, origin, self._settings, draft.twin, workspace, now=moment)
         asked = [row for row in found.rows if row.item.source == "explicit_user"]
         rows = [
             row if row.why or row.before is not None
-            else capture.Row(waiting(row.item, why, finding="long"), None, why)
+            else capture.Row(hold_for_review(row.item, why, finding="long"), None, why)
             for row in asked
         ]  # fmt: skip
         for row in rows:
             draft.put("item", row.item)
         return capture.Captured(tuple(rows), durable=bool(rows))
 
-    def _correction(self, given: TurnInput, before: Before) -> corrections.Correction | None:
-        """What the message corrects of the answer before it; one that asks to forget corrects nothing."""
+    def _correction(self, given: TurnInput, before: PreviousTurn) -> corrections.Correction | None:
+        """Return what the message corrects of the answer before it; one that asks to forget corrects nothing."""
         message = language.read(given.text)
         found = corrections.detect(message.own, self._settings, before.answer)
         return None if found is None or message.is_unwanted or message.forgetting else found
 
-    def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
-        """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
+    def _learned(
+        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn
+    ) -> LearnedLessons:
+        """Return what the turn teaches, in the order of its events: the message about the answer before it, then the
+        tools."""
         now = clock.now()
         said = self._correction(given, before)
         held = capture.held_sender(given.audience, self._settings)
         tools = [
-            learning.ToolResult(learning.tool_name(tool.name), tool.result, tool.error, tool.arguments)
+            memory_lessons.ToolResult(memory_lessons.tool_name(tool.name), tool.result, tool.error, tool.arguments)
             for tool in end.tools
         ]
         failed: dict[str, bool] = {}
@@ -291,13 +298,15 @@ class Keeper:
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, memory_lessons.after_turn(here, failed, now))
-        corrects = [learning.Feedback(language.read(given.text).own, before.answer, before.echoes)] if said else []
-        events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
+        corrects = (
+            [memory_lessons.Feedback(language.read(given.text).own, before.answer, before.echoes)] if said else []
+        )
+        events: list[memory_lessons.ToolResult | memory_lessons.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         in_vain = {one.lesson.id for one in taught if one.what == "recurred"}
         kept = forgotten.load(self._store.paths)
         for event in events:
-            found = learning.learn(
+            found = memory_lessons.learn(
                 event, draft.lessons(), self._settings, now,
                 session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, recurred=in_vain,
             )  # fmt: skip
@@ -315,22 +324,23 @@ class Keeper:
                     in_vain |= {one.lesson.id} if one.what == "recurred" else set()
         empty = said is not None and said.is_empty
         dropped = (Dropped(given.text, corrections.NOTHING_BETTER),) if empty else ()
-        return Learned(tuple(taught), tuple(waiting_now), dropped)
+        return LearnedLessons(tuple(taught), tuple(waiting_now), dropped)
 
     def _corrected_here(self, draft: Draft, given: TurnInput) -> frozenset[str]:
-        """What this chat corrected before, by its lessons."""
+        """Return what this chat corrected before, by its lessons."""
         rows = (row for row in draft.lessons().values() if row.source == "user_feedback" and not row.is_deleted)
         return frozenset(row.trigger for row in rows if row.session_key == given.state_key and not row.waits)
 
 
 def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.Row:
-    """The row of something new, over the memories that it takes the place of; what waits for a person does not yet."""
+    """Return the row of something new, over the memories that it takes the place of; what waits for a person does not
+    yet."""
     if row.why or row.before is not None:
         return row
     item: Row = row.item
     for old in over:
-        draft.put("item", superseded.superseded(old, item, "item", "outdated", row.item.updated_at))
-        item = superseded.standing(item, old.id)
+        draft.put("item", retention.mark_superseded(old, item, "item", "outdated", row.item.updated_at))
+        item = retention.mark_winner(item, old.id)
     assert isinstance(item, Item)
     return row._replace(item=item)
 
@@ -345,19 +355,22 @@ def _use(draft: Draft, shown: Begun) -> int:
 
 
 def _reflected(
-    draft: Draft, event: learning.ToolResult | learning.Feedback, taught: learning.Taught, now: datetime
-) -> learning.Taught:
-    """What an event taught, once the reflection that it leaves is kept."""
-    if isinstance(event, learning.Feedback):
+    draft: Draft,
+    event: memory_lessons.ToolResult | memory_lessons.Feedback,
+    taught: memory_lessons.TaughtLesson,
+    now: datetime,
+) -> memory_lessons.TaughtLesson:
+    """Return what an event taught, once the reflection that it leaves is kept."""
+    if isinstance(event, memory_lessons.Feedback):
         return taught
-    made = learning.reflected(event, taught, draft.record, clock.iso(now))
+    made = memory_lessons.reflect_failure(event, taught, draft.record, clock.iso(now))
     if made is None:
         return taught
     draft.put("record", made[0])
     return made[1]
 
 
-def _judged(draft: Draft, judged: Sequence[memory_lessons.Judged]) -> list[Taught]:
+def _judged(draft: Draft, judged: Sequence[memory_lessons.JudgedLesson]) -> list[Taught]:
     for one in judged:
         draft.put("lesson", one.lesson)
     return [Taught(one.lesson, one.outcome) for one in judged if one.outcome]
@@ -389,14 +402,14 @@ def _label(ended: Ended, used: int, shown: int) -> str:
 # A turn as its traces (session state, log, transcript) may have it: without what is forgotten. Reads only.
 
 
-def begin_of(given: TurnInput, paths: Paths) -> TurnInput:
-    """What arrived. Raises the errors of `forgotten.load`."""
+def redact_begin(given: TurnInput, paths: Paths) -> TurnInput:
+    """Return what arrived. Raises the errors of `forgotten.load`."""
     kept = forgotten.load(paths)
     return given._replace(text=kept.taken_out(given.text)) if kept else given
 
 
-def end_of(end: TurnEnd, paths: Paths) -> TurnEnd:
-    """What came of it. Raises the errors of `forgotten.load`."""
+def redact_end(end: TurnEnd, paths: Paths) -> TurnEnd:
+    """Return what came of it. Raises the errors of `forgotten.load`."""
     kept = forgotten.load(paths)
     if not kept:
         return end
@@ -409,30 +422,6 @@ def end_of(end: TurnEnd, paths: Paths) -> TurnEnd:
 
 
 # Whether an answer repeats what a tool gave back: told again in a later turn it would pass for the agent's own words.
-
-READ = 4_000
-"""Characters of an answer that are looked at; later turns are told fewer."""
-MOST = 1_000_000
-"""Characters of all results together."""
-ENOUGH = 2
-"""Words in common that make an answer a repetition; one name or number does so alone."""
-_NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-zà-ÿ]\w+|\w*\d\w*")
-
-
-def repeats(answer: str, results: Iterable[str], asked: str) -> bool:
-    """Whether an answer to `asked` repeats what is in the results of tools."""
-    told = fold("\n".join(results)[:MOST])
-    if not told.strip() or not answer.strip():
-        return False
-    known = fold(asked)
-    words = query_words(answer[:READ], limit=400)
-    shared = [token for token, word in words.items() if _is_in(token, word, told) and not _is_in(token, word, known)]
-    named = {fold(name) for name in _NAMED.findall(answer[:READ])}
-    return len(shared) >= ENOUGH or any(fold(words[token]) in named for token in shared)
-
-
-def _is_in(token: str, word: str, text: str) -> bool:
-    return fold(word) in text or (len(token) > 3 and token in text)
 
 
 # What becomes of turns that an agent began and never ended: pending items of their sessions, and what a person had
@@ -457,11 +446,11 @@ def recover(
     """Recover unfinished turns. Raises NothingToDo, and the store's errors."""
     store.load("item")
     with store.snapshot.lock:
-        draft = Draft(store, Twins(store))
+        draft = Draft(store, SameTextIndex(store))
         rows = [row for turn in sorted(turns, key=lambda turn: turn.at)
                 for row in _asked(turn, state_of, draft, store.workspace_id, settings)]  # fmt: skip
         fresh = [row.item for row in rows if row.before is None and not row.why]
-        beside = [*draft.changes(), *notes.changes(store.paths, settings, fresh)]
+        beside = [*draft.changes(), *notes.mirror_changes(store.paths, settings, fresh)]
         saved = tuple(row.item for row in rows if not row.why)
         held = tuple(row.item for row in rows if row.why)
         parts = [(len(saved), "memory", "memories", "remembered"), (len(held), "memory", "memories", "in the inbox")]
@@ -472,7 +461,7 @@ def recover(
 def _asked(
     turn: OpenTurn, state_of: StateOf, draft: Draft, workspace_id: str, settings: Settings
 ) -> Iterator[capture.Row]:
-    """What the message of a turn asked to be remembered, as rows of the draft."""
+    """Yield what the message of a turn asked to be remembered, as rows of the draft."""
     state = state_of(turn.session_key)
     pre = next((one.pre for one in state.turns if one.number == turn.number), {})
     if pre.get("speaker", "user") == "system":
@@ -491,8 +480,8 @@ def _asked(
 
 
 def _recovery_judged(row: capture.Row, said: str) -> capture.Row:
-    """The row as the turn itself would have left it, had it ended: the log holds no secret but its mark, and of a long
-    message the beginning."""
+    """Return the row as the turn itself would have left it, had it ended: the log holds no secret but its mark, and of
+    a long message the beginning."""
     if row.why or row.before is not None:
         return row
     why, finding = "", ""
@@ -500,4 +489,4 @@ def _recovery_judged(row: capture.Row, said: str) -> capture.Row:
         why, finding = f"it holds a secret: {mark['name']}", "secret"
     elif len(said) > TEXT_LIMIT and said.rstrip(".").endswith(row.item.text.rstrip(".")):
         why, finding = "the beginning of a message, whose end is not known", "long"
-    return capture.Row(waiting(row.item, why, finding=finding), None, why) if why else row
+    return capture.Row(hold_for_review(row.item, why, finding=finding), None, why) if why else row

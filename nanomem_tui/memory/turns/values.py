@@ -1,6 +1,6 @@
-"""What goes into a turn and what comes out of it, as values and as JSON objects; every check of foreign input.
+"""The values of a turn, its input and its result, and their JSON; every check of foreign input.
 
-Pure. Must not know a store: `turn` does the work.
+Pure. Must not know a store: `engine` does the work.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import is_utf8
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.recall.recall import Cut, Recalled
+from nanomem_tui.memory.recall.recall import CutItem, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.turn_log import checked_key
-from nanomem_tui.memory.turns import working as turns_working
-from nanomem_tui.memory.turns.injections import logged_words
-from nanomem_tui.memory.turns.working import Exchange
+from nanomem_tui.memory.turns import prompt as turns_working
+from nanomem_tui.memory.turns.prompt import Exchange
+from nanomem_tui.memory.turns.traces import logged_words
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ NEAR = 0.8
 SHOWN = 40
 
 
-def unknown(body: Mapping[str, Any], known: Collection[str], where: str = "", *, strict: bool = True) -> list[str]:
-    """What to tell about the fields of `body` that nobody knows. Raises BadInput for one that must not be overlooked
-    (`strict`)."""
+def check_fields(body: Mapping[str, Any], known: Collection[str], where: str = "", *, strict: bool = True) -> list[str]:
+    """Return what to tell about the fields of `body` that nobody knows. Raises BadInput for one that must not be
+    overlooked (`strict`)."""
     told = []
     for name in (name for name in body if name not in known):
         nearest, certain = _nearest(name, known)
@@ -63,7 +63,7 @@ def unknown(body: Mapping[str, Any], known: Collection[str], where: str = "", *,
 
 
 def _nearest(name: str, known: Collection[str]) -> tuple[str, bool]:
-    """The known field that a name is near to, and whether it can be nothing else; empty when there is none."""
+    """Return the known field that a name is near to, and whether it can be nothing else; empty when there is none."""
     bare = _bare(name)
     plain = {_bare(one): one for one in known}
     if bare in plain:
@@ -80,8 +80,8 @@ def _bare(name: str) -> str:
     return "".join(char for char in name.casefold() if char.isalnum())
 
 
-def clipped(body: Mapping[str, Any], *names: str) -> tuple[str, ...]:
-    """The fields of which only the beginning is read."""
+def clipped_fields(body: Mapping[str, Any], *names: str) -> tuple[str, ...]:
+    """Return the fields of which only the beginning is read."""
     return tuple(name for name in names if isinstance(body.get(name), str) and len(body[name]) > MAX_TEXT)
 
 
@@ -105,7 +105,7 @@ def text_field(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = F
     return value
 
 
-def texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def texts_field(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """A list of texts. Raises BadInput."""
     value = body.get(name) or []
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > 1_000:
@@ -113,7 +113,7 @@ def texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(text_field({name: entry}, name, MAX_TEXT) for entry in value)
 
 
-def flag(body: Mapping[str, Any], name: str) -> bool:
+def flag_field(body: Mapping[str, Any], name: str) -> bool:
     """True or false, false where nothing is given. Raises BadInput."""
     value = body.get(name)
     if value not in (None, True, False):
@@ -121,8 +121,8 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
     return bool(value)
 
 
-def time(body: Mapping[str, Any]) -> str:
-    """The field `at` as UTC ISO, empty where nothing is given. Raises BadInput."""
+def time_field(body: Mapping[str, Any]) -> str:
+    """Return the field `at` as UTC ISO, empty where nothing is given. Raises BadInput."""
     given = text_field(body, "at", 60)
     if not given:
         return ""
@@ -233,7 +233,7 @@ class Begun(NamedTuple):
     lessons: tuple[Lesson, ...] = ()
     working: tuple[Exchange, ...] = ()
     pending: tuple[str, ...] = ()
-    cut: tuple[Cut, ...] = ()
+    cut: tuple[CutItem, ...] = ()
     found: Recalled | None = None
     problem: str = ""
     clipped: tuple[str, ...] = ()
@@ -249,7 +249,7 @@ class Begun(NamedTuple):
         return (*self.hits, *self.related)
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `turn begin` prints."""
+        """Return the object that `turn begin` prints."""
         return {
             "turn": self.turn,
             "block": self.block,
@@ -334,7 +334,7 @@ class Ended(NamedTuple):
         return [taught.lesson.id for taught in self.lessons if taught.is_change]
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `turn end` prints."""
+        """Return the object that `turn end` prints."""
         return {
             "turn": self.turn,
             "operation": self.operation or None,
@@ -357,12 +357,12 @@ class Ended(NamedTuple):
 
 
 def clipped_json(names: Sequence[str]) -> dict[str, Any]:
-    """What says that only the beginning of some fields was read; nothing where all of it was."""
+    """Return what says that only the beginning of some fields was read; nothing where all of it was."""
     return {"clipped": dict.fromkeys(names, MAX_TEXT)} if names else {}
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text, as much as is worth telling again."""
+    """Return the beginning of a text, as much as is worth telling again."""
     return text if len(text) <= MAX_TOLD else f"{text[: MAX_TOLD - 1]}…"
 
 
@@ -375,13 +375,13 @@ def row_json(row: Row) -> dict[str, Any]:
 def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
     """A hit as the block gives it (`given`, `about`), with its layer, its score and the parts of it. `zone`: the
     agent's."""
-    given, about = (secrets.mask(tell(hit.item, zone)) for tell in (times.resolved, times.about))
+    given, about = (secrets.mask(tell(hit.item, zone)) for tell in (times.resolve_dates, times.filed_under))
     shown = {"given": given, "about": about}
     return {**row_json(hit.item), **shown, "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
 
 
-def cut_json(cut: Cut) -> dict[str, Any]:
-    """What was cut, and why."""
+def cut_json(cut: CutItem) -> dict[str, Any]:
+    """Return what was cut, and why."""
     item, score = cut.hit.item, round(cut.hit.score, 6)
     return {"id": item.id, "text": secrets.mask(item.text), "score": score, "why": cut.why}
 
@@ -390,8 +390,8 @@ def cut_json(cut: Cut) -> dict[str, Any]:
 
 
 def turn_input(body: Mapping[str, Any]) -> TurnInput:
-    """The beginning of a turn from JSON. Raises BadInput that names the field."""
-    problems = unknown(body, FIELDS)
+    """Return the beginning of a turn from JSON. Raises BadInput that names the field."""
+    problems = check_fields(body, FIELDS)
     key = text_field(body, "session_key", 600)
     channel, chat_id = (text_field(body, name, 600) or None for name in ("channel", "chat_id"))
     if channel is None and chat_id is None and ":" in key:
@@ -400,13 +400,13 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         key = f"{channel}:{chat_id}"
     if not channel or not chat_id:
         raise BadInput("a turn needs a channel and a chat", "channel, chat_id", "or a session_key like telegram:12345")
-    text = message(text_field(body, "text", MAX_TEXT, clip=True), "text")
+    text = check_message(text_field(body, "text", MAX_TEXT, clip=True), "text")
     reply = body.get("reply_to") or {}
     if not isinstance(reply, Mapping):
         raise BadInput("not an object", "reply_to", 'give {"text": …}')
-    problems += unknown(reply, REPLY, "reply_to.", strict=False)
+    problems += check_fields(reply, REPLY, "reply_to.", strict=False)
     sender = text_field(body, "sender_id", 600)
-    speaker = turns_working.named(text_field(body, "speaker", 600), sender)
+    speaker = turns_working.speaker_name(text_field(body, "speaker", 600), sender)
     found = TurnInput(
         session_key=checked_key(key),
         channel=channel,
@@ -420,12 +420,12 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         reply_text=text_field(reply, "text", MAX_TEXT, clip=True),
         reply_message_id=text_field(reply, "message_id", 600),
         reply_participant=text_field(reply, "participant", 600),
-        media=texts(body, "media"),
-        at=time(body),
+        media=texts_field(body, "media"),
+        at=time_field(body),
         leave_out=_parts(body),
-        clipped=clipped(body, "text"),
+        clipped=clipped_fields(body, "text"),
         problems=tuple(problems),
-        said_on=times.day_given(text_field(body, "at", 60)),
+        said_on=times.day_of_offset_time(text_field(body, "at", 60)),
     )
     # A malformed channel, chat or sender, and the session of another chat, are refused here.
     _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)
@@ -433,12 +433,13 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
 
 
 def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
-    """The end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin describe.
+    """Return the end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin
+    describe.
 
     `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
     """
     turn = text_field(body, "turn", 200)
-    problems = unknown(body, FIELDS)
+    problems = check_fields(body, FIELDS)
     has_fields = any(body.get(name) for name in ("text", "session_key", "channel"))
     if whole or not turn:
         described: TurnInput | None = turn_input(body)
@@ -447,22 +448,22 @@ def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
     problems = list(described.problems) if described is not None else problems
     tools = _tools(body)
     for number, entry in enumerate(body.get("tools") or ()):
-        problems += unknown(entry, ToolUse._fields, f"tools[{number}].", strict=False)
+        problems += check_fields(entry, ToolUse._fields, f"tools[{number}].", strict=False)
     return TurnEnd(
         turn="" if whole else turn,
         input=described,
         assistant=text_field(body, "assistant", MAX_TEXT, clip=True),
         tools=tools,
-        pending_actions=texts(body, "pending_actions"),
-        done_actions=texts(body, "done_actions"),
-        declined=flag(body, "declined"),
-        clipped=clipped(body, "text", "assistant"),
+        pending_actions=texts_field(body, "pending_actions"),
+        done_actions=texts_field(body, "done_actions"),
+        declined=flag_field(body, "declined"),
+        clipped=clipped_fields(body, "text", "assistant"),
         problems=tuple(problems[:MAX_PROBLEMS]),
     )
 
 
-def message(text: str, where: str = "message") -> str:
-    """The words of a message as they are. Raises BadInput when there are none, or too many."""
+def check_message(text: str, where: str = "message") -> str:
+    """Return the words of a message as they are. Raises BadInput when there are none, or too many."""
     if not text.strip():
         raise BadInput("the message is empty", where, "give the words of the user")
     if len(text) > MAX_TEXT:
@@ -498,7 +499,7 @@ def _loose(value: Any) -> str:
 
 
 def _parts(body: Mapping[str, Any]) -> tuple[str, ...]:
-    found = texts(body, "leave_out")
+    found = texts_field(body, "leave_out")
     if not LEAVABLE.issuperset(found):
         raise BadInput(
             "no part of the block that can be left out", "leave_out", f"one of {', '.join(sorted(LEAVABLE))}"
@@ -516,7 +517,7 @@ def same_chat(end: TurnEnd, began: TurnInput) -> None:
 
 
 def same_message(given: TurnInput, state_key: str, message_id: str, text: str) -> bool:
-    """Whether a described message is that of a begun turn: by its id where both have one, else by its words."""
+    """Return whether a described message is that of a begun turn: by its id where both have one, else by its words."""
     if given.state_key != state_key:
         return False
     if given.message_id and message_id:

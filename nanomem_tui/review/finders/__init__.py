@@ -1,28 +1,49 @@
-"""Who looks for things that want a person: one module for each kind of finding.
+"""Finders: who looks for what needs a person's decision, a class for each kind of finding.
 
-Owns which finders there are, in the order of `values.KINDS`. Must not decide anything.
+Owns which finders there are, in the order of `findings.KINDS`. Must not decide anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from nanomem_tui.review.parts import ReviewedMemory
 
 if TYPE_CHECKING:
+    from nanomem_tui.review.conflicts import Conflicts
+    from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
-    from nanomem_tui.workspace import Workspace
+    from nanomem_tui.review.scopes import Scopes
+    from nanomem_tui.review.waiting import HeldBackQueue
 
 
-def finders(ws: Workspace) -> Sequence[Finder]:
-    """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
-    from nanomem_tui.review.finders.boot_files import Restated
-    from nanomem_tui.review.finders.disagreeing import ContradictsAnother, SaysTheSame, WrittenByTwo
-    from nanomem_tui.review.finders.held import HeldBack
-    from nanomem_tui.review.finders.rows import Rows
-    from nanomem_tui.review.finders.sources import FromGoneSession, LeaksElsewhere
+class FoundMemory(ReviewedMemory, Protocol):
+    """One agent's memory with the parts that findings come from."""
+
+    @property
+    def waits(self) -> HeldBackQueue:
+        """What was held back."""
+
+    @property
+    def scopes(self) -> Scopes:
+        """Who sees what, and what leaks."""
+
+    @property
+    def conflicts(self) -> Conflicts:
+        """Memories that contradict each other."""
+
+    @property
+    def duplicates(self) -> Duplicates:
+        """Items that say what another one says."""
+
+
+def finders(ws: FoundMemory) -> Sequence[Finder]:
+    """Return the finders of one workspace, each new; what they need of it they read when they are asked to find."""
+    from nanomem_tui.review.finders.held import ContradictsAnother, HeldBack, SaysTheSame, WrittenByTwo
+    from nanomem_tui.review.finders.rows import FromGoneSession, LeaksElsewhere, Rows
     from nanomem_tui.review.finders.stale import NeverRecalled, Stale
-    from nanomem_tui.review.finders.texts import DateHasPassed, TooLong
-    from nanomem_tui.review.finders.unsafe import HoldsSecret, ReadsLikeOrder
+    from nanomem_tui.review.finders.texts import DateHasPassed, HoldsSecret, ReadsLikeOrder, Restated, TooLong
 
     rows = Rows(ws)
     restated, dated = Restated(rows), DateHasPassed(rows)

@@ -1,19 +1,36 @@
-"""What was held back, as findings: items and lessons that wait, and edits of Dreams.
+"""Findings that other parts know: held back in the inbox, duplicates, conflicts, changed by two at the same time.
 
-To keep one is to accept it. Must not judge a text.
+To keep what is held back is to accept it. Must not judge a text.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
 
-from nanomem_tui.review.findings import Decision, Evidence, Finding
+from nanomem_tui.core import clock
+from nanomem_tui.core.errors import BadInput, NanomemError
+from nanomem_tui.core.operations import Change
+from nanomem_tui.language import secrets
+from nanomem_tui.memory import edits
+from nanomem_tui.memory.retention import row_text
+from nanomem_tui.review.conflicts import Contradiction, scope_words
+from nanomem_tui.review.conflicts import finding_of as conflicts_finding_of
+from nanomem_tui.review.duplicates import Cluster
+from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of
+from nanomem_tui.review.finders.rows import Rows
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
+from nanomem_tui.review.queue import plan_changes
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import AnyRow, Item, Lesson
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.waiting import WaitingEdit, Waits
+    from nanomem_tui.review.conflicts import Conflicts
+    from nanomem_tui.review.duplicates import Duplicates
+    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.store.values import Row
 
 
@@ -26,15 +43,15 @@ class HeldBack:
 
     kinds = ("waiting", "edit")
 
-    def __init__(self, waits: Waits) -> None:
+    def __init__(self, waits: HeldBackQueue) -> None:
         self._waits = waits
 
     def find(self) -> Iterable[Finding]:
-        """All that waits, the newest first."""
+        """Return all that waits, the newest first."""
         return [finding_of(one) for one in self._waits.list()]
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it where; of an edit the lines that go and come, and the entries that ask for it."""
+        """Return who said it where; of an edit the lines that go and come, and the entries that ask for it."""
         one = self._waits.get(finding.ids[0])
         if finding.kind != "edit":
             return _of_row(cast("Waiting", one))
@@ -48,8 +65,8 @@ class HeldBack:
 
 
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
-    """What waits as a finding: `waiting:` or `edit:`, and its id."""
-    from nanomem_tui.memory.turns.wishes import target_of
+    """Return what waits as a finding: `waiting:` or `edit:`, and its id."""
+    from nanomem_tui.memory.retention import forget_target
     from nanomem_tui.review.waiting import EDIT
 
     if one.layer == EDIT:
@@ -59,7 +76,7 @@ def finding_of(one: Waiting | WaitingEdit) -> Finding:
         source, scope = f"dream ({edit.hunk.dreamer})", edit.hunk.edit.file
     else:
         row = cast("Waiting", one).row
-        target = target_of(row)
+        target = forget_target(row)
         offers = WITHOUT_WORDS if target else OFFERS
         ids = (one.id, target) if target else (one.id,)
         source, scope = row.source, _scope(row)
@@ -83,3 +100,151 @@ def _of_row(one: Waiting) -> Sequence[Evidence]:
 
 def _lines(edit: WaitingEdit) -> Iterable[tuple[str, str]]:
     return ("the line that goes", edit.old), ("the line that comes", edit.new)
+
+
+# -- Contradictions as findings, and what the decisions of the queue make of them -------------------------------------
+
+
+class ContradictsAnother:
+    """Finds what cannot both be so."""
+
+    kinds = ("conflict",)
+
+    def __init__(self, conflicts: Conflicts) -> None:
+        self._conflicts = conflicts
+
+    def find(self) -> Iterable[Finding]:
+        """A finding for each pair, the older proposed to give way."""
+        return [conflicts_finding_of(one) for one in self._conflicts.found()]
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return the newer, and the older with its date."""
+        try:
+            pair = self._conflicts.get(finding.id)
+        except NanomemError:
+            return ()
+        return [_evidence("the newer", pair.newer), _evidence("the older, as shown", pair.older)]
+
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
+        """`merge`: the newer stands; `reject`: the older stands; `disable`: the older was never so; `split`: the older
+        moves, and both stay."""
+        if decision not in ("merge", "reject", "disable", "split"):
+            return None
+        pair: Contradiction = self._conflicts.get(finding.id)
+        if decision == "split":
+            return self._conflicts.split_changes(pair, how.scope or "")
+        if how.into is not None and how.into not in pair.ids:
+            raise BadInput("that is none of the two", how.into, f"one of {', '.join(pair.ids)}")
+        older_stays = decision == "reject" or how.into == pair.older.id
+        why = "outdated" if decision == "merge" and not older_stays else "wrong"
+        return self._conflicts.changes([pair], "newer" if older_stays else "older", why)  # type: ignore[arg-type]
+
+
+def _evidence(label: str, row: Row) -> Evidence:
+    from nanomem_tui.memory.inbox import describe_origin
+
+    told = ", ".join(filter(None, (scope_words(row), describe_origin(row), row.source, f"{row.hits:,} hits")))
+    return Evidence(label, row_text(row), row.updated_at, told, row.id)
+
+
+# -- Duplicates as findings. What is sure comes first; the rest a person has to look at -------------------------------
+
+SHOWN = 12
+"""Members of a cluster that stand beside a finding."""
+
+
+class SaysTheSame:
+    """Finds items that say what another one says."""
+
+    kinds = ("duplicate",)
+
+    def __init__(self, duplicates: Duplicates) -> None:
+        self._duplicates = duplicates
+
+    def find(self) -> Iterable[Finding]:
+        """A finding for each cluster."""
+        return [duplicates_finding_of(one) for one in self._duplicates.clusters()]
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return the members of its cluster, the one that is to stay first, each with its hits and where it is from."""
+        try:
+            cluster = self._duplicates.of([finding.ids[-1], *finding.ids[:-1]])
+        except NanomemError:
+            return ()
+        return [_duplicate_evidence(cluster, item) for item in cluster.items[:SHOWN]]
+
+
+def _duplicate_evidence(cluster: Cluster, item: Item) -> Evidence:
+    from nanomem_tui.memory.inbox import describe_origin
+
+    label = "stays" if item.id == cluster.kept.id else "says the same"
+    from_where = ", ".join(filter(None, (describe_origin(item), item.source, f"{item.hits:,} hits")))
+    return Evidence(label, item.text, item.created_at, from_where, item.id)
+
+
+# What two wrote at the same time without knowing of each other: which of the two stands is for a person to say.
+
+DISAGREEING_OFFERS: tuple[Decision, ...] = ("keep", "reject", "edit")
+OF_NOTES: tuple[Decision, ...] = ("keep", "reject")
+
+
+class WrittenByTwo:
+    """Finds items, lessons and notes that hold what somebody else made of them at the same time."""
+
+    kinds = ("unsettled",)
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def find(self) -> Iterable[Finding]:
+        """Return all of them, also what is switched off."""
+        return list(self._found())
+
+    def _found(self) -> Iterator[Finding]:
+        rows: Iterable[AnyRow] = chain(
+            self._rows.items(), self._rows.lessons(), self._rows.switched_off(), self._rows.notes()
+        )
+        for row in rows:
+            if noted := edits.conflicting_values(row):
+                offers = DISAGREEING_OFFERS if isinstance(row, Item | Lesson) else OF_NOTES
+                yield self._rows.finding("unsettled", row, _why(noted), offers, 1.0, row.meta_json)
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return the other one's words of each field."""
+        row = self._rows.any_row(finding)
+        noted = edits.conflicting_values(row) if row is not None else {}
+        return [
+            Evidence("the other one", "deleted it")
+            if name == edits.GONE
+            else Evidence("the other one's words" if name == "text" else f"the other one's {name}", _shown(theirs))
+            for name, theirs in noted.items()
+        ]
+
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
+        """`keep`: what stands stays; `reject`: what the other one made of it; nothing is to be settled then."""
+        row = self._rows.any_row(finding)
+        if decision not in ("keep", "reject") or row is None:
+            return None
+        if decision == "keep":
+            return [change_of(finding.layer, row, row._replace(meta_json=edits.settle_conflict(row)))]
+        texts = {name: theirs for name, theirs in edits.conflicting_values(row).items() if name != edits.GONE}
+        if not texts:
+            return [change_of(finding.layer, row, row._replace(is_deleted=True))]
+        if isinstance(row, Item):
+            return plan_changes(self._rows.ws, lambda items, _: items.edit(row.id, **texts))
+        if isinstance(row, Lesson):
+            return plan_changes(self._rows.ws, lambda _, lessons: lessons.edit(row.id, **texts))
+        at = clock.iso(clock.now())
+        after = row._replace(**texts, meta_json=edits.settle_conflict(row), updated_at=at)
+        return [change_of(finding.layer, row, after)]
+
+
+def _why(noted: dict[str, Any]) -> str:
+    if noted.keys() == {edits.GONE}:
+        return "another one deleted it, and neither knew of the other: keep lets it stay, reject deletes it"
+    deleted = ", and deleted it" if edits.GONE in noted else ""
+    return f"another one wrote other words{deleted}: keep lets these stand, reject takes the others"
+
+
+def _shown(theirs: object) -> str:
+    return secrets.mask(str(theirs))

@@ -1,28 +1,44 @@
-"""What the finders of one workspace look at, and what they share: the rows that live, and their words without secrets.
+"""What finders share: the rows and their words without secrets, and who said each, in which message; also leaks.
 
-Owns how a row becomes a finding. Must not judge a row; reads only.
+Owns how a row becomes a finding, which message an item came from (a message that is merely near is none), items that
+leak, items of sessions that are gone, and forgotten text that is still in the agent's files. Reads only.
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from nanomem_tui.core import clock
+from nanomem_tui.agents.layout import Layout, session_folders
+from nanomem_tui.agents.transcripts import SUFFIX, key_to_lossy_name, key_to_own_name, lossy_name_to_key, name_to_key
+from nanomem_tui.core import clock, files
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.files import read_log
+from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.text import counted
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.topics import is_needed_once
-from nanomem_tui.review.findings import Decision, Finding
+from nanomem_tui.memory.scopes import scope_of_item
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
+from nanomem_tui.review.scopes import leak_basis
+from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
+    from nanomem_tui.agents.transcripts import Message
+    from nanomem_tui.core.operations import Change
     from nanomem_tui.language.secrets import Secret
+    from nanomem_tui.memory.parts import Memory
+    from nanomem_tui.review.parts import ReviewedMemory
+    from nanomem_tui.review.scopes import Leak, Scopes
     from nanomem_tui.store.snapshot import Snapshot
-    from nanomem_tui.workspace import Workspace
 
 
 # How much a memory is used, by the memory's own time: a month in which nobody talked makes nothing stale.
@@ -52,7 +68,7 @@ class Clock:
         self._limits: dict[int, str] = {}
 
     def limit(self, days: float) -> str:
-        """The moment so many days ago (UTC ISO): what happened before it is older."""
+        """Return the moment so many days ago (UTC ISO): what happened before it is older."""
         whole = round(days)
         if whole not in self._limits:
             then = self._total - whole
@@ -61,7 +77,7 @@ class Clock:
         return self._limits[whole]
 
     def age(self, moment: datetime) -> timedelta:
-        """How long ago something was."""
+        """Return how long ago something was."""
         number = _number(moment)
         place = bisect_right(self._days, number) - 1
         if place < 0:
@@ -69,12 +85,12 @@ class Clock:
         return timedelta(days=self._total - self._passed[place] - min(_IDLE, number - self._days[place]))
 
     def recalled_since(self, moment: str) -> int:
-        """How many items were recalled after that moment."""
+        """Return how many items were recalled after that moment."""
         return len(self._recalled) - bisect_left(self._recalled, moment) if self._recalled else self._counted
 
 
 def clock_of(items: Sequence[Item], lessons: Sequence[Lesson] = ()) -> Clock:
-    """The time of these items and lessons."""
+    """Return the time of these items and lessons."""
     recalled = sorted(row.last_accessed_at for row in items if row.last_accessed_at)
     days = {moment[:10] for moment in recalled}
     days.update(row.created_at[:10] for row in items)
@@ -100,27 +116,27 @@ def _moment(number: float) -> datetime:
 
 
 def was_recalled(row: Item) -> bool:
-    """Whether recall gave it; a capture begins with one hit, which is no recall."""
+    """Return whether recall gave it; a capture begins with one hit, which is no recall."""
     return bool(row.last_accessed_at) or row.hits > 1
 
 
 def last_use(row: Item) -> str:
-    """The last sign of life: recalled, confirmed, edited, made (UTC ISO)."""
+    """Return the last sign of life: recalled, confirmed, edited, made (UTC ISO)."""
     return max(row.last_accessed_at or "", row.updated_at, row.created_at)
 
 
 def is_fact(row: Item) -> bool:
-    """Whether it is a fact with a key: these are looked up by key, and nobody counts that."""
+    """Return whether it is a fact with a key: these are looked up by key, and nobody counts that."""
     return '"fact"' in row.meta_json
 
 
 def expires(row: Item) -> bool:
-    """Whether its time ends by itself within the kind's usual time: the hygiene takes it away."""
+    """Return whether its time ends by itself within the kind's usual time: the hygiene takes it away."""
     return row.kind == "episodic" and row.expires_at is not None
 
 
 def is_ahead(text: str, today: str) -> bool:
-    """Whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
+    """Return whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
     return "20" in text and any(day > today for day in re.findall(r"(?<!\d)20\d\d-\d\d-\d\d(?!\d)", text))
 
 
@@ -140,7 +156,7 @@ class Verdicts(Generic[T]):
         self._found: dict[str, T] = {}
 
     def of(self, key: str, text: str) -> T | None:
-        """What was judged of this text; None where there is nothing to say of it."""
+        """Return what was judged of this text; None where there is nothing to say of it."""
         seen = self._seen.get(key)
         if seen is not text and seen != text:
             found = self._judge(text)
@@ -160,7 +176,7 @@ class Verdicts(Generic[T]):
 class Rows:
     """The rows of one workspace that finders ask about."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws: ReviewedMemory) -> None:
         self.ws = ws
         self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
         self._lasting: Verdicts[bool] = Verdicts(is_needed_once)
@@ -168,7 +184,7 @@ class Rows:
         self._items: tuple[int, list[Item]] = (-1, [])
 
     def items(self) -> Sequence[Item]:
-        """The items that can be recalled; made once per change, and must not be altered."""
+        """Return the items that can be recalled; made once per change, and must not be altered."""
         snapshot, counter = self._snapshot()
         if self._items[0] != counter:
             with snapshot.lock:
@@ -179,18 +195,18 @@ class Rows:
         return self._items[1]
 
     def time(self) -> Clock:
-        """The memory's own time; made once per change of a row, and anew each hour."""
+        """Return the memory's own time; made once per change of a row, and anew each hour."""
         made = self.counter, clock.iso(clock.now())[:13]
         if self._time is None or self._time[0] != made:
             self._time = made, clock_of(self.items(), self.lessons())
         return self._time[1]
 
     def unpinned(self) -> Iterable[Item]:
-        """Those that nobody pinned: what is pinned is there because a person wants it."""
+        """Return those that nobody pinned: what is pinned is there because a person wants it."""
         return (row for row in self.items() if not row.pinned)
 
     def lessons(self) -> Sequence[Lesson]:
-        """The lessons that can be given."""
+        """Return the lessons that can be given."""
         snapshot, _ = self._snapshot()
         with snapshot.lock:
             return [row for row in snapshot.lessons.values() if row.enabled and not row.is_deleted]
@@ -203,33 +219,33 @@ class Rows:
         return [row for row in rows if not row.enabled and not row.is_deleted and not row.waits]
 
     def notes(self) -> Sequence[Record]:
-        """What was noted of days, and of tools that failed."""
+        """Return what was noted of days, and of tools that failed."""
         snapshot, _ = self._snapshot()
         with snapshot.lock:
             return [row for row in snapshot.records.values() if row.kind in NOTES and not row.is_deleted]
 
     def row(self, finding: Finding) -> Row | None:
-        """The item or lesson that a finding is about; None when it is gone."""
+        """Return the item or lesson that a finding is about; None when it is gone."""
         found = self.any_row(finding)
         return found if isinstance(found, Item | Lesson) else None
 
     def any_row(self, finding: Finding) -> AnyRow | None:
-        """The row that a finding is about; None when it is gone."""
+        """Return the row that a finding is about; None when it is gone."""
         snapshot, _ = self._snapshot()
         row: AnyRow | None = snapshot.table(finding.layer).get(finding.ids[0])
         return row if row is not None and not row.is_deleted else None
 
     def secrets(self, row: AnyRow) -> Sequence[Secret]:
-        """The secrets in the words of a row."""
-        return self._secrets.of(row.id, words(row)) or ()
+        """Return the secrets in the words of a row."""
+        return self._secrets.of(row.id, row_words(row)) or ()
 
     def shown(self, row: AnyRow) -> str:
-        """The words of a row as a finding tells them: what is secret masked."""
+        """Return the words of a row as a finding tells them: what is secret masked."""
         if not self.secrets(row):
-            return told(row)
+            return row_line(row)
         from nanomem_tui.language import secrets
 
-        return secrets.mask(told(row))
+        return secrets.mask(row_line(row))
 
     def finding(
         self, kind: str, row: AnyRow, why: str, offers: Sequence[Decision], weight: float, *judged: object
@@ -239,11 +255,11 @@ class Rows:
         text = self.shown(row)
         return Finding(
             f"{kind}:{row.id}", kind, layer_of(row), (row.id,), text, why, row.created_at,
-            weight, print_of(words(row), *judged), tuple(offers), scope, row.source,
+            weight, fingerprint(row_words(row), *judged), tuple(offers), scope, row.source,
         )  # fmt: skip
 
     def lasts(self, row: Item) -> bool:
-        """Whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
+        """Return whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
         return self._lasting.of(row.id, row.text) is not None
 
     @property
@@ -256,12 +272,12 @@ class Rows:
         return snapshot, snapshot.counter
 
 
-def words(row: AnyRow) -> str:
-    """All that a row says."""
+def row_words(row: AnyRow) -> str:
+    """Return all that a row says."""
     return f"{row.trigger}\n{row.bad_action}\n{row.better_action}" if isinstance(row, Lesson) else row.text
 
 
-def told(row: AnyRow) -> str:
+def row_line(row: AnyRow) -> str:
     """A row on one line: of a lesson what triggers it, and what to do then."""
     return f"{row.trigger}: {row.better_action}" if isinstance(row, Lesson) else row.text
 
@@ -274,7 +290,319 @@ def _secrets(text: str) -> list[Secret]:
     return secrets.find(text)
 
 
-def print_of(*judged: object) -> str:
-    """What changes when one of the things that were judged does."""
-    body = "\n".join(map(str, judged))
-    return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+# Where an item came from: the message of its session that holds its words, or that was said when it was written.
+
+ID_KEYS = ("message_id", "id", "source_message_id")
+AFTER = timedelta(minutes=10)  # an item is written that long after the message at most
+EARLY = timedelta(seconds=5)  # clocks and roundings
+WORDS = 12  # characters that are enough to know a text by
+
+
+def message_of(ws: Memory, item: Item) -> int | None:
+    """Return the number of the message in the item's session; None when it is not known. Raises the errors of
+    reading."""
+    try:
+        session = ws.sessions.get(item.session_key or "")
+    except NotFound:
+        return None
+    return find_origin(session.messages, item)
+
+
+def find_origin(messages: Sequence[Message], item: Item) -> int | None:
+    """By the message's id, else by the words of the item (the nearest in time), else by the time alone."""
+    for message in messages:
+        if item.source_message_id and item.source_message_id in map(str, map(message.raw.get, ID_KEYS)):
+            return message.index
+    written = clock.parse(item.created_at)
+    spoken = [message for message in messages if message.role in {"user", "assistant"} and not message.hidden]
+    words = _plain(item.text)
+    if len(words) >= WORDS:
+        same = [message for message in spoken if words in _plain(message.content)]
+        if same:
+            ranked = [(abs(_apart(message, item)), message.role != "user", message.index) for message in same]
+            return min(ranked)[2]
+    if written is None:
+        return None
+    before = [one for one in spoken if -EARLY.total_seconds() <= _apart(one, item) <= AFTER.total_seconds()]
+    users = [one for one in before if one.role == "user"]
+    return (users or before)[-1].index if before else None
+
+
+def _apart(message: Message, item: Item) -> float:
+    """Seconds from a message to the item; infinite when one of them has no time."""
+    said, written = clock.parse(message.timestamp), clock.parse(item.created_at)
+    return float("inf") if said is None or written is None else (written - said).total_seconds()
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+# What tells one chat of another: items that name somebody of elsewhere, something private that every chat sees, items
+# that no chat sees.
+
+# Who said what a finding is about: in which session, when, and the message itself where it is still there.
+
+_BY_SOURCE = {
+    "explicit_user": "asked to remember it",
+    "auto_heuristic": "taken from what was said",
+    "auto_promoted": "made of lessons that several people taught",
+    "crystallized": "read out of conversations",
+    "manual": "entered by hand",
+    "tool_result": "given back by a tool",
+    "tool_feedback": "learned from a tool that failed",
+    "user_feedback": "learned from a correction",
+}
+
+
+def origin_evidence(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
+    """Return who said a row where and when, and the message that it came from."""
+    if isinstance(row, Record):
+        return [Evidence(f"noted in the {row.kind}", row.about, row.at, row.session_key)]
+    label = _BY_SOURCE.get(row.source, f"source: {row.source}")
+    return [Evidence(label, _who(row), row.created_at, row.session_key or ""), *_message(rows, row), *_used(row)]
+
+
+def _who(row: Row) -> str:
+    if not isinstance(row, Item):
+        return f"about {row.actor_key}" if row.actor_key else ""
+    who = row.sender_id or (row.chat_id if row.scope_type == "user" else "") or ""
+    named = f"{row.source_role or 'user'} {who}".strip() if who or row.source_role else ""
+    return ", ".join(filter(None, (named, f"in {row.channel}" if row.channel else "")))
+
+
+def _used(row: Row) -> Iterator[Evidence]:
+    last = row.last_accessed_at if isinstance(row, Item) else row.last_applied_at
+    if last:
+        yield Evidence("recalled last" if isinstance(row, Item) else "applied last", f"{row.hits:,} times in all", last)
+
+
+def _message(rows: Rows, row: Row) -> Iterator[Evidence]:
+    if not isinstance(row, Item) or not row.session_key:
+        return
+    from nanomem_tui.core.text import one_line
+    from nanomem_tui.language import secrets
+
+    try:
+        place = message_of(rows.ws, row)
+        if place is None:
+            return
+        message = next(one for one in rows.ws.sessions.get(row.session_key).messages if one.index == place)
+    except NanomemError:
+        return
+    text = one_line(secrets.mask_start(message.content), 400)
+    yield Evidence(f"message {place}, {message.role}", text, message.timestamp, row.session_key)
+
+
+HOME: tuple[Decision, ...] = ("split", "keep", "disable", "edit", "delete")
+NO_HOME: tuple[Decision, ...] = ("disable", "keep", "edit", "delete", "split")
+"""Where nobody knows whose it is."""
+
+
+class LeaksElsewhere:
+    """Finds items that leak."""
+
+    kinds = ("leak",)
+
+    def __init__(self, rows: Rows, scopes: Scopes) -> None:
+        self._rows = rows
+        self._scopes = scopes
+
+    def find(self) -> Iterable[Finding]:
+        """Return all of them, also those that a person keeps."""
+        return [self._finding(one) for one in self._scopes.found_leaks()]
+
+    def _finding(self, leak: Leak) -> Finding:
+        offers = HOME if leak.belongs else NO_HOME
+        return self._rows.finding("leak", leak.item, leak.why, offers, leak.sure, *leak_basis(leak))
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return who sees it, where it would belong, and who said it."""
+        leak = self._scopes.leak_of(finding.ids[0])
+        row = self._rows.row(finding)
+        if leak is None or not isinstance(row, Item):
+            return ()
+        told = [Evidence("who sees it", scope_of_item(row).words)]
+        if leak.belongs:
+            told.append(Evidence("where it would belong", self._scopes.named(leak.belongs).words))
+        return [*told, *origin_evidence(self._rows, row)]
+
+    def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
+        """A move, by default to where it belongs; where the same words are there already, one item is made of them."""
+        if decision != "split":
+            return None
+        leak = self._scopes.leak_of(finding.ids[0])
+        scope = how.scope or (leak.belongs if leak is not None else "")
+        if not scope:
+            raise BadInput("nobody knows where it belongs", finding.id, "say it: `nanomem triage split ID --scope S`")
+        try:
+            return self._scopes.changes([finding.ids[0]], self._scopes.named(scope))
+        except NothingToDo as error:
+            raise Refused(error.what, finding.id, error.fix) from error
+
+
+# What came from a session that is gone: nothing shows any more who said it, and a chat that is gone asks no more.
+
+PASSING = ("dream", "cron", "heartbeat", "system", "subagent", "unified")
+"""Channels whose sessions come and go by themselves."""
+OF_CHAT: tuple[Decision, ...] = ("delete", "keep", "split", "disable")
+OF_ALL: tuple[Decision, ...] = ("keep", "disable", "delete", "edit")
+OF_LESSON: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")
+AT_USE_DAYS = 30
+"""What was of use since stands on its own."""
+
+
+class Sessions(NamedTuple):
+    """The sessions that are there: names of files, keys as far as names tell them, their chats and channels."""
+
+    names: frozenset[str]
+    keys: frozenset[str]
+    chats: frozenset[str]
+    channels: frozenset[str]
+    folders: tuple[str, ...]
+
+    def has(self, key: str) -> bool:
+        """Return whether a session, or another one of the same chat, is there; of a key that no name can hold it is."""
+        if key in self.keys or _chat(key) in self.chats:
+            return True
+        try:
+            return bool(self.names & {key_to_own_name(key), key_to_lossy_name(key)})
+        except ValueError:
+            return True
+
+
+class FromGoneSession:
+    """Finds items and lessons of sessions that are gone."""
+
+    kinds = ("orphan",)
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def find(self) -> Iterable[Finding]:
+        """Return all of them; none where the sessions cannot be read."""
+        there = self.sessions()
+        return list(self._found(there)) if there is not None else ()
+
+    def sessions(self) -> Sessions | None:
+        """Return the sessions that are there; None where there are none, or a folder cannot be read."""
+        ws = self._rows.ws
+        names: set[str] = set()
+        folders = session_folders(ws.paths, ws.layout)
+        for folder in folders:
+            try:
+                names.update(name for name in os.listdir(folder) if name.endswith(SUFFIX) and name[0] != ".")
+            except OSError:
+                return None
+        if not names:
+            return None
+        keys = {name_to_key(name) or lossy_name_to_key(name) for name in names}
+        keys |= {info.key for info, _ in ws.sessions.chats()} if self._imported() else set()
+        return Sessions(
+            frozenset(names),
+            frozenset(keys),
+            frozenset(map(_chat, keys)),
+            frozenset(key.partition(":")[0] for key in keys),
+            tuple(map(ws.paths.relative, folders)),
+        )
+
+    def _imported(self) -> bool:
+        return bool(self._rows.ws.store.load("record").records)
+
+    def _found(self, there: Sessions) -> Iterator[Finding]:
+        recent = self._rows.time().limit(AT_USE_DAYS)
+        known: dict[str, bool] = {}
+        for row in self._rows.unpinned():
+            if row.session_key and self._is_gone(row.session_key, there, known) and self._matters(row, recent):
+                chat = row.scope_type == "chat"
+                yield self._finding(row, OF_CHAT if chat else OF_ALL, 0.6 if chat else 0.2)
+        for lesson in self._rows.lessons():
+            key = lesson.session_key.rpartition(" ")[2]
+            if lesson.scope == "session" and key and self._is_gone(key, there, known):
+                yield self._finding(lesson, OF_LESSON, 0.6)
+
+    def _matters(self, row: Item, recent: str) -> bool:
+        """Return whether a person would want to be asked: what a chat alone can see, or what was taken from talk,
+        unused."""
+        if last_use(row) >= recent:
+            return False
+        return row.scope_type == "chat" or (row.source not in ASKED_FOR and not is_fact(row))
+
+    def _is_gone(self, key: str, there: Sessions, known: dict[str, bool]) -> bool:
+        gone = known.get(key)
+        if gone is None:
+            channel, colon, _ = key.partition(":")
+            usual = bool(colon) and channel in there.channels and channel not in PASSING
+            gone = known[key] = usual and not there.has(key)
+        return gone
+
+    def _finding(self, row: Row, offers: Sequence[Decision], weight: float) -> Finding:
+        key = (row.session_key or "").rpartition(" ")[2]
+        if not isinstance(row, Item):
+            why = f"it applies only in {key}, and that session is gone"
+        elif row.scope_type == "chat":
+            why = f"only {key} could see it, and that session is gone"
+        else:
+            why = f"it came from {key}, which is gone: nothing shows who said it"
+        return self._rows.finding("orphan", row, why, offers, weight, key)
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return where the session was looked for, and who said it."""
+        row = self._rows.row(finding)
+        there = self.sessions()
+        if row is None or there is None:
+            return ()
+        looked = f"no transcript of {row.session_key}; {counted(len(there.names), 'other session')} there"
+        return [Evidence("looked for in", looked, origin=", ".join(there.folders)), *origin_evidence(self._rows, row)]
+
+
+def _chat(key: str) -> str:
+    """Return the chat of a session: `telegram:-100` of `telegram:-100:topic:42`."""
+    return ":".join(key.split(":", 2)[:2])
+
+
+# What was forgotten and stands in a file of the agent again: an agent writes these by hand, no gate of ours sees it.
+
+SHOWN = 5
+"""Lines of a file that are named."""
+
+
+def forgotten_problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """Yield the documents and notes, the archive and the conversations that hold what is forgotten. Raises the errors
+    of `forgotten.load` and of `read_log`, and OSError."""
+    kept = forgotten.load(paths)
+    if not kept:
+        return
+    for path in _there([*sorted(paths.workspace.glob("*.md")), *sorted(paths.memory.glob("*.md"))]):
+        text = files.read(path).decode("utf-8", "replace")
+        yield from _told(paths, path, sorted({text.count("\n", 0, begin) + 1 for begin, _ in kept.places(text)}))
+    since, _, _ = forgotten.stamp(paths)
+    conversations = (path for folder in session_folders(paths, layout) for path in sorted(folder.glob("*.jsonl")))
+    written = (path for path in _there(conversations) if path.stat().st_mtime_ns >= since)
+    for path in (*_there([paths.history]), *written):
+        yield from _told(paths, path, _lines(read_log(path), kept))
+
+
+def _there(found: Iterable[Path]) -> Iterator[Path]:
+    return (path for path in found if not path.is_symlink() and path.is_file())
+
+
+def _lines(data: bytes, kept: Forgotten) -> list[int]:
+    """Return the numbers of the lines of JSON that hold it; of a line that is none the text is looked at."""
+    numbers = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            value = files.loads(line) if line else None
+        except (ValueError, RecursionError):
+            value = line.decode("utf-8", "replace")
+        if value is not None and kept.value(value):
+            numbers.append(number)
+    return numbers
+
+
+def _told(paths: Paths, path: Path, lines: list[int]) -> Iterator[Problem]:
+    if lines:
+        more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        listed = ", ".join(map(str, lines[:SHOWN])) + more
+        what = f"forgotten, and there again: line{'s' if len(lines) > 1 else ''} {listed}"
+        yield Problem(what, paths.relative(path), lines[0], "`nanomem forget --again` takes it out", "warning")

@@ -1,7 +1,7 @@
-"""What was of use once, and has not been for long: by its kind, how often it was used, and when last.
+"""Findings about use: what was of use once and has not been for long, and what recall never gave.
 
-The more an item was used the longer it may rest. Lessons fade by themselves; one that faded so far that it is never
-given is stale. Must not ask about what is pinned, a fact with a key, or what matters when it is needed once.
+The more an item was used the longer it may rest. Pinned items, facts with a key, and what matters when it is needed
+once are never asked about.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows
-from nanomem_tui.review.finders.sources import said
+from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, origin_evidence
 from nanomem_tui.review.findings import Decision, Evidence, Finding
 from nanomem_tui.store.values import Item, Lesson
 
@@ -42,7 +41,7 @@ class Stale:
         self._asked_already = asked_already
 
     def find(self) -> Iterable[Finding]:
-        """All of them."""
+        """Return all of them."""
         return [*self._items(), *self._lessons()]
 
     def _items(self) -> Iterator[Finding]:
@@ -55,7 +54,7 @@ class Stale:
                 continue
             last = finders_rows.last_use(row)
             if (
-                last >= time.limit(rest(row))
+                last >= time.limit(allowed_idle_days(row))
                 or finders_rows.is_fact(row)
                 or self._rows.lasts(row)
                 or finders_rows.is_ahead(row.text, today)
@@ -84,12 +83,12 @@ class Stale:
             yield self._rows.finding("stale", lesson, why, offers, 0.5, lesson.hits)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it when, and when it was of use last."""
+        """Return who said it when, and when it was of use last."""
         row = self._rows.row(finding)
-        return () if row is None else said(self._rows, row)
+        return () if row is None else origin_evidence(self._rows, row)
 
 
-def rest(row: Item) -> float:
+def allowed_idle_days(row: Item) -> float:
     """Days that an item may go without use: twice as long for one that was of use sixteen times."""
     days = DAYS.get(row.kind, DAYS["fact"]) * (1 + math.log2(max(1, row.hits)) / 4)
     return days * (ASKED_TIMES if row.source in ASKED_FOR else 1)
@@ -126,7 +125,7 @@ def _words() -> re.Pattern[str]:
 
 
 def is_chatter(text: str) -> bool:
-    """Whether a text is nothing but small talk, or signs without a word."""
+    """Return whether a text is nothing but small talk, or signs without a word."""
     bare = text.strip()
     if len(bare) > LONGEST:
         return False
@@ -152,7 +151,7 @@ class NeverRecalled:
         self._asked_already = asked_already
 
     def find(self) -> Iterable[Finding]:
-        """All of them, small talk first."""
+        """Return all of them, small talk first."""
         return sorted((*self._items(), *self._lessons()), key=lambda one: -one.weight)
 
     def _items(self) -> Iterator[Finding]:
@@ -173,7 +172,7 @@ class NeverRecalled:
                 yield self._finding(row, time, chatter=chatter)
 
     def _is_idle(self, row: Item, time: finders_rows.Clock, today: str) -> bool:
-        """Whether it was passed over again and again, and is nothing that matters once."""
+        """Return whether it was passed over again and again, and is nothing that matters once."""
         if finders_rows.is_fact(row) or time.recalled_since(row.created_at) < finders_rows.ENOUGH:
             return False
         if row.importance >= MATTERS or self._rows.lasts(row):
@@ -204,6 +203,6 @@ class NeverRecalled:
         return self._rows.finding("unused", row, f"it never applied in {age}", MAYBE, 0.3)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Who said it where and when."""
+        """Return who said it where and when."""
         row = self._rows.row(finding)
-        return () if row is None else said(self._rows, row)
+        return () if row is None else origin_evidence(self._rows, row)

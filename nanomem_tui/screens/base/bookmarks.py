@@ -13,9 +13,9 @@ from textual.widgets import Input
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import one_line
-from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.screens.base.console import show_place
-from nanomem_tui.store.files.user import Bookmark, SavedHabits, NamedFilter
+from nanomem_tui.store.files.user import Bookmark, NamedFilter, SavedHabits
 from nanomem_tui.widgets.bars import LineInput, say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.table import Column, LineTable
@@ -56,7 +56,7 @@ class KeptDialog(ChoosingDialog[Row], Generic[Row]):
     def listed(self, typed: str) -> list[Row]:
         """What is shown for what was typed."""
         texts = [fold(self.words(row)) for row in self.rows]
-        return [self.rows[index] for index in ranked(texts, search(texts, parse(typed, {})))]
+        return [self.rows[index] for index in rank_matches(texts, search(texts, parse(typed, {})))]
 
     def can_forget(self, row: Row) -> bool:
         """Whether it is something kept."""

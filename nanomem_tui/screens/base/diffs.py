@@ -18,7 +18,7 @@ from textual.widget import Widget
 from nanomem_tui.agents.git import FileDiff as StoredDiff
 from nanomem_tui.core.errors import NanomemError, shown_error
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dreams import restore as dreams_restore
+from nanomem_tui.dreams import log as dream_log
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.dialogs import Dialog
@@ -396,7 +396,7 @@ def revert(
 def announce_undo(at: Screen[Any], operation: Operation) -> None:
     """Say what was undone; of a Dream that its entries will be read again, for as long as it takes to see that."""
     label = one_line(operation.label, SAID)
-    if note := dreams_restore.said([operation]):
+    if note := dream_log.describe_rewind([operation]):
         say(at, f"{note[:1].upper()}{note[1:]} (^r does it again)", "warning", label)
     else:
         say(at, f"{label} (^r does it again)")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
-from nanomem_tui.memory.scopes import Audience, key_for, scope_of
+from nanomem_tui.memory.scopes import Audience, key_for, scope_label
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.bars import say
@@ -93,7 +93,7 @@ def fields_of(rows: Sequence[Item]) -> list[FormField]:
     return [
         FormField("kind", _common([row.kind for row in rows]), ", ".join(KINDS)),
         FormField("importance", _common([f"{row.importance:.2f}" for row in rows]), "0 to 1"),
-        FormField("scope", _common([scope_of(row) for row in rows]), SCOPE_HINT),
+        FormField("scope", _common([scope_label(row) for row in rows]), SCOPE_HINT),
     ]
 
 

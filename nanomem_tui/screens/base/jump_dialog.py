@@ -22,7 +22,7 @@ from textual.worker import get_current_worker
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.screens.base.console import Console, show_place
 from nanomem_tui.screens.base.rows import format_time
@@ -351,7 +351,7 @@ class WorkspacesScreen(ChoosingDialog[Summary]):
     def _list(self) -> None:
         rows = list(self._rows.values())
         texts = [fold(f"{row.known.name} {row.agent} {row.release} {row.known.place}") for row in rows]
-        found = [rows[index] for index in ranked(texts, search(texts, parse(self._typed, {})))]
+        found = [rows[index] for index in rank_matches(texts, search(texts, parse(self._typed, {})))]
         shown = sorted(found, key=self._away_from_name)
         self.table.set_rows(
             shown, empty="No workspace like that is known." if self._typed else f"None is known: {ADD}."

@@ -39,7 +39,7 @@ from textual.widgets import Static
 from nanomem_tui.actions import BY_NAME, Context, first_key
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import one_line, wrap
-from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
+from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, rank_matches, unknown_value
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.keys import moved_keys, screen_bindings
@@ -155,7 +155,7 @@ class Listing(Generic[Row]):
         is_all = search.step(AT_ONCE) and len(texts) == len(rows)
         found = search.found
         if is_all and found.indexes:
-            return View(turn, [rows[index] for index in ranked(texts, found)], found, True)
+            return View(turn, [rows[index] for index in rank_matches(texts, found)], found, True)
         if len(found.indexes) < FIRST_ROWS:
             return None
         return View(turn, [rows[index] for index in found.indexes], found, False)
@@ -197,7 +197,7 @@ class Listing(Generic[Row]):
                 early = True
                 yield View(turn, [rows[index] for index in so_far.indexes], so_far, False)
         found = search.found
-        order = found.indexes if sort is not None else ranked(texts, found)
+        order = found.indexes if sort is not None else rank_matches(texts, found)
         hint = "" if order else unknown_value(wanted, rows, self._field)
         yield View(turn, _ordered([rows[index] for index in order], sort, descending), found, True, hint)
 

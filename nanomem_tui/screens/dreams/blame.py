@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from nanomem_tui.dreams.blame import EntryEvidence, MessageEvidence, is_statement
-from nanomem_tui.dreams.log import BlamedLine
+from nanomem_tui.dreams.edits import is_statement
+from nanomem_tui.dreams.log import BlamedLine, EntryEvidence, MessageEvidence
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.list_screen import View

@@ -12,7 +12,7 @@ from nanomem_tui.agents.git import Commit
 from nanomem_tui.core.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dreams.log import DreamRun, mapping, run_of, who_made
+from nanomem_tui.dreams.log import DreamRun, as_mapping, run_of, who_made
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.base.console import Running, show_blame, show_review, show_versions
@@ -104,7 +104,7 @@ def evidence_recorded(
 
 def told_above(meta: Meta) -> list[Block]:
     """Who dreamt, what it took, and how many edits were not made."""
-    usage = usage_of(mapping(meta.get("usage")))
+    usage = usage_of(as_mapping(meta.get("usage")))
     blocks: list[Block] = [Field("dreamer", f"nanomem, {meta.get('dreamer') or 'rules'}")]
     if usage.calls:
         blocks.append(Field("it took", usage_words(usage)))

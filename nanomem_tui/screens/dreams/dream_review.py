@@ -16,10 +16,10 @@ from textual import work
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.dreams.blame import plain
-from nanomem_tui.dreams.edits import TITLES, LineEdit, apply_edits, details, rebased, words
+from nanomem_tui.dreams.edits import TITLES, LineEdit, apply_edits, details, meaningful_words, plain_line, rebase
 from nanomem_tui.dreams.guards import Refusal
-from nanomem_tui.dreams.review import WAITS, apply_standing, no_line, possible, reworded, standing
+from nanomem_tui.dreams.review import WAITS, check_possible, reason_no_line, reword
+from nanomem_tui.dreams.run import apply_applicable, find_applicable
 from nanomem_tui.language import secrets
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory.filters import Kind
@@ -85,7 +85,7 @@ class Proposed(NamedTuple):
     @property
     def text(self) -> str:
         """The line that it is about, in one: the new one, of a removal the old one."""
-        return plain(self.edit.new or self.edit.old) or (self.edit.new or self.edit.old)
+        return plain_line(self.edit.new or self.edit.old) or (self.edit.new or self.edit.old)
 
     @property
     def waiting(self) -> Refusal:
@@ -175,8 +175,8 @@ def _based(row: Proposed, before: Sequence[Proposed], files: _Texts) -> tuple[tu
     problem = ""
     for base in ([], lead):
         try:
-            start = standing(files, base, let_go).files
-            return (start, apply_edits(start, [rebased(row.edit, start, let_go)])), ""
+            start = find_applicable(files, base, let_go).files
+            return (start, apply_edits(start, [rebase(row.edit, start, let_go)])), ""
         except NanomemError as error:
             problem = error_sentence(error)
     return None, problem
@@ -215,7 +215,7 @@ def _best_first(content: str, line: str) -> list[list[Span]]:
 
 def marked(text: str, line: str) -> list[Span]:
     """`text` in parts, the words that `line` holds as well standing out."""
-    wanted = words(plain(line) or line)
+    wanted = meaningful_words(plain_line(line) or line)
     told, folded = set(details(line)), fold(line)
     parts: list[Span] = []
     end = 0
@@ -233,7 +233,7 @@ def _matches(text: str, wanted: frozenset[str], told: set[str], folded: str) -> 
             pairs = [n for n, pair in enumerate(pairwise(piece)) if "".join(pair) in folded]
             hits = {at for n in pairs for at in (n, n + 1)}
             yield from ((start + at, start + at + 1) for at in sorted(hits))
-        elif fold(piece) in told or ((found := words(piece)) and found <= wanted):
+        elif fold(piece) in told or ((found := meaningful_words(piece)) and found <= wanted):
             yield start, match.end()
 
 
@@ -247,9 +247,9 @@ def run_blocks(result: DreamResult) -> list[Block]:
         Field("dreamer", usage_words(result.usage) if result.usage.calls else result.dreamer),
     ]
     if result.unreadable:
-        from nanomem_tui.dreams.run import passed_over
+        from nanomem_tui.dreams.run import describe_passed_over
 
-        blocks.append(Body(passed_over(result.unreadable), "bad"))
+        blocks.append(Body(describe_passed_over(result.unreadable), "bad"))
     blocks += [Body(note, "warn") for note in result.notes]
     if result.analysis.strip():
         blocks += [Heading("What the Dreamer made of them"), Body(result.analysis.strip())]
@@ -273,7 +273,7 @@ def _skipped_blocks(result: DreamResult) -> list[Block]:
 def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: DreamResult, keep: bool) -> ProposalShown:
     """What applying the accepted edits would change; `keep`: those still open wait in the inbox."""
     passed = [row.edit for row in rows if row.decision != "accept"]
-    found, open_ones = standing(files, accepted(rows), passed), len(rows) - decided(rows)
+    found, open_ones = find_applicable(files, accepted(rows), passed), len(rows) - decided(rows)
     made = found.edits
     diffs = [diff_texts(name, files[name], text, CONTEXT) for name, text in found.files.items() if files[name] != text]
     counts = ", ".join("{} +{} -{}".format(diff.path, *diff.counts) for diff in diffs)
@@ -281,7 +281,7 @@ def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: Dr
     said = f"{counted(len(made), 'edit')} accepted, {rejected:,} rejected, {open_ones:,} open"
     above: list[Block] = [Body(f"{said}: {counts or 'no file changes'}.", "" if counts else "warn")]
     for one in found.stale:
-        words = one_line(plain(one.edit.new or one.edit.old) or one.edit.old, 200)
+        words = one_line(plain_line(one.edit.new or one.edit.old) or one.edit.old, 200)
         above.append(Body(f"Accepted, but {one.why}; it waits in the inbox: {words}", "bad"))
     if open_ones:
         above.append(Body("The open ones " + ("wait in the inbox." if keep else "are let go."), "warn"))
@@ -474,7 +474,7 @@ class ReviewScreen(DiffScreen[Proposed]):
         rows, errors = [], []
         for row in self.targets():
             try:
-                possible(row.edit)
+                check_possible(row.edit)
                 rows.append(row)
             except BadInput as error:
                 errors.append((row, error))
@@ -508,12 +508,12 @@ class ReviewScreen(DiffScreen[Proposed]):
         async def accept(text: str | None) -> None:
             if text is None:
                 return
-            edit = reworded(row.edit, text)
-            possible(edit)
+            edit = reword(row.edit, text)
+            check_possible(edit)
             self._change({row.number: row._replace(edit=edit, decision="accept", worded=True)})
 
         def wrong(text: str) -> str:
-            return no_line(row.edit, text)
+            return reason_no_line(row.edit, text)
 
         title = f"Accept with other words: {place(row.edit)}"
         self.ask(EditScreen(title, row.edit.new or row.edit.old, wrong=wrong), accept)
@@ -576,7 +576,9 @@ class ReviewScreen(DiffScreen[Proposed]):
 
         def make(ws: Workspace) -> list[Operation]:
             gone = rejected(rows, proposed, keep)
-            result, stale = apply_standing(ws.dream.runner, ws.documents.read, proposed, accepted(rows), waiting, gone)
+            result, stale = apply_applicable(
+                ws.dream.runner, ws.documents.read, proposed, accepted(rows), waiting, gone
+            )
             results.append(result)
             late.extend(stale)
             return [operation for result in results if (operation := result.operation)]

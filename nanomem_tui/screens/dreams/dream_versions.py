@@ -15,7 +15,7 @@ from nanomem_tui.core import merge
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.core.text import counted
-from nanomem_tui.dreams.versions import NOW, Saved
+from nanomem_tui.dreams.blame import NOW, SavedVersion
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.diffs import RevertPart, revert
 from nanomem_tui.screens.base.list_screen import View
@@ -38,7 +38,7 @@ class ShownVersion(NamedTuple):
     above: tuple[Block, ...]
 
 
-class VersionsScreen(WorkspaceScreen[Saved]):
+class VersionsScreen(WorkspaceScreen[SavedVersion]):
     """Every version of a memory file."""
 
     class Counted(Message):
@@ -59,12 +59,12 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         self._file = TRACKED_FILES[-1]
         self._shown = ""
         self._counted: dict[tuple[str, str], str] = {}  # "…" while it is under way
-        self._to_count: dict[tuple[str, str], Saved] = {}
+        self._to_count: dict[tuple[str, str], SavedVersion] = {}
         self._counting = 0  # threads that count
 
     # The list
 
-    def columns(self) -> Sequence[Column[Saved]]:
+    def columns(self) -> Sequence[Column[SavedVersion]]:
         """When, who, and what it did to the file."""
         return (
             aged("Age", lambda row: row.at if row.sha else "now", align="right", tone="dim"),
@@ -74,7 +74,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
             Column("sha", "Commit", lambda row: row.sha[:8], width=8, priority=1, tone="dim"),
         )  # fmt: skip
 
-    def _counts(self, row: Saved) -> str:
+    def _counts(self, row: SavedVersion) -> str:
         """What is not known yet is counted late, and only of the rows that are shown: it takes its time."""
         if self._file not in row.files:
             return ""
@@ -93,7 +93,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         self._count(wanted)
 
     @work(thread=True, group="counts", exit_on_error=False)
-    def _count(self, wanted: Mapping[tuple[str, str], Saved]) -> None:
+    def _count(self, wanted: Mapping[tuple[str, str], SavedVersion]) -> None:
         versions = self.ws.dream.versions
         try:
             for (sha, file), saved in wanted.items():
@@ -115,11 +115,11 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """Also while lines of rows that are shown are still to be counted."""
         return super().reading or bool(self._to_count or self._counting)
 
-    def row_id(self, row: Saved) -> str:
+    def row_id(self, row: SavedVersion) -> str:
         """The id of the commit."""
         return row.sha or "now"
 
-    def load(self) -> Iterable[Sequence[Saved]]:
+    def load(self) -> Iterable[Sequence[SavedVersion]]:
         """Every commit, the newest first, and before them the files as they are now, where no commit holds them."""
         for path in TRACKED_FILES:
             self._counted.pop((NOW, path), None)
@@ -127,17 +127,17 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         while rows := list(islice(found, PAGE)):
             yield rows
 
-    def search_text(self, row: Saved) -> str:
+    def search_text(self, row: SavedVersion) -> str:
         """Words are searched in the subject."""
         return row.subject
 
-    def field(self, row: Saved, name: str) -> Any:
+    def field(self, row: SavedVersion, name: str) -> Any:
         """The fields of the filter language."""
         if name == "file":
             return {part for path in row.files for part in (path, path.rpartition("/")[2])}
         return {"id": row.sha, "who": {row.who, row.who.rpartition(" ")[2]}, "age": row.at}[name]
 
-    def _show_view(self, view: View[Saved]) -> None:
+    def _show_view(self, view: View[SavedVersion]) -> None:
         """Only what changed the file is a version of it."""
         super()._show_view(replace(view, rows=[row for row in view.rows if self._file in row.files]))
 
@@ -172,7 +172,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """The text of a version."""
         return self.query_one("#detail", VersionView)
 
-    def detail(self, row: Saved) -> ShownVersion:
+    def detail(self, row: SavedVersion) -> ShownVersion:
         """The file as of then, against the version before and against now."""
         file, versions = self._file, self.ws.dream.versions
         then, now = versions.text(row.sha, file), versions.text(NOW, file)
@@ -283,5 +283,5 @@ def _told(lines: Sequence[VersionLine], then: str | None, now: str | None) -> st
     return f"{counted(total, 'line')}, +{came} -{went} against the version before; {since}"
 
 
-def _who(row: Saved) -> str:
+def _who(row: SavedVersion) -> str:
     return row.who

@@ -23,8 +23,8 @@ from nanomem_tui.language.times_asked import names_time
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.recall.scoring import weights_of
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.sessions.imported import BESIDE
-from nanomem_tui.memory.turns.values import message
+from nanomem_tui.memory.sessions.sessions import BESIDE
+from nanomem_tui.memory.turns.values import check_message
 from nanomem_tui.screens.base.list_screen import Listing, View
 from nanomem_tui.screens.base.rows import format_age
 from nanomem_tui.store.values import Hit, Item
@@ -140,9 +140,9 @@ def answer(ws: Workspace, asked: Asked) -> Answer:
     """Ask the engine; in a thread. Raises BadInput for a message or somebody that cannot be."""
     if not asked.text.strip():
         return Answer(asked, why_not="no message yet" if asked.chosen else "")
-    message(asked.text)
+    check_message(asked.text)
     if asked.reply_to.strip():
-        message(asked.reply_to, "reply to")
+        check_message(asked.reply_to, "reply to")
     begun = ws.engine.look(asked.question)
     found = [*begun.hits, *(cut.hit for cut in begun.cut)]
     weights = asked.weights

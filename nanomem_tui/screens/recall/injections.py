@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.turns.injections import Given, given_of
+from nanomem_tui.memory.turns.traces import InjectedPart, find_injected
 from nanomem_tui.screens.base.console import ask_recall, show_message, show_turn
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.rows import format_time
@@ -21,7 +21,7 @@ from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.turns.injections import Injected
+    from nanomem_tui.memory.turns.traces import Injected
     from nanomem_tui.workspace import Workspace
 
 NEAR = 600.0  # seconds between a turn and its message at most
@@ -34,7 +34,7 @@ TONES = {"given": "accent", "held": "warn"}
 class GivenPart:
     """An item or a lesson of a turn: the words that the model had, and what became of them."""
 
-    of: Given
+    of: InjectedPart
     stops: bool = True
 
     @property
@@ -139,7 +139,7 @@ class InjectionsScreen(PartsScreen["Injected"]):
 
     def detail(self, row: Injected) -> Turned:
         """The turn, then each item and lesson as it is now."""
-        given = map(GivenPart, given_of(self.ws, row))
+        given = map(GivenPart, find_injected(self.ws.store, row))
         return Turned(row.turn, (Preface(tuple(_facts(row))), *given))
 
     def show_detail(self, detail: Any) -> None:
@@ -206,14 +206,14 @@ class InjectionsScreen(PartsScreen["Injected"]):
             say(self, "Neither a transcript nor a log of that session is here any more", "warning")
 
 
-def _waits(ws: Workspace, part: Given) -> bool:
+def _waits(ws: Workspace, part: InjectedPart) -> bool:
     """Whether it still waits in the inbox."""
     table = ws.store.snapshot.items if part.what == "item" else ws.store.snapshot.lessons
     row = table.get(part.id)
     return row is not None and not row.is_deleted and row.waits
 
 
-def _reworded(of: Given) -> Iterable[tuple[str, str, Sequence[Span]]]:
+def _reworded(of: InjectedPart) -> Iterable[tuple[str, str, Sequence[Span]]]:
     """The words of then and of now, what differs marked."""
     lines = (DiffLine("-", of.then), DiffLine("+", of.text))
     for line, spans in spans_of(Hunk(lines)):

@@ -18,7 +18,7 @@ from nanomem_tui.memory.filters import FieldTest, Filter, fold
 from nanomem_tui.store.work import records as work_records
 from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier
 from nanomem_tui.store.work.values import Among, Stretch, TierRecord
-from nanomem_tui.tiers.operational import said
+from nanomem_tui.tiers.operational import entry_text
 from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.widgets.paged_table import MOST_SELECTED, PAGE, UNREAD
 from nanomem_tui.widgets.table import Column, aged
@@ -160,7 +160,7 @@ def _event(row: TierRecord) -> str:
             data = files.loads(data)
         except ValueError:
             return str(data)
-    return said(row.fields["category"], data) if data is not None else ""
+    return entry_text(row.fields["category"], data) if data is not None else ""
 
 
 Shown = Column[TierRecord]

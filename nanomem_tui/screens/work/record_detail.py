@@ -21,7 +21,7 @@ from nanomem_tui.screens.work.record_columns import number, rate_of, sign_of, to
 from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS
 from nanomem_tui.store.work.kinds import Field as kinds_Field
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.operational import said
+from nanomem_tui.tiers.operational import entry_text
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.plots import fitting_bars, meter, sparkline, stacked
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Span, Spans, lay_out
@@ -29,7 +29,7 @@ from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.operational import ActiveTask, AgentState, OperationalEntry
-    from nanomem_tui.tiers.records import Link, Past
+    from nanomem_tui.tiers.records import Link, RecordChange
     from nanomem_tui.workspace import Workspace
 
 
@@ -190,7 +190,7 @@ def link_parts(links: Sequence[Link]) -> list[Part]:
     return [head, *(Linked(relation, record) for relation, record in links)]
 
 
-def past_blocks(past: Sequence[Past]) -> list[Block]:
+def past_blocks(past: Sequence[RecordChange]) -> list[Block]:
     """What a record has been through, the newest first; of what came or went whole only that it did."""
     if not past:
         return [Heading("History"), Body("No change since it was stored.", "dim")]
@@ -252,7 +252,7 @@ def _headed(record: TierRecord) -> list[Block]:
     """What it is, once: a long text, or one of several lines, stands below the name of the kind."""
     fields = record.fields
     if record.kind == "event":
-        return [Spans(((one_line(said(fields["category"], fields["data"]), HEADING), "heading"),))]
+        return [Spans(((one_line(entry_text(fields["category"], fields["data"]), HEADING), "heading"),))]
     whole = str(fields.get(KINDS_KINDS[record.kind].title) or record.id)
     if one_line(whole, HEADING) == one_line(whole) and "\n" not in whole.strip():
         return [Spans(((one_line(whole), "heading"),))]
@@ -453,7 +453,7 @@ def _named(record: TierRecord) -> str:
         why = fields.get("reason") or fields.get("changed_by")
         return f"{record.title}: {why}" if why else record.title
     if record.kind == "event":
-        return f"{fields.get('source') or record.title}: {said(record.title, fields.get('data'))}"
+        return f"{fields.get('source') or record.title}: {entry_text(record.title, fields.get('data'))}"
     if record.kind == "metric":
         return f"{record.title} {number(fields.get('value'))} {fields.get('unit') or ''}"
     return record.title
@@ -666,7 +666,7 @@ def _entry(entry: OperationalEntry) -> Part:
     if entry.category == "tool_result":
         what, text = str(data.get("tool")), str(data.get("error") or pretty(data.get("output", data.get("input"))))
     else:
-        text = said(entry.category, entry.data)
+        text = entry_text(entry.category, entry.data)
     return NowPart(entry.id, entry.at, what, text, entry.data, tone)
 
 

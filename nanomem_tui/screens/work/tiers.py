@@ -35,7 +35,7 @@ from nanomem_tui.widgets.theme import glyphs
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.store.work.values import KnowledgeDocument
-    from nanomem_tui.tiers.lifecycle import LifecyclePlan, Step
+    from nanomem_tui.tiers.lifecycle import LifecyclePlan, PlannedStep
     from nanomem_tui.workspace import Workspace
 
 
@@ -157,7 +157,7 @@ def due_blocks(plan: LifecyclePlan) -> list[Block]:
     return [block for step in steps for block in step_blocks(step)]
 
 
-def step_blocks(step: Step) -> list[Block]:
+def step_blocks(step: PlannedStep) -> list[Block]:
     """What a run would do to one kind."""
     named = TITLES[step.kind].lower() if step.rows > 1 else step.kind.replace("-", " ")
     rows = ((f"{step.rows:>9,} ", "accent"), (f"{named} ", ""), (_FATES[step.what], "dim"))

@@ -21,7 +21,7 @@ from nanomem_tui.language import secrets
 from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS, Kind, Tier, kind_of
 from nanomem_tui.store.work.values import MAX_TEXT, plain
-from nanomem_tui.tiers.context_fitting import warning
+from nanomem_tui.tiers.context_fitting import instructing_reason
 from nanomem_tui.tiers.operational import CATEGORIES
 
 if TYPE_CHECKING:
@@ -447,7 +447,7 @@ class MemoryService:
                 relevance=chunk.relevance,
                 tokens=chunk.tokens,
                 id=chunk.id,
-                warning=warning(chunk.source, chunk.content),
+                warning=instructing_reason(chunk.source, chunk.content),
             )
             for chunk in found.chunks
         )
@@ -478,14 +478,14 @@ def _result(hit: TierHit) -> pb.SearchResult:
         json = b""
     return pb.SearchResult(
         content=secrets.mask(content), metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind,
-        id=record.id, warning=warning(f"{record.tier}/{record.kind}/{record.id}", content),
+        id=record.id, warning=instructing_reason(f"{record.tier}/{record.kind}/{record.id}", content),
     )  # fmt: skip
 
 
 def _chunk(hit: KnowledgeHit) -> pb.SearchResult:
     names = ("title", "source", "section", "line_from", "line_to", "kind", "document_id")
     place = to_json({name: getattr(hit, name) for name in names}, "place")
-    why = warning(f"{KNOWLEDGE}/{hit.title}#{hit.section}", hit.text)
+    why = instructing_reason(f"{KNOWLEDGE}/{hit.title}#{hit.section}", hit.text)
     return pb.SearchResult(
         content=secrets.mask(hit.text),
         metadata_json=place,
