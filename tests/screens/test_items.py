@@ -92,7 +92,7 @@ async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_onc
         return state
 
     async with console(demo, "items") as on:
-        monkeypatch.setattr("nanomem_tui.app.looked_at", slow_look)
+        monkeypatch.setattr("nanomem_tui.app.look_at_workspace", slow_look)
         on.app.look()
         await on.until(seen.is_set)
         await on.pilot.press("x", "u", "ctrl+r")
