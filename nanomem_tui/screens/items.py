@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory import edits, retention, superseded
+from nanomem_tui.memory import edits, retention
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
 from nanomem_tui.memory.items import merged_words
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_label
@@ -60,7 +60,7 @@ NOT_ITEMS = (
 )
 
 
-TOLD = frozenset((superseded.FIELD, superseded.WINNER))
+TOLD = frozenset((retention.FIELD, retention.WINNER))
 """Free fields of an item that are told in words."""
 
 
@@ -185,7 +185,7 @@ class ItemsScreen(RowsScreen[Item]):
 
     def _states(self, row: Item) -> list[Block]:
         said: list[Block] = []
-        known = superseded.notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})
+        known = retention.superseded_notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})
         said += [Body(f"{name} {words}", "warn" if name == "Superseded" else "dim") for name, words in known]
         if not row.enabled:
             said.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.memory import edits, lessons, superseded
+from nanomem_tui.memory import edits, lessons, retention
 from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
 from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.screens.base.forms import TextForm
@@ -23,7 +23,7 @@ FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_ac
 """The parts of a lesson as a person edits them."""
 
 #: The free fields that are told in words.
-TOLD = frozenset({"conflict", "efficacy", superseded.FIELD, superseded.WINNER})
+TOLD = frozenset({"conflict", "efficacy", retention.FIELD, retention.WINNER})
 
 
 class LessonsScreen(RowsScreen[Lesson]):
@@ -117,7 +117,7 @@ class LessonsScreen(RowsScreen[Lesson]):
         blocks: list[Block] = [Heading("When"), Body(row.trigger), Heading("Do"), Body(row.better_action, "good")]
         if row.bad_action:
             blocks += [Heading("Instead of"), Body(row.bad_action, "bad")]
-        known = superseded.notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})
+        known = retention.superseded_notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})
         blocks += [Body(f"{name} {words}", "warn" if name == "Superseded" else "dim") for name, words in known]
         if not row.enabled:
             blocks.append(Body("Disabled: kept, never told to the agent (x enables it).", "warn"))

@@ -19,7 +19,7 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, StoreError
 from nanomem_tui.memory import turn_log
 from nanomem_tui.memory.turns import traces
-from nanomem_tui.store import engine
+from nanomem_tui.store.database import engine
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
 

@@ -516,7 +516,7 @@ async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
         on.app.opened.sessions.get(known.session_key)
         await on.at(known.id)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nanomem_tui.review.origin.AFTER", -timedelta(days=1))
+            patch.setattr("nanomem_tui.review.finders.rows.AFTER", -timedelta(days=1))
             await on.press("f5", "o")
         await on.shows("Which message it came from is not known")
         assert on.screen.table.cursor_id == known.session_key

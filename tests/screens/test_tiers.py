@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.screens.tiers_rows import TITLES
+from nanomem_tui.screens.work.record_columns import TITLES
 from nanomem_tui.screens.work.record_detail import Linked
 from nanomem_tui.screens.work.record_list import TrailScreen
 from nanomem_tui.tiers.records import NewRecord

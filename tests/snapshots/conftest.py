@@ -20,7 +20,7 @@ from nanomem_tui.demo import build
 from nanomem_tui.memory.facts import journal
 from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.turns import engine
-from nanomem_tui.screens import tiers
+from nanomem_tui.screens.work import tiers
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace, open_workspace
 
