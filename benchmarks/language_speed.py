@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import language
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.language import corrections, todos
+from nanomem_tui.language import corrections
+from nanomem_tui.language import message as language_message
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.store.values import Item
 
@@ -75,7 +76,7 @@ def read(text: str, known: list[Item], settings: Settings) -> None:
         capture.capture(capture.whole_sentences(text), origin, settings, lambda *_: None, "ws")
     else:
         capture.explain_uncaptured(said, [row.item.text for row in found.rows], settings)
-    todos.asked(text)
+    language_message.asked(text)
 
 
 def milliseconds(work: Callable[[], Any]) -> float:

@@ -48,7 +48,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.dreams.edits import LineEdit, Op
 from nanomem_tui.dreams.guards import reason_unsupported
-from nanomem_tui.language import compare, dates, read
+from nanomem_tui.language import dates, read
+from nanomem_tui.language.statements import compare
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.facts import crystallize
 from nanomem_tui.memory.facts.dialogue import SpokenMessage

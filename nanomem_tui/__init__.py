@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.values import turn_end, turn_input
-    from nanomem_tui.servers.grpc.client import MemoryClient
     from nanomem_tui.tiers.semantic import KnowledgeBase, Memory
     from nanomem_tui.workspace import Workspace, open_workspace
 
@@ -20,7 +19,6 @@ __all__ = [
     "Audience",
     "KnowledgeBase",
     "Memory",
-    "MemoryClient",
     "NanomemError",
     "Question",
     "Workspace",
@@ -34,7 +32,6 @@ _PLACES = {
     "Audience": "memory.scopes",
     "KnowledgeBase": "tiers.semantic",
     "Memory": "tiers.semantic",
-    "MemoryClient": "servers.grpc.client",
     "NanomemError": "core.errors",
     "Question": "memory.recall.recall",
     "Workspace": "workspace",

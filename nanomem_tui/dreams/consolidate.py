@@ -43,14 +43,13 @@ from nanomem_tui.core.text import counted, without_lone_surrogates
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams.entries import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.dreams.guards import hide, masked_kinds
-from nanomem_tui.language import compare, corrections, injection, pair_features, reader, remembering, secrets, tables
+from nanomem_tui.language import classify, corrections, injection, remembering, secrets, tables
 from nanomem_tui.language import sentences as language_sentences
-from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.reader import Reading
+from nanomem_tui.language.classify import Reading, cues_of, language_of, topics_of_line
+from nanomem_tui.language.remembering import is_unwanted
 from nanomem_tui.language.sentences import read as read_line
-from nanomem_tui.language.spoken import ended, without_speaker
-from nanomem_tui.language.topics import cues_of, topics_of_line
-from nanomem_tui.language.unwanted import is_unwanted
+from nanomem_tui.language.statements import compare, pair_features
+from nanomem_tui.language.statements.statement import ended, without_speaker
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.sessions.files import refusal, splice_values
 from nanomem_tui.memory.turns.capture import MAX_MESSAGE, UNWANTED
@@ -290,10 +289,10 @@ def _is_small_talk(texts: Iterable[str]) -> bool:
 
 
 @lru_cache(1024)  # a message is read to tell what conversation it is of, and again for what it says
-def _read(text: str) -> Sequence[tuple[str, reader.Reading]]:
+def _read(text: str) -> Sequence[tuple[str, classify.Reading]]:
     """Return the sentences of a message, and what each is."""
     sentences = remembering.sentences(text)
-    return tuple(zip(sentences, reader.read(sentences, language_of(text)), strict=True)) if sentences else ()
+    return tuple(zip(sentences, classify.read(sentences, language_of(text)), strict=True)) if sentences else ()
 
 
 def _facts(text: str, *, corrects: bool, is_talk: bool) -> list[tuple[str, str, bool]]:
@@ -336,11 +335,11 @@ def _is_wish(sentence: str, act: str) -> bool:
     return act == "rule" and corrections.is_for_good(sentence) and read_line(f"- {sentence}").label == "rule"
 
 
-def _is_soon(words: str, reading: reader.Reading) -> bool:
+def _is_soon(words: str, reading: classify.Reading) -> bool:
     return reading.kind == "episodic" and "today" in cues_of(words)
 
 
-def _lasts(words: str, reading: reader.Reading) -> bool:
+def _lasts(words: str, reading: classify.Reading) -> bool:
     """Return whether a sentence tells what lasts: plainly, or as it would be noted, without the talk around it."""
     act, _, lasting = reading
     if act not in ("rule", "remember", "chatter", "moment") and lasting >= _PLAIN:

@@ -19,8 +19,8 @@ from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict
 from nanomem_tui.core.operations import Change
 from nanomem_tui.core.text import indent
-from nanomem_tui.language import dates, topics
-from nanomem_tui.language.pair_features import is_said
+from nanomem_tui.language import classify, dates
+from nanomem_tui.language.statements.pair_features import is_said
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.files import layer
 
@@ -374,9 +374,9 @@ def impossible_heading(title: str) -> str:
 
 def heading_subjects(title: str) -> frozenset[str]:
     """Return the words of a title that say something of somebody."""
-    left = topics.without_subjects(title)
+    left = classify.without_subjects(title)
     if len(left.split()) <= _SHORT:
-        left = " ".join(topics.names_of_heading(left))
+        left = " ".join(classify.names_of_heading(left))
     return meaningful_words(left) - _general()
 
 

@@ -17,10 +17,11 @@ from nanomem_tui.core.text import indent
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Refusal
-from nanomem_tui.language import dates, injection, reader, secrets, spoken
+from nanomem_tui.language import classify, dates, injection, secrets
 from nanomem_tui.language import sentences as language_sentences
-from nanomem_tui.language.detect import language_of
+from nanomem_tui.language.classify import language_of
 from nanomem_tui.language.sentences import split
+from nanomem_tui.language.statements import statement
 from nanomem_tui.model.client import Usage
 
 # -- The lines of a history entry as statements of their own: mark, text, and what a line stands under ----------------
@@ -246,16 +247,16 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
                 result.append(found)
                 continue
             other = "" if about == owner or found.person else about
-            told, held = spoken.with_subject(found.text, other) if other else found.text, found.held
+            told, held = statement.with_subject(found.text, other) if other else found.text, found.held
             if told != found.text and not here and not (found.mark and before == other):
                 # It may tell of the one whom an earlier line names, or of the owner.
                 told, held = (told if found.mark else found.text), held or WHOM
-            elif told == found.text and not found.person and spoken.with_subject(told, before) != told:
-                told = spoken.with_subject(told, before)
+            elif told == found.text and not found.person and statement.with_subject(told, before) != told:
+                told = statement.with_subject(told, before)
                 held = held or ("" if found.mark and is_person else WHOM)
-            if spoken.points_back(told) and not found.person:
+            if statement.points_back(told) and not found.person:
                 held = held or WHOM
-            before = spoken.subject_of(found.text) if language != "de" else ""
+            before = statement.subject_of(found.text) if language != "de" else ""
             before = "" if before == owner else before
             is_person = found.label == "person"
             result += _checked(replace(found, text=dates.absolute(told, timestamp), held=held))
@@ -264,8 +265,8 @@ def _found(cursor: int, timestamp: str, content: str, owner: str) -> tuple[Fact 
 
 def _person(text: str, language: str) -> str:
     """Return the name of the person that a text begins with, "" where it begins with no name of a person."""
-    name = spoken.subject_of(text)
-    is_known = name.lower() in reader.pack(language).names
+    name = statement.subject_of(text)
+    is_known = name.lower() in classify.pack(language).names
     return name if is_known and language_sentences.read(text).label in ("person", "event", "moment") else ""
 
 
@@ -333,7 +334,7 @@ def _judged(text: str, shown: str, fact: Fact) -> Fact | Skipped:
     read."""
     mark = fact.mark
     reading = language_sentences.read(f"[{mark}] {shown}" if mark and not shown.startswith("- ") else shown)
-    plain = _NUMBER.sub("", spoken.without_speaker(language_sentences.parted(text).text)).strip()
+    plain = _NUMBER.sub("", statement.without_speaker(language_sentences.parted(text).text)).strip()
     lasting, label = reading.lasting, max(language_sentences.LASTING, key=reading.shares.__getitem__)
     kinds = {one: reading.shares[one] / lasting for one in language_sentences.LASTING}
     found = replace(fact, text=plain, label=label, kinds=kinds)
@@ -375,7 +376,7 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
         return
     sentences = split(what, spaced=not of_owner)
     least = (0.8 if mark is None else 0.5) if of_owner else 0.97
-    readings = reader.read(sentences, language_of(what)) if sentences else []
+    readings = classify.read(sentences, language_of(what)) if sentences else []
     kept = [
         (one, reading)
         for one, reading in zip(sentences, readings, strict=True)
@@ -384,7 +385,7 @@ def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under:
     if not kept:
         yield Skipped(cursor, secrets.mask(what), readings[0].act if readings else "nothing said", mark)
         return
-    text = " ".join(spoken.without_speaker(one) for one, _ in kept)
+    text = " ".join(statement.without_speaker(one) for one, _ in kept)
     rule = any(reading.act == "rule" for _, reading in kept)
     label = "rule" if rule else {"episodic": "event", "fact": "person"}.get(kept[0][1].kind, kept[0][1].kind)
     if of_owner:

@@ -20,7 +20,8 @@ from nanomem_tui.core.text import is_utf8, without_lone_surrogates
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import LineEdit, apply_edits
-from nanomem_tui.language import compare, dates, injection, pair_features, secrets, sentences
+from nanomem_tui.language import dates, injection, secrets, sentences
+from nanomem_tui.language.statements import compare, pair_features
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.erasure.forgotten import WHY, Forgotten
 

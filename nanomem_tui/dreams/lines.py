@@ -18,23 +18,31 @@ from nanomem_tui.agents import markdown
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.edits import details, opens_list, unaccounted_details
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact
-from nanomem_tui.language import compare, reader, sentences
-from nanomem_tui.language.compare import pack, shares_of
-from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.features import is_wide
-from nanomem_tui.language.pair_features import LIGHT, difference, leaves_open, limits
-from nanomem_tui.language.spoken import denied_value, exchanged, is_of, subject_of, without_denied
-from nanomem_tui.language.statement import meaning, statement
-from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.language.topics import (
+from nanomem_tui.language import classify, sentences
+from nanomem_tui.language.classify import (
     cues_of,
+    is_wide,
+    language_of,
     names_of_heading,
     title_of,
     topics_of_heading,
     topics_of_line,
     without_paths,
 )
-from nanomem_tui.language.values import Value, values
+from nanomem_tui.language.statements import compare
+from nanomem_tui.language.statements.compare import pack, shares_of
+from nanomem_tui.language.statements.pair_features import LIGHT, difference, leaves_open, limits
+from nanomem_tui.language.statements.statement import (
+    denied_value,
+    exchanged,
+    is_of,
+    meaning,
+    statement,
+    subject_of,
+    without_denied,
+)
+from nanomem_tui.language.statements.values import Value, values
+from nanomem_tui.language.tokens import fold, tokens
 
 PLACES_MODEL_VERSION = 4
 """Changes when the features do: the pack is made anew."""
@@ -90,7 +98,7 @@ class SectionCandidate(NamedTuple):
 @lru_cache(16384)
 def stems(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about, each cut to its beginning."""
-    common = reader.pack(language_of(text)).common
+    common = classify.pack(language_of(text)).common
     words = (word for word in tokens(text) if len(word) > 1 and word not in common and not word.isdigit())
     return frozenset(map(_stem, words))
 
@@ -514,7 +522,7 @@ def _known_of(name: str, text: str) -> tuple[KnownLine, ...]:
 
 def heading_names(line: KnownLine) -> frozenset[str]:
     """Return the names in the headings over a line: they say whom or what it is about."""
-    learned = reader.pack(language_of(line.under))
+    learned = classify.pack(language_of(line.under))
     return frozenset(w for w in edits.heading_subjects(line.under) if w not in learned.weights or w in learned.names)
 
 

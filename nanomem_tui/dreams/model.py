@@ -30,7 +30,7 @@ from nanomem_tui.dreams.guards import (
     unmasked,
 )
 from nanomem_tui.language import dates, secrets
-from nanomem_tui.language.spoken import owner_of
+from nanomem_tui.language.statements.statement import owner_of
 from nanomem_tui.model.client import Fence, estimate_tokens
 
 if TYPE_CHECKING:

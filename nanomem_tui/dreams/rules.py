@@ -51,12 +51,19 @@ from nanomem_tui.dreams.lines import (
     tells_change,
 )
 from nanomem_tui.language import dates, secrets
-from nanomem_tui.language.compare import compared, shares_of
-from nanomem_tui.language.pair_features import limits
-from nanomem_tui.language.spoken import denied_value, exchanged, name_told, owner_of, subject_of, without_denied
-from nanomem_tui.language.statement import statement
+from nanomem_tui.language.classify import cues_of
+from nanomem_tui.language.statements.compare import compared, shares_of
+from nanomem_tui.language.statements.pair_features import limits
+from nanomem_tui.language.statements.statement import (
+    denied_value,
+    exchanged,
+    name_told,
+    owner_of,
+    statement,
+    subject_of,
+    without_denied,
+)
 from nanomem_tui.language.tokens import fold
-from nanomem_tui.language.topics import cues_of
 
 if TYPE_CHECKING:
     pass

@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from nanomem_tui.language import tables
-from nanomem_tui.language.met_words import MetWords
+from nanomem_tui.language.tables import MetWords
 
 pattern = tables.patterns("dates")
 """Return a pattern of `packs/dates.toml`."""

@@ -13,11 +13,17 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from nanomem_tui.core.text import indent
-from nanomem_tui.language import reader, secrets, tables
-from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.features import features, tokens
-from nanomem_tui.language.spoken import subject_of
-from nanomem_tui.language.topics import cues_of, names_of_heading, topics_of_heading, topics_of_line
+from nanomem_tui.language import classify, secrets, tables
+from nanomem_tui.language.classify import (
+    cues_of,
+    features,
+    language_of,
+    names_of_heading,
+    tokens,
+    topics_of_heading,
+    topics_of_line,
+)
+from nanomem_tui.language.statements.statement import subject_of
 
 _pattern = tables.patterns("sentences")
 _words = partial(tables.words, "sentences")
@@ -169,7 +175,7 @@ def parted(line: str) -> Line:
 @lru_cache(4096)
 def read(line: str, heading: str = "") -> LineReading:
     """Return what a line is that stands under `heading`."""
-    learned = reader.pack("lines")
+    learned = classify.pack("lines")
     shares = dict(zip(learned.labels, learned.probabilities(line_features(line, heading)), strict=True))
     best = max(shares, key=shares.__getitem__)
     return LineReading(best, shares[best], shares)
@@ -180,7 +186,7 @@ def line_features(line: str, heading: str) -> set[str]:
     parts = parted(line)
     plain = parts.text.replace("**", "").replace("`", "").strip()
     language = language_of(plain)
-    learned = reader.pack(language)
+    learned = classify.pack(language)
     own = features([plain], 0, (), learned.common)
     found = {name for name in own if not name.startswith(("of ", "last"))}
     found.update(f"said {one}" for one in _said(own, learned))
@@ -201,7 +207,7 @@ def line_features(line: str, heading: str) -> set[str]:
     return found
 
 
-def _said(own: set[str], learned: reader.Pack) -> Iterator[str]:
+def _said(own: set[str], learned: classify.Pack) -> Iterator[str]:
     """What the words are for the reader of messages, roughly: each label that is likely, and how likely."""
     for label, share in zip(learned.labels, learned.probabilities(own), strict=True):
         for step in (0.05, 0.15, 0.35, 0.6, 0.85):
@@ -673,7 +679,7 @@ def _is_open(title: str, *, alone: bool = False) -> bool:
 def _is_of_somebody(text: str) -> bool:
     """Whether a text begins with a name that is known as one, so that it needs no heading."""
     name = "" if any(map(str.isdigit, text)) else subject_of(text)
-    return bool(name) and name.casefold() in reader.pack(language_of(text)).names
+    return bool(name) and name.casefold() in classify.pack(language_of(text)).names
 
 
 def _names(title: str) -> set[str]:

@@ -722,15 +722,15 @@ def find_superseded_lessons(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     so a lesson that a person wrote gives way too, but to another that a person wrote. The same is true of what one
     correction asks for and another forbids in so many words; what a person wrote takes no part in that. So an older
     one is kept, and counts again when the newer one is gone."""
-    from nanomem_tui.language import corrections, stances
+    from nanomem_tui.language import corrections
 
     topics: dict[str, list[Lesson]] = {}
     older: dict[str, Lesson] = {}
-    orders: list[tuple[Lesson, tuple[stances.Stance, ...]]] = []
+    orders: list[tuple[Lesson, tuple[corrections.Stance, ...]]] = []
     for one in sorted(lessons, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
         if topic := corrections.topic(one.trigger, one.better_action):
             topics.setdefault(topic, []).append(one)
-        elif one.source in _SAID and (found := stances.stances(one.better_action)):
+        elif one.source in _SAID and (found := corrections.stances(one.better_action)):
             orders.append((one, found))
     for *before, last in topics.values():
         older |= {one.id: last for one in before if _SAID.intersection((one.source, last.source))}

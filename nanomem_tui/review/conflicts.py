@@ -15,7 +15,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.language.compare import Comparison
+from nanomem_tui.language.statements.compare import Comparison
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.memory.retention import Why, row_text

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import NamedTuple
 
-from nanomem_tui.language.compare import Comparison, compared, language_of_both, likeness, shares_of
-from nanomem_tui.language.statement import UNSPACED, Statement, statement
+from nanomem_tui.language.statements.compare import Comparison, compared, language_of_both, likeness, shares_of
+from nanomem_tui.language.statements.statement import UNSPACED, Statement, statement
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item, Row, fact_of, identity_of_item
 

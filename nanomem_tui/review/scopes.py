@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.language import spoken
+from nanomem_tui.language.statements import statement
 from nanomem_tui.memory.items import Moving, Plan, Verb
 from nanomem_tui.memory.scopes import (
     Audience,
@@ -274,7 +274,7 @@ def _private(row: Item) -> Leak | None:
     if held:
         article = "an" if held[0][0] in "aeiouAEIO" else "a"
         return Leak(row, "private", f"it holds {article} {held[0]}; every chat sees it", 0.9, home)
-    if home and (words := spoken.of_oneself(text)):
+    if home and (words := statement.of_oneself(text)):
         return Leak(row, "private", f"“{words}” was said in {home}; every chat sees it", 0.6, home)
     return None
 

@@ -185,7 +185,9 @@ class ItemsScreen(RowsScreen[Item]):
 
     def _states(self, row: Item) -> list[Block]:
         said: list[Block] = []
-        known = retention.superseded_notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})
+        known = retention.superseded_notes(
+            row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")}
+        )
         said += [Body(f"{name} {words}", "warn" if name == "Superseded" else "dim") for name, words in known]
         if not row.enabled:
             said.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))

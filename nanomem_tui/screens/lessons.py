@@ -117,7 +117,9 @@ class LessonsScreen(RowsScreen[Lesson]):
         blocks: list[Block] = [Heading("When"), Body(row.trigger), Heading("Do"), Body(row.better_action, "good")]
         if row.bad_action:
             blocks += [Heading("Instead of"), Body(row.bad_action, "bad")]
-        known = retention.superseded_notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})
+        known = retention.superseded_notes(
+            row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")}
+        )
         blocks += [Body(f"{name} {words}", "warn" if name == "Superseded" else "dim") for name, words in known]
         if not row.enabled:
             blocks.append(Body("Disabled: kept, never told to the agent (x enables it).", "warn"))

@@ -36,7 +36,8 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import clusters, counted, one_line, without_lone_surrogates
-from nanomem_tui.language import injection, spoken
+from nanomem_tui.language import injection
+from nanomem_tui.language.statements import statement
 from nanomem_tui.language.tokens import fold, query_weights, query_words, tokens
 from nanomem_tui.memory.recall.questions import MAX_QUERY
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
@@ -387,7 +388,7 @@ def read_text(text: str) -> ComparedText:
         if _NAME.search(word) or (word[:1].isupper() and before[-1] not in ".!?:"):
             telling[word.casefold()] += 1
         before = written
-    telling["not"] = spoken.denials(head)
+    telling["not"] = statement.denials(head)
     words = frozenset(word for word in tokens(head) if len(word) != 2 or word.isascii())
     return ComparedText(
         fold(head), tuple(sorted(telling.items())), words, frozenset(tokens(" ".join(capital))), text[MOST:]

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nanomem_tui.language import detect, features, reader  # noqa: E402
+from nanomem_tui.language import classify  # noqa: E402
 from nanomem_tui.language import sentences as line_reader  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
@@ -101,7 +101,7 @@ def lines(language: str) -> Iterator[dict[str, Any]]:
 
 def fingerprint(language: str) -> str:
     """What a pack is made of, as a hash: the messages or lines, and the version of the features."""
-    version = f"{features.VERSION}.{line_reader.VERSION}" if language == LINES else f"{features.VERSION}"
+    version = f"{classify.VERSION}.{line_reader.VERSION}" if language == LINES else f"{classify.VERSION}"
     body = "\n".join(json.dumps(line, ensure_ascii=False, sort_keys=True) for line in lines(language))
     return hashlib.sha256(f"{version}\n{body}".encode()).hexdigest()[:16]
 
@@ -117,7 +117,7 @@ def taught(language: str) -> Taught:
             seen.add(key)
             messages += [(sentences, [one["label"] for one in line["sentences"]])] * line["times"]
     random.Random(1).shuffle(messages)
-    counted = Counter(word for sentences, _ in messages for one in sentences for word in set(features.tokens(one)))
+    counted = Counter(word for sentences, _ in messages for one in sentences for word in set(classify.tokens(one)))
     common = sorted(word for word, _ in counted.most_common(COMMON))
     result = Taught([], [], [], common, list(words_of_forgetting(messages)), [])
     if language not in NOUNS:
@@ -125,7 +125,7 @@ def taught(language: str) -> Taught:
     for number, (sentences, labels) in enumerate(messages):
         acts = [label.partition(":")[0] for label in labels]
         for at, label in enumerate(labels):
-            result.found.append(features.features(sentences, at, acts[:at], frozenset(common)))
+            result.found.append(classify.features(sentences, at, acts[:at], frozenset(common)))
             result.labels.append(label)
             result.messages.append(number)
     return result
@@ -145,15 +145,15 @@ def words_of_forgetting(messages: Iterable[tuple[list[str], list[str]]]) -> Iter
     everywhere, asked, counts = Counter[str](), Counter[str](), Counter[bool]()
     for sentences, labels in messages:
         for sentence, label in zip(sentences, labels, strict=True):
-            words = set(features.parts(sentence))
+            words = set(classify.parts(sentence))
             everywhere.update(words)
             counts[label == "forget"] += 1
             if label == "forget":
                 asked.update(words)
     often = LIFT * counts[True] / counts.total()
     for word, count in sorted(asked.items()):
-        least = RUN_SEEN if features.is_wide(word) else SEEN
-        is_thing = any(one in THINGS for one in (word, *(word if features.is_wide(word) else ())))
+        least = RUN_SEEN if classify.is_wide(word) else SEEN
+        is_thing = any(one in THINGS for one in (word, *(word if classify.is_wide(word) else ())))
         if word[0].isalnum() and not is_thing and count >= max(least, often * everywhere[word]):
             yield word
 
@@ -193,16 +193,16 @@ def weights_of(columns: Any, classifier: Any) -> dict[str, list[float]]:
 
 def letter(weight: float) -> str:
     """A weight as a letter."""
-    return chr(max(33, min(126, reader.ZERO + round(weight / reader.STEP))))
+    return chr(max(33, min(126, classify.ZERO + round(weight / classify.STEP))))
 
 
-def as_pack(data: Taught) -> reader.Pack:
+def as_pack(data: Taught) -> classify.Pack:
     """Learn from these sentences."""
     columns, classifier = learn(data.found, data.labels)
     table = weights_of(columns, classifier)
     letters = {name: "".join(map(letter, row)).encode() for name, row in table.items()}
     labels = tuple(map(str, classifier.classes_))
-    return reader.Pack(labels, frozenset(data.common), frozenset(data.forgetting), frozenset(data.names), letters)
+    return classify.Pack(labels, frozenset(data.common), frozenset(data.forgetting), frozenset(data.names), letters)
 
 
 def write(language: str, data: Taught) -> None:
@@ -225,8 +225,8 @@ def write(language: str, data: Taught) -> None:
 def write_words() -> None:
     """Write which languages with Latin letters have a word among their common ones, where that tells them apart."""
     found: dict[str, list[str]] = {}
-    for language in detect.LATIN:
-        for word in reader.pack(language).common:
+    for language in classify.LATIN:
+        for word in classify.pack(language).common:
             if word.isalpha() or "'" in word:
                 found.setdefault(word, []).append(language)
     telling = {word: codes for word, codes in sorted(found.items()) if len(codes) <= 2}
@@ -250,11 +250,11 @@ def fold(data: Taught, parts: int = 4) -> Iterator[str]:
                 act, _, kind = data.labels[n].partition(":")
                 if set(made.labels) >= set(line_reader.LASTING):
                     best = max(shares, key=shares.__getitem__)
-                    read = reader.Reading(best, best, sum(shares[one] for one in line_reader.LASTING))
+                    read = classify.Reading(best, best, sum(shares[one] for one in line_reader.LASTING))
                     wanted = act if act in line_reader.LASTING else ""
                 else:
-                    read = reader._reading(shares)
-                    wanted = (kind or act) if (kind or act) in reader.LASTING else ""
+                    read = classify._reading(shares)
+                    wanted = (kind or act) if (kind or act) in classify.LASTING else ""
                 kept = read.lasting >= 0.5
                 counts["sentences"] += 1
                 counts["acts"] += read.act == act

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nanomem_tui.language import compare, pair_features  # noqa: E402
-from nanomem_tui.language.statement import statement  # noqa: E402
+from nanomem_tui.language.statements import compare, pair_features  # noqa: E402
+from nanomem_tui.language.statements.statement import statement  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"

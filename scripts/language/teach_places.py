@@ -30,9 +30,9 @@ from nanomem_tui.agents.archive import HistoryEntry  # noqa: E402
 from nanomem_tui.dreams import lines as dreams_lines  # noqa: E402
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
 from nanomem_tui.dreams.lines import Lines  # noqa: E402
-from nanomem_tui.language import compare  # noqa: E402
-from nanomem_tui.language.spoken import owner_of  # noqa: E402
-from nanomem_tui.language.topics import topics_of_line  # noqa: E402
+from nanomem_tui.language.classify import topics_of_line  # noqa: E402
+from nanomem_tui.language.statements import compare  # noqa: E402
+from nanomem_tui.language.statements.statement import owner_of  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACKS = ROOT / "nanomem_tui" / "language" / "packs"

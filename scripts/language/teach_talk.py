@@ -21,12 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.dreams import consolidate  # noqa: E402
-from nanomem_tui.language import reader, tables  # noqa: E402
+from nanomem_tui.language import classify, tables  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACK = ROOT / "nanomem_tui" / "language" / "packs" / "talk.json"
 STRENGTH = 0.5
-WORTH = {*reader.LASTING, "remember"}
+WORTH = {*classify.LASTING, "remember"}
 """The labels of sentences that are worth a note."""
 
 
@@ -63,7 +63,7 @@ def taught() -> tuple[list[dict[str, float]], list[bool]]:
     rows, labels = [], []
     for message in messages():
         sentences = [one["text"] for one in message["sentences"]]
-        for one, reading in zip(message["sentences"], reader.read(sentences, message["lang"]), strict=True):
+        for one, reading in zip(message["sentences"], classify.read(sentences, message["lang"]), strict=True):
             rows.append({name: float(value) for name, value in consolidate.signs(one["text"], reading)})
             labels.append(one["label"].partition(":")[0] in WORTH)
     return rows, labels

@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.language.compare import compare
+from nanomem_tui.language.statements.compare import compare
 from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item

@@ -9,7 +9,8 @@ import pytest
 
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import OTHER_LANGUAGE, UNASKED, check, reason_unsupported
-from nanomem_tui.language import dates, pair_features
+from nanomem_tui.language import dates
+from nanomem_tui.language.statements import pair_features
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.store.git_samples import needs_git
 

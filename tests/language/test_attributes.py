@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.language.answers import confirmed, is_yes
-from nanomem_tui.language.attributes import attributes, clauses, ended, is_one_statement, pack
+from nanomem_tui.language.statements.attributes import (
+    attributes,
+    clauses,
+    confirmed,
+    ended,
+    is_one_statement,
+    is_yes,
+    pack,
+)
 from tests.facts.talking import facts_in
 
 OPEN = Path(__file__).resolve().parents[1] / "data" / "language" / "open"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.language import compare
-from nanomem_tui.language.compare import compared, holds, least_holding
+from nanomem_tui.language.statements import compare
+from nanomem_tui.language.statements.compare import compared, holds, least_holding
 
 ROOT = Path(__file__).resolve().parents[2]
 HARMFUL = {"same", "newer", "denial"}

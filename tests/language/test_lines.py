@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nanomem_tui.language import sentences
-from nanomem_tui.language.spoken import (
+from nanomem_tui.language.classify import title_of, topics_of_heading
+from nanomem_tui.language.statements.statement import (
     denied_value,
     names_given,
     owner_of,
@@ -13,7 +14,6 @@ from nanomem_tui.language.spoken import (
     without_denied,
     without_speaker,
 )
-from nanomem_tui.language.topics import title_of, topics_of_heading
 
 
 @pytest.mark.parametrize(

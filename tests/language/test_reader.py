@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.language import read, reader, remembering
-from nanomem_tui.language.detect import language_of
+from nanomem_tui.language import classify, read, remembering
+from nanomem_tui.language.classify import language_of
 from nanomem_tui.memory.turns import capture
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def labels(half: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize(("language", "text", "act"), [(code, *row) for code, rows in ACTS.items() for row in rows])
 def test_a_plain_sentence_is_read_in_its_language(language: str, text: str, act: str) -> None:
-    [found] = reader.read((text,), language)
+    [found] = classify.read((text,), language)
     assert found.act == act
     assert (found.lasting > 0.5) == (act == "fact")
 
@@ -91,7 +91,7 @@ def test_most_of_what_careful_people_would_keep_is_kept_and_little_else() -> Non
 
 
 def test_a_pack_that_is_missing_is_that_of_english() -> None:
-    assert reader.pack("xx") is reader.pack("en")
+    assert classify.pack("xx") is classify.pack("en")
 
 
 def test_every_pack_is_made_of_what_is_taught_now() -> None:
@@ -102,9 +102,9 @@ def test_every_pack_is_made_of_what_is_taught_now() -> None:
 
 def test_every_label_that_is_taught_is_one_that_the_reader_knows() -> None:
     for language in (*OTHERS, "en", "zh"):
-        acts = {label.partition(":")[0] for label in reader.pack(language).labels}
+        acts = {label.partition(":")[0] for label in classify.pack(language).labels}
         others = {"moment", "question", "order", "remember", "forget", "correction", "chatter", "quoted"}
-        assert acts == reader.LASTING | others
+        assert acts == classify.LASTING | others
 
 
 def test_a_sentence_that_says_little_alone_goes_with_the_one_before_it() -> None:

@@ -8,7 +8,8 @@ from datetime import date
 
 import pytest
 
-from nanomem_tui.language import cues, dates, sentences, tables, tokens, values
+from nanomem_tui.language import cues, dates, sentences, tables, tokens
+from nanomem_tui.language.statements import values
 
 LONG = [part * (20_000 // len(part)) for part in ("x", " ", "x ", "1", ".", "一", "“", "1x")]
 READERS: dict[str, Callable[[str], object]] = {

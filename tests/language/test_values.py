@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from nanomem_tui.language.values import equal, match_values, values
+from nanomem_tui.language.statements.values import equal, match_values, values
 
 ALIKE = [
     ("en", "a fee of 1,500 euros", "en", "a fee of 1500 EUR"),

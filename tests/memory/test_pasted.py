@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.language import pasted, remembering
+from nanomem_tui.language import message, remembering
 from nanomem_tui.memory.facts import dialogue
 from tests.memory.turns import turn
 from tests.store.homes import make_home
@@ -162,7 +162,7 @@ def test_nothing_that_others_said_becomes_active(tmp_path: Path, text: str) -> N
 
 @pytest.mark.parametrize("text", MINE)
 def test_what_a_person_says_in_own_words_is_his(text: str) -> None:
-    assert pasted.parts(text) == (text, "")
+    assert message.parts(text) == (text, "")
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_what_a_person_says_in_own_words_is_his(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_plain_sentence_in_quotation_marks_stays(text: str) -> None:
-    assert pasted.parts(text).said == text
+    assert message.parts(text).said == text
 
 
 def test_what_another_one_says_is_to_be_is_no_order_of_the_person() -> None:
@@ -197,7 +197,7 @@ def test_what_stands_beside_a_quotation_is_kept(tmp_path: Path) -> None:
 def test_a_message_of_nothing_but_marks_takes_no_long() -> None:
     started = time.process_time()
     for text in ("'a " * 30_000, '"' * 90_000, "“" * 90_000, "a' " * 30_000, "Eve: x\n" * 20_000, " " * 90_000 + "x"):
-        pasted.parts(text)
+        message.parts(text)
     assert time.process_time() - started < 6
 
 
@@ -214,13 +214,13 @@ def test_nothing_of_what_was_pasted_becomes_active(tmp_path: Path, text: str) ->
 
 @pytest.mark.parametrize("text", SAID)
 def test_what_a_person_says_is_all_said(text: str) -> None:
-    assert pasted.parts(text) == (text, "")
+    assert message.parts(text) == (text, "")
 
 
 def test_what_stands_around_is_said() -> None:
     text = "I prefer tea.\n<email>\nI prefer gin.\n</email>\nI live in Berlin."
-    assert [line for line in pasted.parts(text).said.split("\n") if line] == ["I prefer tea.", "I live in Berlin."]
-    assert "gin" in pasted.parts(text).pasted
+    assert [line for line in message.parts(text).said.split("\n") if line] == ["I prefer tea.", "I live in Berlin."]
+    assert "gin" in message.parts(text).pasted
 
 
 def test_what_was_said_before_it_is_kept(tmp_path: Path) -> None:
@@ -265,16 +265,16 @@ def test_what_a_page_or_a_mail_says_waits(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", OWN)
 def test_what_only_names_a_page_is_said(text: str) -> None:
-    assert pasted.parts(text) == (text, "")
-    assert not pasted.reports(text)
+    assert message.parts(text) == (text, "")
+    assert not message.reports(text)
 
 
 def test_what_stands_beside_a_quotation_of_a_page_is_said() -> None:
     text = 'I live in Berlin. The page says "I prefer gin." And I prefer tea.'
-    said, told = pasted.parts(text)
+    said, told = message.parts(text)
     assert "gin" in told
     assert said == "I live in Berlin. The page says  And I prefer tea."
-    assert pasted.parts("The mail says the ferry is late. I prefer tea.").said.endswith(" I prefer tea.")
+    assert message.parts("The mail says the ferry is late. I prefer tea.").said.endswith(" I prefer tea.")
 
 
 @pytest.mark.slow
@@ -282,5 +282,5 @@ def test_what_stands_beside_a_quotation_of_a_page_is_said() -> None:
 def test_a_long_message_of_signs_takes_no_minutes(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     began = time.thread_time()
-    pasted.parts(text)
+    message.parts(text)
     assert time.thread_time() - began < 20, "some hundredths of a second where nothing is looked at again and again"

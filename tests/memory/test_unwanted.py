@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanomem_tui.language.unwanted import is_unwanted
+from nanomem_tui.language.remembering import is_unwanted
 from nanomem_tui.memory.turns.capture import UNWANTED
 from tests.memory.test_capture import taken
 from tests.memory.test_capture_sentences import told

@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.language.secrets import columns as secret_columns
+from nanomem_tui.language.secrets import shapes as secret_columns
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.secrets.shapes import DIGITS, LONG, Shape, is_small, personal_shapes, shapes
 

@@ -9,8 +9,7 @@ import re
 import unicodedata
 from functools import cache
 
-from nanomem_tui.language.met_words import MetWords
-from nanomem_tui.language.tables import expand, table
+from nanomem_tui.language.tables import MetWords, expand, table
 
 _DIGITS = re.compile(r"\d(?:[ -]?\d){7}", re.ASCII)
 """Numbers of cards, accounts, persons."""

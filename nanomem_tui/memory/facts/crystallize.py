@@ -25,7 +25,8 @@ from nanomem_tui.core.errors import BadInput, InvalidConfig, ModelTooLong, Nanom
 from nanomem_tui.core.schedule import cron_next
 from nanomem_tui.core.settings import OFF
 from nanomem_tui.core.text import counted, one_line, without_lone_surrogates
-from nanomem_tui.language import attributes, secrets, spoken
+from nanomem_tui.language import secrets
+from nanomem_tui.language.statements import attributes, statement
 from nanomem_tui.language.tokens import fold, simplified, tokens
 from nanomem_tui.memory.facts import dialogue
 from nanomem_tui.memory.facts import dialogue as dialogues
@@ -282,7 +283,7 @@ def reason_doubted(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
     if missing:
         return "the model says it in other words than the message"
     fields = f"{proposal.category} {proposal.sub_category} {proposal.key} {proposal.value}"
-    denied = spoken.refuses(proposal.evidence.text) and not spoken.refuses(fields)
+    denied = statement.refuses(proposal.evidence.text) and not statement.refuses(fields)
     return "the message denies something" if denied else ""
 
 

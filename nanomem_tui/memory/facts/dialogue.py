@@ -18,10 +18,12 @@ from nanomem_tui.agents.jsonl import text_of
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.text import counted
-from nanomem_tui.language import answers, attributes, detect, features, reader, remembering, secrets, topics
-from nanomem_tui.language.attributes import Attribute
-from nanomem_tui.language.compare import language_of_both
+from nanomem_tui.language import classify, remembering, secrets
 from nanomem_tui.language.secrets import signs as secret_signs
+from nanomem_tui.language.statements import attributes
+from nanomem_tui.language.statements import attributes as statements_attributes
+from nanomem_tui.language.statements.attributes import Attribute
+from nanomem_tui.language.statements.compare import language_of_both
 from nanomem_tui.language.tokens import simplified, straight
 from nanomem_tui.memory import safety
 from nanomem_tui.memory.turns.capture import MAX_MESSAGE, UNWANTED
@@ -92,9 +94,9 @@ def language_in(text: str) -> str:
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
-        if (code := detect.language_of(part)) not in detect.LATIN:
+        if (code := classify.language_of(part)) not in classify.LATIN:
             return code
-    codes = detect.latin_languages_of(plain)[:3] or [*dict.fromkeys((language_of_both(plain, ""), *detect.LATIN))]
+    codes = classify.latin_languages_of(plain)[:3] or [*dict.fromkeys((language_of_both(plain, ""), *classify.LATIN))]
     if len(text) > MAX_SENTENCE:
         return codes[0]
     return max(codes, key=lambda code: len(attributes.attributes(text, code)) + len(attributes.ended(text, code)))
@@ -128,10 +130,10 @@ def _has(pattern: str, sentence: str) -> bool:
 
 def _is_fiction(sentence: str) -> bool:
     """Return whether a sentence tells or asks for a song, a story or the like; “I write novels” does not."""
-    if "fiction" not in topics.cues_of(sentence):
+    if "fiction" not in classify.cues_of(sentence):
         return False
     clauses = attributes.clauses(sentence, language_in(sentence))
-    return any("fiction" in topics.cues_of(one) and remembering.reading_of(one).act in _OTHERS for one in clauses)
+    return any("fiction" in classify.cues_of(one) and remembering.reading_of(one).act in _OTHERS for one in clauses)
 
 
 @lru_cache(512)
@@ -140,7 +142,7 @@ def read_sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     confirms the question at its end."""
     if not text.strip() or reason_unread(text):
         return ()
-    if answers.is_yes(text):
+    if statements_attributes.is_yes(text):
         return _confirmed(before, text)
     message = language.read(text)
     own = message.own
@@ -166,11 +168,11 @@ def _aside(text: str) -> Iterator[str]:
     parts = remembering.sentences(remembering.without_lists(text))
     while parts:
         part, parts = _unled(parts[0]), parts[1:]
-        reading = reader.read((part, *parts), language_in(text))[0]
+        reading = classify.read((part, *parts), language_in(text))[0]
         is_asking = reading.act in ("question", "order") or part.endswith(("?", "？"))
         if is_asking and (said := _beside_a_task(part)):
             yield from said
-        elif reading.act in reader.LASTING or reading.lasting >= _least(reading.act, part):
+        elif reading.act in classify.LASTING or reading.lasting >= _least(reading.act, part):
             yield part
         elif reading.act == "question":
             continue
@@ -230,7 +232,7 @@ def _is_said(piece: str) -> bool:
 
 def _is_tag(sentence: str, rest: str) -> bool:
     """Return whether the end of a sentence asks whether what is before it is so (“…, right?”)."""
-    if features.is_wide(rest):
+    if classify.is_wide(rest):
         return len(rest.strip("?？")) < TAG
     return attributes.pack(language_in(sentence)).pattern("tag").search(f", {rest}") is not None
 
@@ -252,7 +254,7 @@ def _stands_alone(part: str) -> bool:
         return False
     first = attributes.clauses(bare, language)[:1]
     alone = [remembering.reading_of(one) for one in (bare, *first, *(one.partition(",")[0] for one in first))]
-    return bool(bare) and any(one.act in reader.LASTING and one.lasting >= ALONE for one in alone)
+    return bool(bare) and any(one.act in classify.LASTING and one.lasting >= ALONE for one in alone)
 
 
 def _back(sentence: str) -> int | None:
@@ -267,7 +269,7 @@ def retractions(text: str) -> tuple[str, ...]:
     if not text.strip() or reason_unread(text):
         return ()
     parts = language.read(text).sentences
-    acts = [one.act for one in reader.read(parts, language_in(text))]
+    acts = [one.act for one in classify.read(parts, language_in(text))]
     return tuple(part for part, act in zip(parts, acts, strict=True) if act != "question" and _tells(part))
 
 
@@ -289,7 +291,7 @@ def holds_secret(text: str) -> bool:
 def _answered(before: str, text: str) -> list[Saying]:
     """Return what a message says as an answer to the question at the end of `before`."""
     asked = remembering.sentences(before)[-1:] if before and not reason_unread(before) else ()
-    statement = answers.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
+    statement = statements_attributes.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
     return [Saying(statement, confirmed=True, source=f"{asked[0].strip()} {text.strip()}")] if statement else []
 
 
@@ -298,7 +300,7 @@ def _confirmed(before: str, answer: str) -> tuple[Saying, ...]:
     if not before or reason_unread(before):
         return ()
     asked = remembering.sentences(before)[-1:]
-    statement = answers.confirmed(asked[0]) if asked and len(asked[0]) <= MAX_SENTENCE else ""
+    statement = statements_attributes.confirmed(asked[0]) if asked and len(asked[0]) <= MAX_SENTENCE else ""
     if not statement or not _tells(statement):
         return ()
     return (Saying(statement, confirmed=True, source=f"{asked[0].strip()} {answer.strip()}"),)

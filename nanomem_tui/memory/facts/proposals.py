@@ -17,8 +17,8 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import Change
 from nanomem_tui.core.text import normalised, quoted
 from nanomem_tui.language import injection, secrets
-from nanomem_tui.language.compare import compare
 from nanomem_tui.language.secrets import signs as secret_signs
+from nanomem_tui.language.statements.compare import compare
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory import retention, safety, scopes
 from nanomem_tui.memory.recall import times

@@ -21,7 +21,7 @@ from nanomem_tui.core.operations import Actor, Operation, Perform, new_key, new_
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.language import chat_logs, dates, injection, sentences
+from nanomem_tui.language import dates, injection, quotations, sentences
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.recall import times
@@ -119,7 +119,7 @@ def _without_talk(text: str, where: str, problems: list[Problem]) -> str:
         problems.append(Problem(TALK, where, 1, severity="warning"))
         return ""
     within = parts.blocks(text)
-    spoken = chat_logs.spoken([(at, line) for at, line in enumerate(lines) if at not in within])
+    spoken = quotations.spoken([(at, line) for at, line in enumerate(lines) if at not in within])
     if not spoken:
         return text
     first, last = spoken[0], spoken[-1]

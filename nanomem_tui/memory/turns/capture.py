@@ -22,15 +22,15 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.language import pasted, remembering, secrets, wishes
-from nanomem_tui.language.compare import shares_of
-from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.features import is_wide
+from nanomem_tui.language import message as language_message
+from nanomem_tui.language import remembering, secrets
+from nanomem_tui.language.classify import is_wide, language_of
 from nanomem_tui.language.message import Message
-from nanomem_tui.language.pair_features import LIGHT
 from nanomem_tui.language.remembering import WEIGHTS, Said
 from nanomem_tui.language.sentences import split
-from nanomem_tui.language.statement import statement
+from nanomem_tui.language.statements.compare import shares_of
+from nanomem_tui.language.statements.pair_features import LIGHT
+from nanomem_tui.language.statements.statement import statement
 from nanomem_tui.language.tokens import query_tokens, tokens
 from nanomem_tui.memory import retention, safety
 from nanomem_tui.memory.recall import times
@@ -289,7 +289,7 @@ def capture(
         told = candidates(remembering.said_in(message.others))
         if message.reports and not (given or told):
             told = candidates(remembering.said_in(text))
-        why = pasted.REPORTED if message.reports else pasted.WHY
+        why = language_message.REPORTED if message.reports else language_message.WHY
         theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
         verdicts = verdicts._replace(
             quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
@@ -485,14 +485,14 @@ def explain_uncaptured(
 def _reasons(message: Message, known: Collection[str], *, forgets: bool) -> Iterator[tuple[str, str]]:
     said = [frozenset(tokens(one)) for one in known]
     for sentence in message.sentences:
-        if _is_known(sentence, said) or (forgets and sentence in message.forgetting and wishes.named(sentence)):
+        if _is_known(sentence, said) or (forgets and sentence in message.forgetting and remembering.named(sentence)):
             continue
         yield sentence, _reason(sentence)
     for line in (line.strip() for line in message.own.splitlines()):
         if line.startswith(">") and not _is_known(line, said):
             yield line, QUOTED
     if (others := message.others.strip()) and not _is_known(others, said):
-        yield others, pasted.WHY
+        yield others, language_message.WHY
 
 
 def _reason(sentence: str) -> str:
@@ -671,7 +671,7 @@ WHY = "a person asked to forget it"
 WHY_PAST = "a person says that it is so no longer"
 
 
-def find_named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item]) -> list[Item]:
+def find_named(clauses: Iterable[Sequence[remembering.Name]], rows: Collection[Item]) -> list[Item]:
     """Return the memories that hold most of the words of a clause, rare ones counted twice, or half of them with a rare
     one: of several words the memory that holds the most, of equal ones the shortest and newest; of a single word all.
     Words that such wishes have often need not be there, and name nothing alone beside others."""
@@ -679,7 +679,7 @@ def find_named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item])
     for names in clauses:
         own = [name for name in names if not name.is_usual]
         near: list[tuple[int, int, str, Item]] = []
-        for row, shared in zip(rows, wishes.standing_in(names, [row.text for row in rows]), strict=True):
+        for row, shared in zip(rows, remembering.standing_in(names, [row.text for row in rows]), strict=True):
             has, lacks = _weight(shared), _weight(name for name in own if name not in shared)
             is_sure = has > lacks or (has == lacks and (is_wide(names[0].word) or any(one.is_rare for one in shared)))
             if shared and is_sure and not (own and all(one.is_usual for one in shared)):
@@ -689,7 +689,7 @@ def find_named(clauses: Iterable[Sequence[wishes.Name]], rows: Collection[Item])
     return list(found.values())
 
 
-def _weight(names: Iterable[wishes.Name]) -> int:
+def _weight(names: Iterable[remembering.Name]) -> int:
     return sum(1 + name.is_rare for name in names)
 
 
@@ -708,7 +708,7 @@ def forget_proposals(
         return Captured()
     if len(message.text) > MAX_MESSAGE:
         return Captured()
-    asked = [clauses for one in message.forgetting if (clauses := wishes.named(one))]
+    asked = [clauses for one in message.forgetting if (clauses := remembering.named(one))]
     keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked else ()
     active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
     found = [row for clauses in asked for row in find_named(clauses, active)]

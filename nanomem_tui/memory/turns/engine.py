@@ -30,7 +30,7 @@ from nanomem_tui.core.files import read_file
 from nanomem_tui.core.operations import Operation, new_key
 from nanomem_tui.core.settings import OFF, Settings
 from nanomem_tui.core.text import one_line
-from nanomem_tui.language import corrections, dates, secrets, todos
+from nanomem_tui.language import corrections, dates, message, secrets
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import recall as recall_recall
@@ -477,10 +477,10 @@ class Engine:
         end = end._replace(pending_actions=waits)
         if given.speaker == prompt.SYSTEM:
             return end
-        asked = dates.annotated(todos.asked(given.text), given.said_on)
+        asked = dates.annotated(message.asked(given.text), given.said_on)
         told = any(same_words(item) in same_words(asked) for item in end.pending_actions)  # by the agent
         recovered = (one.text for one in self.traces.pending.of(given.state_key))
-        done = todos.finished(given.text, (*recovered, *self.working.pending(given.state_key)))
+        done = message.finished(given.text, (*recovered, *self.working.pending(given.state_key)))
         return end._replace(
             pending_actions=(*end.pending_actions, *([asked] if asked and not told else [])),
             done_actions=(*end.done_actions, *([done] if done and done not in end.done_actions else [])),

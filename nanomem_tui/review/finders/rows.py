@@ -22,8 +22,8 @@ from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToD
 from nanomem_tui.core.files import read_log
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
+from nanomem_tui.language.classify import is_needed_once
 from nanomem_tui.language.secrets import signs as secret_signs
-from nanomem_tui.language.topics import is_needed_once
 from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
 from nanomem_tui.review.scopes import leak_basis

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import TRACKED_FILES
-from nanomem_tui.language import dates, injection, spoken
-from nanomem_tui.language.compare import compared
-from nanomem_tui.language.met_words import is_worth_knowing
+from nanomem_tui.language import dates, injection
+from nanomem_tui.language.statements import statement as statements_statement
+from nanomem_tui.language.statements.compare import compared
+from nanomem_tui.language.tables import is_worth_knowing
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders import rows as finders_rows
@@ -241,7 +242,9 @@ class BootStatements:
 
     def __init__(self, files: Iterable[tuple[str, str]]) -> None:
         texts = list(files)
-        names = [word for _, text in texts for name in spoken.names_given(text) for word in _NAME.findall(name)]
+        names = [
+            word for _, text in texts for name in statements_statement.names_given(text) for word in _NAME.findall(name)
+        ]
         self._name = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
         self._words: dict[Statement, int] = {}
         self._by_word: dict[str, list[Statement]] = {}

@@ -14,14 +14,20 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from nanomem_tui.language import reader
+from nanomem_tui.language import classify
 from nanomem_tui.language import sentences as language_sentences
-from nanomem_tui.language.detect import language_of
-from nanomem_tui.language.spoken import without_speaker
-from nanomem_tui.language.statement import UNSPACED, Statement, Token, is_of_speaker, statement
+from nanomem_tui.language.classify import language_of
+from nanomem_tui.language.statements.statement import (
+    UNSPACED,
+    Statement,
+    Token,
+    is_of_speaker,
+    statement,
+    without_speaker,
+)
+from nanomem_tui.language.statements.values import Value, equal, match_values
 from nanomem_tui.language.tables import table
 from nanomem_tui.language.tokens import without_accents
-from nanomem_tui.language.values import Value, equal, match_values
 
 VERSION = 3
 """Changes when the features do: a pack of another version is made anew."""
@@ -636,7 +642,7 @@ def _of_list(pieces: Sequence[str], part: _Part, language: str) -> Iterator[_Par
 
 def _opening(one: Statement) -> Token | None:
     """The name, or the one of the family, that a statement begins with."""
-    first, known = one.first, reader.pack(one.language)
+    first, known = one.first, classify.pack(one.language)
     if first is not None and one.subject == "name" and one.language == "en":  # no word that is often said
         return first if first.stem not in known.weights or first.stem in known.names else None
     return first if one.subject.startswith(("name", "kin:", "pet:")) else None

@@ -17,8 +17,9 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 from nanomem_tui.language import tables
-from nanomem_tui.language.detect import LATIN, language_of
-from nanomem_tui.language.pair_features import (
+from nanomem_tui.language.classify import LATIN, language_of
+from nanomem_tui.language.sentences import parted
+from nanomem_tui.language.statements.pair_features import (
     LIGHT,
     NAMED,
     UNSAID,
@@ -30,8 +31,7 @@ from nanomem_tui.language.pair_features import (
     of_pair,
     rivals,
 )
-from nanomem_tui.language.sentences import parted
-from nanomem_tui.language.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
+from nanomem_tui.language.statements.statement import UNSPACED, Statement, Token, familiarity, is_of_speaker, statement
 from nanomem_tui.language.tokens import stem
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]

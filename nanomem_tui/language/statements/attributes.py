@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.language.features import is_wide
+from nanomem_tui.language.classify import is_wide, language_of
 from nanomem_tui.language.tables import expand, table
-from nanomem_tui.language.tokens import simplified
+from nanomem_tui.language.tokens import simplified, straight
 
 DOMAINS = {
     "Work": "Work", "Education": "Work", "Schedule": "Work", "Projects": "Work", "Tools": "Technology",
@@ -403,3 +403,56 @@ def _without(name: str, text: str, words: Pack) -> str:
     """A text without the first place where a pattern of the pack is found."""
     found = words.pattern(name).search(words.plain(text))
     return text[: found.start()] + text[found.end() :] if found is not None else text
+
+
+# What a plain yes says: “So you live in Porto, right?” makes of it “I live in Porto”. The words are data
+# (`packs/attributes-en.toml`).
+
+MAX_ANSWER = 40
+"""Characters of an answer that says nothing but what was asked."""
+_ENDS = ("?", "？", "吗", "吧")
+
+
+def is_yes(text: str) -> bool:
+    """Whether a message is a yes and nothing else.
+
+    >>> is_yes("Yes, that's right!"), is_yes("yes but why")
+    (True, False)
+    """
+    return pack("common").pattern("yes").fullmatch(simplified(straight(text))) is not None
+
+
+def confirmed(question: str) -> str:
+    """Return what a yes to a question says, as a statement of the one who says it; "" where it is no question that a
+    yes answers.
+
+    >>> confirmed("So your name is Anna, right?")
+    'my name is Anna'
+    """
+    plain = straight(question)
+    if not simplified(plain).endswith(_ENDS):
+        return ""
+    words = pack(language_of(question))
+    for name in ("tag", "lead"):
+        if (found := words.pattern(name).search(simplified(plain))) is not None:
+            plain = (plain[: found.start()] + plain[found.end() :]).strip()
+    plain = plain.rstrip("?？吗嗎吧 ").strip()
+    return re.sub(r"\s+", " ", words.replaced("turned", plain))
+
+
+def answered(question: str, answer: str) -> str:
+    """Return what an answer to a question says, as a statement of the one who answers; "" where none is known.
+
+    >>> answered("And where do you live?", "in Ghent, near the port")
+    'I live in Ghent'
+    """
+    plain = straight(question).strip()
+    if not plain.endswith(("?", "？")):
+        return ""
+    words = pack(language_of(question))
+    said = re.split(r"[,;!?，。；：！？]\s*|[.:](?:\s+|$)", straight(answer).strip(), maxsplit=1)[0]
+    said = words.pattern("answer").sub("", said).strip()
+    for pattern, statement in words.replacements("replies"):
+        if 0 < len(said) <= MAX_ANSWER and (found := pattern.search(simplified(plain))) is not None:
+            return f"{found.expand(statement)}".replace("{answer}", said)
+    return ""
