@@ -28,6 +28,17 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+def test_a_setting_of_an_earlier_version_is_named_and_has_no_effect(tmp_path: Path) -> None:
+    paths = locate(make_home(tmp_path))
+    paths.settings.parent.mkdir(exist_ok=True)
+    paths.settings.write_text("tiers_undo_days = 3\nmax_items = 7\n")
+    loaded = config.load(paths)
+    assert loaded.settings.max_items == 7
+    assert [(problem.what, problem.fix) for problem in loaded.problems] == [
+        ("`tiers_undo_days` is no setting any more", "remove the line")
+    ]
+
+
 def test_the_nearer_source_wins_and_is_named(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = str(paths.agent_config)
     assert config.load(None).settings == Settings()
@@ -53,7 +64,7 @@ def test_the_nearer_source_wins_and_is_named(paths: Paths, monkeypatch: pytest.M
         ('flush_every_updates = "8"', "must be a whole number"),
         ("flush_every_updates = 0", "at least 1"),
         ("flush_every_updates = true", "must be a whole number"),
-        ("audit = 1", "must be true or false"),
+        ("export = 1", "must be true or false"),
         ("flush_interval_seconds = nan", "must be a number"),
         ("flush_interval_seconds = inf", "must be a number"),
         ("flush_interval_seconds = -1", "at least 0"),
@@ -159,8 +170,8 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("audit", "off", False),
-        ("audit", " YES ", True),
+        ("export", "off", False),
+        ("export", " YES ", True),
         ("max_items", "12", 12),
         ("flush_interval_seconds", "1.5", 1.5),
         ("theme", "nord", "nord"),
@@ -172,7 +183,7 @@ def test_text_becomes_the_value_it_means(name: str, text: str, value: object) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("audit", "maybe"), ("max_items", "1.5"), ("max_items", ""), ("themes", "x")]
+    ("name", "text"), [("export", "maybe"), ("max_items", "1.5"), ("max_items", ""), ("themes", "x")]
 )
 def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
     with pytest.raises(BadInput, match="here"):

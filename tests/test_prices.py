@@ -60,11 +60,11 @@ def test_prices_are_set_in_any_of_the_forms_of_a_table(tmp_path: Path, monkeypat
         from_text("model_prices", "gpt-4o", "")
 
 
-def test_the_model_that_is_asked_costs_what_its_name_says_unless_its_own_price_is_set(tmp_path: Path) -> None:
+def test_the_model_that_is_asked_costs_what_its_name_says(tmp_path: Path) -> None:
     paths = locate(make_home(tmp_path))
     known = Settings(model_base_url="http://127.0.0.1:1/v1", model_name="gpt-4o-mini", model_prices=PRICES)
     found = model_config(paths, known, {})
     assert (found.price_in, found.price_out) == (0.15, 0.6)
-    own = model_config(paths, known._replace(model_price_in=3.0), {})
-    assert (own.price_in, own.price_out) == (3.0, 0.0)
+    every = model_config(paths, known._replace(model_prices={"*": (3.0, 0.0)}), {})
+    assert (every.price_in, every.price_out) == (3.0, 0.0)
     assert model_config(paths, known._replace(model_name="other"), {}).price_in is None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import AccessDenied, InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.core.paths import Paths, is_of_other_account, user_settings
-from nanomem_tui.core.settings import ABOUT, LOOKS, NAMES, OF_USER, Settings, check, from_text, suggestion
+from nanomem_tui.core.settings import ABOUT, GONE, LOOKS, NAMES, OF_USER, Settings, check, from_text, suggestion
 
 # The keys of an agent's `config.json` that are about memory: where each stands, and what of a file is read by nobody.
 
@@ -144,7 +144,9 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
             if name not in NAMES:
                 inside = [f"{name}_{inner}" for inner in value] if isinstance(value, dict) else []
                 hint = next(filter(None, (suggestion(one, NAMES) for one in [*inside, name])), "")
-                problems.append(Problem(f"unknown setting `{name}`", source, fix=hint, severity="warning"))
+                what = f"`{name}` is no setting any more" if name in GONE else f"unknown setting `{name}`"
+                hint = "remove the line" if name in GONE else hint
+                problems.append(Problem(what, source, fix=hint, severity="warning"))
                 continue
             if paths is not None and name in OF_USER and source == str(paths.settings):
                 what, fix = f"`{name}` is for the user's own file, and is not used here", str(user_settings())

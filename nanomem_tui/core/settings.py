@@ -19,6 +19,13 @@ from urllib.parse import parse_qsl, urlsplit
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import BadInput, InvalidConfig
 
+GONE = frozenset(
+    "audit capture_episodic_allowance consolidate_chars_per_token context_max_tokens "
+    "crystallize_messages export_max_items model_price_in model_price_out tiers_goal_days "
+    "tiers_metric_hourly_days tiers_undo_days".split()
+)
+"""Settings of earlier versions that have no effect any more: a file that names one is read all the same."""
+
 OFF = "memory is switched off (memory_enabled)"
 """Why nobody is given anything, and nothing is kept."""
 
@@ -29,10 +36,8 @@ class Settings(NamedTuple):
     flush_every_updates: int = 8
     flush_interval_seconds: float = 120.0
     max_items: int = 100_000
-    export_max_items: int = 300
     max_lessons: int = 200
     lesson_confidence_decay_hours: float = 168.0
-    audit: bool = True
     export: bool = True
     session_keep_messages: int = 300
     session_compact_threshold_messages: int = 400
@@ -62,7 +67,6 @@ class Settings(NamedTuple):
     capture_mode: str = "heuristic"
     capture_min_confidence: float = 0.78
     capture_min_importance: float = 0.6
-    capture_episodic_allowance: float = 0.05
     capture_channels: tuple[str, ...] = ("cli", "telegram", "whatsapp", "discord", "feishu")
     capture_assistant: bool = False
     capture_tools: bool = False
@@ -85,20 +89,16 @@ class Settings(NamedTuple):
     dream_schedule: str = "auto"
     dream_interval_h: float = 2.0
     dream_cron: str = ""
-    crystallize_messages: int = 100
     crystallize_extractor: str = "rules"
     crystallize_schedule: str = ""
     consolidate_schedule: str = "own"
     consolidate_budget_tokens: int = 32_000
-    consolidate_chars_per_token: float = 4.0
     model_base_url: str = ""
     model_name: str = ""
     model_key_env: str = "NANOMEM_MODEL_KEY"
     model_timeout_seconds: float = 120.0
     model_max_tokens: int = 4096
     model_context_tokens: int = 32_000
-    model_price_in: float = 0.0
-    model_price_out: float = 0.0
     model_prices: Mapping[str, tuple[float, float]] = MappingProxyType({})
     embedding_enabled: bool = True
     embedding_backend: str = "auto"
@@ -115,7 +115,6 @@ class Settings(NamedTuple):
     agent_name: str = ""
     workspaces: tuple[str, ...] = ()
     remember_workspaces: bool = False
-    context_max_tokens: int = 4000
     context_tokenizer: str = "auto"
     operational_entries: int = 10_000
     operational_seconds: float = 3600.0
@@ -123,10 +122,7 @@ class Settings(NamedTuple):
     collector_interval_seconds: float = 15.0
     lifecycle_enabled: bool = True
     tiers_metric_days: int = 7
-    tiers_metric_hourly_days: int = 365
     tiers_record_days: int = 30
-    tiers_goal_days: int = 90
-    tiers_undo_days: int = 14
     tiers_working_gb: float = 1.0
     tiers_longterm_gb: float = 50.0
     theme: str = ""
@@ -174,12 +170,10 @@ ABOUT: Mapping[str, SettingInfo] = {
     "max_items": SettingInfo(
         "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0
     ),
-    "export_max_items": SettingInfo("items written to the agent's LTM_SNAPSHOT.json", least=1),
     "max_lessons": SettingInfo("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
     "lesson_confidence_decay_hours": SettingInfo(
         "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
     ),
-    "audit": SettingInfo("write the agent's audit logs where it keeps them"),
     "export": SettingInfo("write changes back to the files that the agent keeps"),
     "session_keep_messages": SettingInfo(
         "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
@@ -247,9 +241,6 @@ ABOUT: Mapping[str, SettingInfo] = {
     "capture_mode": SettingInfo("how turns are read", "memory.capture.mode", choices=("heuristic",)),
     "capture_min_confidence": SettingInfo("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
     "capture_min_importance": SettingInfo("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
-    "capture_episodic_allowance": SettingInfo(
-        "how much less confidence an episode needs than the rest", least=0, most=1
-    ),
     "capture_channels": SettingInfo("channels in which turns are captured", "memory.capture.channels"),
     "capture_assistant": SettingInfo("also read what the assistant says", "memory.capture.captureAssistant"),
     "capture_tools": SettingInfo("also read what tools give back"),
@@ -312,7 +303,6 @@ ABOUT: Mapping[str, SettingInfo] = {
     "dream_cron": SettingInfo(
         "cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"
     ),
-    "crystallize_messages": SettingInfo("messages that are read for facts, the last ones of all sessions", least=1),
     "crystallize_extractor": SettingInfo(
         "who finds facts: fixed rules, offline, or a language model", choices=("rules", "model")
     ),
@@ -325,7 +315,6 @@ ABOUT: Mapping[str, SettingInfo] = {
         choices=("own", "all", "off"),
     ),
     "consolidate_budget_tokens": SettingInfo("tokens of a session beyond which its oldest part is archived", least=1),
-    "consolidate_chars_per_token": SettingInfo("bytes of text that are reckoned as a token there", least=0.1),
     "model_base_url": SettingInfo(
         "address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"
     ),
@@ -334,8 +323,6 @@ ABOUT: Mapping[str, SettingInfo] = {
     "model_timeout_seconds": SettingInfo("seconds for one question to the model, with its retries", least=1),
     "model_max_tokens": SettingInfo("tokens of one answer of the model", least=16),
     "model_context_tokens": SettingInfo("tokens of question and answer together that the model takes", least=1000),
-    "model_price_in": SettingInfo("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
-    "model_price_out": SettingInfo("price of a million tokens answered", least=0),
     "model_prices": SettingInfo(
         "prices of a million tokens asked/answered by beginnings of names: gpt-4o=2.5/10,o3=2/8"
     ),
@@ -369,7 +356,6 @@ ABOUT: Mapping[str, SettingInfo] = {
         "workspaces that one console and one search are over: PATH, or NAME=PATH; of the user alone"
     ),
     "remember_workspaces": SettingInfo("also those that the console was opened on before; of the user alone"),
-    "context_max_tokens": SettingInfo("tokens of context that are assembled for a task", least=1),
     "context_tokenizer": SettingInfo(
         "what counts those tokens: auto (tiktoken, where its data is here), estimate, or a model's tokenizer.json"
     ),
@@ -385,13 +371,8 @@ ABOUT: Mapping[str, SettingInfo] = {
     "tiers_metric_days": SettingInfo(
         "days that metrics are kept as measured, and then as averages of their hours", least=1
     ),
-    "tiers_metric_hourly_days": SettingInfo("days that averages of hours are kept (0: for good)", least=0),
     "tiers_record_days": SettingInfo(
         "days that tool calls, decisions, events and states of agents are in working memory", least=1
-    ),
-    "tiers_goal_days": SettingInfo("days that goals and tasks that have ended are in working memory", least=1),
-    "tiers_undo_days": SettingInfo(
-        "days that a run of the lifecycle can be undone: it keeps what it averaged", least=0
     ),
     "tiers_working_gb": SettingInfo("size of working memory beyond which you are told (0: any)", least=0),
     "tiers_longterm_gb": SettingInfo("size of long-term memory beyond which you are told (0: any)", least=0),

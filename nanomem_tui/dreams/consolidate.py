@@ -51,7 +51,7 @@ from nanomem_tui.language.sentences import read as read_line
 from nanomem_tui.language.statements import compare, pair_features
 from nanomem_tui.language.statements.statement import ended, without_speaker
 from nanomem_tui.memory import safety
-from nanomem_tui.memory.sessions.files import refusal, splice_values
+from nanomem_tui.memory.sessions.files import BYTES_PER_TOKEN, refusal, splice_values
 from nanomem_tui.memory.turns.capture import MAX_MESSAGE, UNWANTED
 from nanomem_tui.model.client import Fence, Usage
 from nanomem_tui.store.files.history import append_changes, read_archive
@@ -810,7 +810,7 @@ class Consolidator:
         A model that fails is asked no more: what comes behind that session waits.
         """
         infos = [info for info in self._sessions.list() if not info.hidden_reason and not info.key.startswith(_OWN)]
-        least = self._budget(budget) * self._settings.consolidate_chars_per_token
+        least = self._budget(budget) * BYTES_PER_TOKEN
         plans: list[Consolidation] = []
         for info in [info for info in infos if info.size > least / 2]:
             plan = self._planned(info, budget, dreamer, watch)
@@ -833,7 +833,7 @@ class Consolidator:
             return []
         self.recover()
         done: list[tuple[Operation, Consolidation]] = []
-        least = self._budget(None) * self._settings.consolidate_chars_per_token / 2
+        least = self._budget(None) * BYTES_PER_TOKEN / 2
         for info in self._sessions.list():
             path = Path(info.path)
             is_wanted = path.parent == self._ours or self._settings.consolidate_schedule == "all"
@@ -892,7 +892,7 @@ class Consolidator:
         end = next((end for end in ends if end >= removed), ends[-1] if ends else start)
         if start >= removed or end == start:
             return None
-        rate = self._settings.consolidate_chars_per_token
+        rate = BYTES_PER_TOKEN
         now = round(sum(tokens(message, rate) for message in session.messages[start:]))
         plan = Consolidation(
             key=key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=end,
@@ -936,7 +936,7 @@ class Consolidator:
         session = parse_session(data, self._paths.relative(path), info.key)
         summariser = self._summariser(dreamer)
         limit = self._budget(budget)
-        start, rate = session.last_archived, self._settings.consolidate_chars_per_token
+        start, rate = session.last_archived, BYTES_PER_TOKEN
         cut = oldest_slice(session.messages, start, limit, rate)
         now = round(sum(tokens(message, rate) for message in session.messages[start:]))
         plan = Consolidation(
@@ -962,7 +962,7 @@ class Consolidator:
         ends = [end for end in safe_ends(session.messages, cut.start) if end <= cut.end]
         wanted = session.messages[cut.start : cut.end]
         summary = summariser.summarise(wanted, ends, watch)
-        rate = self._settings.consolidate_chars_per_token
+        rate = BYTES_PER_TOKEN
         done = session.messages[cut.start : summary.end]
         marker = f"{cut.start}-{summary.end}:{_digest(done)}"
         otherwise = clock.local_naive(clock.parse(session.updated_at) or clock.now())[:16].replace("T", " ")

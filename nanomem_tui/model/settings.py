@@ -382,7 +382,5 @@ def _share(value: Any, otherwise: float | None) -> float | None:
 
 
 def price_of_model(settings: Settings, model: str) -> Price | None:
-    """What the model that we ask costs, as far as a person said: by itself, else by its name."""
-    if settings.model_price_in or settings.model_price_out:
-        return Price(settings.model_price_in, settings.model_price_out)
+    """Return what the model that we ask costs, as far as a person said."""
     return price_of(model, settings.model_prices)

@@ -27,6 +27,7 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, layers
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.work.values import KnowledgeHit
+from nanomem_tui.tiers.context import USUAL_TOKENS
 from nanomem_tui.tiers.context_fitting import TIERS, render_entry
 from nanomem_tui.workspace import Workspace
 
@@ -279,8 +280,7 @@ class Tools:
 
     def _context(self, given: Arguments) -> str:
         task = text_argument(given, "task", MAX_MESSAGE)
-        budget = self._ws.settings.context_max_tokens
-        most = number(given, "max_tokens", min(budget, MOST_TOKENS), MOST_TOKENS)
+        most = number(given, "max_tokens", USUAL_TOKENS, MOST_TOKENS)
         tiers = choices(given, "tiers", TIERS)
         found = self._ws.context.assemble(task, most, tiers, self._audience, framed=True)
         told = [f"({one_line(note, 300)})" for note in found.notes]

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 # Where context comes from: what each tier has to say of a task, each asked in its own way, with a bound on the work.
 
+USUAL_TOKENS = 4_000
+"""Tokens of context that are assembled for a task where nobody says how many."""
 EACH = 12
 """Records of one kind in one tier, entries of one category, items: at most so many may be context of one task."""
 NAMED = 8
@@ -499,7 +501,7 @@ class ContextAssembly:
         """
         asked = read_task(task)
         wanted = parse_tiers(tiers)
-        most = self._settings.context_max_tokens if max_tokens is None else min(max_tokens, MOST_TOKENS)
+        most = USUAL_TOKENS if max_tokens is None else min(max_tokens, MOST_TOKENS)
         if most < 1:
             raise BadInput("no room for context", f"{most} tokens", "give 1 or more")
         name, count = make_counter(self._settings.context_tokenizer)

@@ -27,7 +27,7 @@ from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier, kind_of
 from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.store.work.year_archive import Manifest
 from nanomem_tui.tiers import lifecycle_runs
-from nanomem_tui.tiers.lifecycle_runs import WAIT, Archives, Runs, busy
+from nanomem_tui.tiers.lifecycle_runs import UNDO_DAYS, WAIT, Archives, Runs, busy
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 # -- How large each tier is, how fast it grows, and when it reaches the size that a person set ------------------------
 
+GOAL_DAYS = 90
+"""Days that goals and tasks that have ended stay in working memory."""
+HOURLY_METRIC_DAYS = 365
+"""Days that averages of an hour are kept."""
 GROWTH_DAYS = 28
 """Days of which the growth is taken."""
 HORIZON_DAYS = 3650
@@ -267,8 +271,8 @@ class Lifecycle:
         """Days that rows of a kind stay where they are; kinds that are not in it stay for good."""
         settings = self._settings
         days = {kind: settings.tiers_record_days for kind, _ in _ORDER}
-        days |= {"task": settings.tiers_goal_days, "goal": settings.tiers_goal_days}
-        days |= {"metric": settings.tiers_metric_days, "metric-hour": settings.tiers_metric_hourly_days}
+        days |= {"task": GOAL_DAYS, "goal": GOAL_DAYS}
+        days |= {"metric": settings.tiers_metric_days, "metric-hour": HOURLY_METRIC_DAYS}
         return {kind: number for kind, number in days.items() if number}
 
     def dues(self) -> list[Due]:
@@ -334,7 +338,7 @@ class Lifecycle:
             trouble = self.clock_trouble()
             if trouble and not force:
                 raise Refused(trouble, "", "nothing was moved: set the clock, or add --force if it is right")
-            if (kept := _ago(clock.now(), self._settings.tiers_undo_days)) is not None:
+            if (kept := _ago(clock.now(), UNDO_DAYS)) is not None:
                 self.runs.let_go(clock.iso(kept))  # first: a run that goes on began long ago, and can be undone
             self.archives.go_on()
             run = self.runs.go_on() or Run(new_key("run"), now, "open")

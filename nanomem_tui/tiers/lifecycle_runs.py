@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+UNDO_DAYS = 14
+"""Days that a run can be undone: it keeps what it averaged."""
 LOCK = "lifecycle.lock"
 AT_ONCE, LEAST, MOST = 50, 20, 2_000
 """Rows of the first batch, and those that a later one has at least and at most, by how long the last one took."""
@@ -144,8 +146,8 @@ class Runs:
             return
         if run is not None and run.state == "final":
             what = f"the run of {run.began_at[:10]} cannot be undone any more"
-            fix = "what it averaged is kept for so many days; the records are found all the same"
-            raise Refused(what, "tiers_undo_days", fix)
+            fix = f"what it averaged is kept for {UNDO_DAYS} days; the records are found all the same"
+            raise Refused(what, run_id, fix)
         if run is None or run.state not in ("done", "open"):
             raise Conflict("there is nothing of that run to take back", run_id, "nothing was changed")
         if hour := self.database.read(lambda connection: aging.moved_on(connection, run_id)):

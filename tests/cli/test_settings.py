@@ -98,7 +98,7 @@ def _plain(value: object) -> object:
     [
         ("capture_channels", "telegram", '["telegram"]'),
         ("keys", '{"undo": "f6"}', '{ undo = "f6" }'),
-        ("audit", "off", "false"),
+        ("export", "off", "false"),
         ("theme", "nord", '"nord"'),
         ("dream_cron", "0 4 * * *", '"0 4 * * *"'),
         ("capture_max_entries_per_turn", "0", "0"),

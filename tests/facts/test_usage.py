@@ -170,13 +170,6 @@ def test_cost_comes_from_the_prices_and_an_unknown_price_is_said(place: Path) ->
         assert (own.cost, own.unpriced) == (None, ("unknown-model",))
 
 
-def test_the_price_of_our_own_model_is_no_price_of_the_agents(place: Path) -> None:
-    made(place.parent / "llm_usage.sqlite3", call("2026-03-02T10:00:00+00:00", model="ours"))
-    with with_settings(place, "model_price_in = 1.0\nmodel_price_out = 2.0\n") as ws, clock.at(NOON):
-        ws.usage.add("dream", "ours", 1_000_000, 1_000_000)
-        assert {row.origin: row.cost for row in ws.usage.rows()} == {"nanomem": 3.0, "agent": None}
-
-
 def test_what_the_endpoint_said_that_it_costs_counts_more_than_a_price(place: Path) -> None:
     with with_settings(place, '[model_prices]\n"m" = [1, 1]\n') as ws, clock.at(NOON):
         ws.usage.add("dream", "m", 1_000_000, 0, cost=0.25)

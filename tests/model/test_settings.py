@@ -38,7 +38,8 @@ def agent(model: str = "qwen/qwen3", providers: Any = None, dream: Any = None, *
 def test_our_own_endpoint_with_its_own_key(resolve: Any) -> None:
     config = resolve(
         agent(), environ={"NANOMEM_MODEL_KEY": "mine", "OPENAI_API_KEY": "other"},
-        model_base_url="http://localhost:8080/v1", model_name="smol", model_price_in=1.0, model_max_tokens=99,
+        model_base_url="http://localhost:8080/v1", model_name="smol", model_max_tokens=99,
+        model_prices={"smol": (1.0, 0.0)},
     )  # fmt: skip
     assert (config.base_url, config.model, config.api_key) == ("http://localhost:8080/v1", "smol", "mine")
     assert (config.max_tokens, config.price_in, config.price_out) == (99, 1.0, 0.0)

@@ -16,6 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord
+from nanomem_tui.tiers.lifecycle import GOAL_DAYS
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
@@ -128,7 +129,7 @@ def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: 
     told = {noun: row[1].strip() for row in rows if len(row) > 1 for noun in re.split(r", | and ", row[0].strip())}
     nouns = {"agent-state": "states of agents", "config-change": "configurations", "metric-hour": ""}
     settings = ws.settings
-    days = {"metric": settings.tiers_metric_days, "goal": settings.tiers_goal_days, "task": settings.tiers_goal_days}
+    days = {"metric": settings.tiers_metric_days, "goal": GOAL_DAYS, "task": GOAL_DAYS}
     for kind in KINDS.values():
         stays = told[noun] if (noun := nouns.get(kind.name, f"{kind.name.replace('-', ' ')}s")) else "never"
         if kind.name == "pattern":

@@ -37,7 +37,7 @@ _DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave":
 @click.option(
     "--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, yesterday, or 3d, 12h."
 )
-@click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: crystallize_messages).")
+@click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: 100).")
 @click.option("--all", "everything", is_flag=True, help="Read every message of every session.")
 @click.option("--ask-again", is_flag=True, help="Ask the model also about messages that it has read.")
 @click.option(

@@ -209,7 +209,7 @@ _INDENT = "  "
 
 @click.command("context", cls=Command)
 @click.argument("task", type=Words(), nargs=-1, required=True)
-@click.option("--max-tokens", type=Count(1), help="Tokens of all chunks together at most (default: the setting).")
+@click.option("--max-tokens", type=Count(1), help="Tokens of all chunks together at most (default: 4000).")
 @click.option(
     "--tiers", type=Words(), multiple=True, metavar="TIER[,TIER]", help="Of these alone: operational, working, "
     "longterm, knowledge.",

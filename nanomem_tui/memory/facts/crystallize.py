@@ -347,6 +347,8 @@ def _proposal(one: SpokenMessage, said: attributes.Attribute, words: str) -> Pro
 # Facts out of dialogue (seed 003 `crystallize`): proposed with their evidence, compared with what is known, kept.
 
 MARKER = "crystallize:v1"
+READ_MESSAGES = 100
+"""Messages that are read for facts where nobody says how many: the last ones of all sessions."""
 SOURCE = "crystallized"
 NAMES = ("rules", "model")
 CONFIDENCE = {"rules": 0.9, "model": 0.8}
@@ -467,7 +469,7 @@ class Crystallizer:
         found = dialogues.read_dialogue(
             self._sessions(),
             settings.capture_channels,
-            limit=None if everything else limit or settings.crystallize_messages,
+            limit=None if everything else limit or READ_MESSAGES,
             session=session,
             since=since,
             places=self.places(),

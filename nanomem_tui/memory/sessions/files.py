@@ -55,6 +55,8 @@ from nanomem_tui.language import secrets
 from nanomem_tui.store.files.presence import Presence
 
 NO_METADATA = "no metadata line"
+BYTES_PER_TOKEN = 4.0
+"""Bytes of a session that are counted as a token of its budget."""
 WHOLE = 64_000_000
 """Bytes of a transcript up to which it is held whole: some 70,000 messages in 250 MB."""
 TAKEN_OUT = "`nanomem doctor --fix` takes the line out while no agent runs, and undo puts it back"
@@ -298,14 +300,14 @@ class OwnSession:
     def looked_at(self) -> None:
         """Note that somebody counts its tokens now: it is worth another look once it has grown by an eighth of them."""
         self.is_over_budget = False
-        budget = self._settings.consolidate_budget_tokens * self._settings.consolidate_chars_per_token
+        budget = self._settings.consolidate_budget_tokens * BYTES_PER_TOKEN
         self._look_again = self._count[1] + round(budget / 8)
 
     def _is_over_budget(self, handle: int) -> bool:
         """Estimated: the messages behind the offset of the first line are as long as all of them on average."""
         settings = self._settings
         _, size, messages = self._count
-        least = settings.consolidate_budget_tokens * settings.consolidate_chars_per_token
+        least = settings.consolidate_budget_tokens * BYTES_PER_TOKEN
         if size <= least or size < self._look_again:
             return False
         try:

@@ -65,6 +65,8 @@ def held_sender(audience: Audience, settings: Settings) -> str:
 
 
 ROLES = ("user", "assistant", "tool")
+EPISODIC_ALLOWANCE = 0.05
+"""How much less confidence an episode needs than the rest."""
 MAX_MESSAGE = 4_000
 """Characters of a message that is read; a longer one is something pasted, not something said."""
 TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
@@ -217,7 +219,7 @@ def _never(findings: Sequence[Finding]) -> str:
 
 
 def _too_weak(candidate: Candidate, settings: Settings) -> str:
-    allowance = settings.capture_episodic_allowance if candidate.kind == "episodic" else 0.0
+    allowance = EPISODIC_ALLOWANCE if candidate.kind == "episodic" else 0.0
     if candidate.confidence < settings.capture_min_confidence - allowance - EPSILON:
         return f"low confidence: {candidate.confidence:.2f} of {settings.capture_min_confidence - allowance:.2f}"
     if candidate.importance < settings.capture_min_importance - EPSILON:

@@ -20,7 +20,7 @@ from nanomem_tui.screens.recall.answer import audience_named, audience_words
 from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, marked
 from nanomem_tui.screens.recall.recall import METER as RECALL_METER
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.context import Context
+from nanomem_tui.tiers.context import USUAL_TOKENS, Context
 from nanomem_tui.tiers.context_fitting import TIERS, ContextChunk
 from nanomem_tui.widgets.bars import LineBar, TitleBar, say
 from nanomem_tui.widgets.plots import bars, meter
@@ -226,7 +226,7 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
 
     def compose(self) -> ComposeResult:
         """The task, the tiers and the budget stand above the panes."""
-        self._asked = self._asked._replace(max_tokens=self.console.opening.loaded.settings.context_max_tokens)
+        self._asked = self._asked._replace(max_tokens=USUAL_TOKENS)
         parts = iter(super().compose())
         yield next(parts)
         yield TaskBar()
