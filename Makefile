@@ -32,6 +32,7 @@ check: $(VENV)/.dev ## style, types, layers, generated docs and statements
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
+	$(PYTHON_IN_VENV) scripts/size.py --check
 	$(PYTHON_IN_VENV) scripts/docs.py --check
 	$(PYTHON_IN_VENV) scripts/statements.py --check
 	$(PYTHON_IN_VENV) scripts/bench.py --check
