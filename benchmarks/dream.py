@@ -69,7 +69,7 @@ def home(folder: Path, entries: Sequence[Any], files: dict[str, str]) -> Path:
 def one_dream(folder: Path, runs: int) -> dict[str, float]:
     """Median seconds of a Dream of 20 entries, each in a copy of its own, taken in turns with a bare Python."""
     from nanomem_tui.workspace import open_workspace
-    from tests.dream import year
+    from tests.dreams import year
 
     entries = year.generated(4000)
     lines = (line for entry in entries[BATCH:] for line in entry.content.split("\n"))
@@ -114,7 +114,7 @@ def one_dream(folder: Path, runs: int) -> dict[str, float]:
 def a_year(folder: Path, locomo: Path | None, count: int) -> dict[str, Any]:
     """The Dreams of a year: seconds, edits, what waits for a person, sizes, and details that nothing accounts for."""
     from nanomem_tui.workspace import open_workspace
-    from tests.dream import year
+    from tests.dreams import year
 
     entries = year.locomo(locomo, count) if locomo else year.generated(count)
     workspace = home(folder / "year", entries, year.START)

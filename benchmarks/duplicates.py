@@ -32,7 +32,7 @@ from nanomem_tui.review.duplicates import Duplicates, is_same
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 
-PAIRS = Path(__file__).resolve().parents[1] / "tests" / "curation" / "pairs"
+PAIRS = Path(__file__).resolve().parents[1] / "tests" / "review" / "pairs"
 GOAL_ALL, GOAL_AGAIN = 20.0, 0.5
 """Seconds of processor time, at 100,000 items."""
 SEED = 7

@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui.cli import output
 from tests.cli.conftest import Run
-from tests.dream.test_consolidator import KEY, Home, session, talk
+from tests.dreams.test_consolidator import KEY, Home, session, talk
 from tests.store.homes import agent_runs
 
 

@@ -14,7 +14,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.background import BEFORE_DREAMING, consolidate_if_due
 from nanomem_tui.core import clock
 from tests.cli.conftest import Run
-from tests.dream.test_consolidator import KEY, Home, session, talk
+from tests.dreams.test_consolidator import KEY, Home, session, talk
 from tests.store.homes import agent_runs
 
 

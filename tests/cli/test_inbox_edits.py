@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui.core.paths import locate
 from nanomem_tui.dreams.edits import LineEdit
 from tests.cli.conftest import Run
-from tests.curation.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
+from tests.review.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.store.homes import files, make_home
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -14,8 +14,8 @@ import click
 import pytest
 
 from nanomem_tui.core.text import cell_width
+from tests.agents.test_llm_usage import call, made
 from tests.cli.conftest import Run
-from tests.formats.test_llm_usage import call, made
 from tests.store.homes import files
 
 

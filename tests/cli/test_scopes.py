@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from tests.cli.conftest import Run
-from tests.curation.test_scopes import put
+from tests.review.test_scopes import put
 from tests.store.homes import make_home
 
 

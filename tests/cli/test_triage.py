@@ -8,8 +8,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from tests.cli.conftest import Run
-from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
+from tests.review.lookers import look_for_junk
 from tests.store.homes import make_home
 
 
@@ -168,7 +168,7 @@ def test_alone_it_tells_what_it_can_do(workspace: Path, run: Run) -> None:
 def test_what_leaks_is_listed_and_goes_where_it_belongs_without_a_scope(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.curation.test_scopes import put
+    from tests.review.test_scopes import put
 
     home = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(home))

@@ -16,7 +16,7 @@ from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, run_in_child
-from tests.dream.test_consolidator import KEY, Home, session, talk
+from tests.dreams.test_consolidator import KEY, Home, session, talk
 
 BUDGET = 400
 WHERE = ("before", "inside", "after")

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
-from tests.formats.test_llm_usage import call, made
+from tests.agents.test_llm_usage import call, made
 from tests.store.homes import kill
 
 

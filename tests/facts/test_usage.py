@@ -22,7 +22,7 @@ from nanomem_tui.model.client import Usage as Spent
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
-from tests.formats.test_llm_usage import COLUMNS, call, made
+from tests.agents.test_llm_usage import COLUMNS, call, made
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 

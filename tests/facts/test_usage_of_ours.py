@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import ModelError
 from nanomem_tui.workspace import Workspace
-from tests.dream.test_consolidator import KEY, Home, asked
+from tests.dreams.test_consolidator import KEY, Home, asked
 from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
 from tests.model.server import ModelServer, says, status
 

@@ -15,7 +15,7 @@ from nanomem_tui.memory.safety import FENCE_OPEN
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.interop.real_agent import PEER, ROOT, Agent
-from tests.server.test_mcp import INSTALLED
+from tests.servers.test_mcp import INSTALLED
 
 pytestmark = pytest.mark.interop
 

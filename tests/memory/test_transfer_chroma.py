@@ -15,9 +15,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.workspace import Workspace
-from tests.formats import chroma_homes
-from tests.formats.chroma_homes import fact, named
-from tests.formats.test_chroma_folder import listing
+from tests.agents import chroma_homes
+from tests.agents.chroma_homes import fact, named
+from tests.agents.test_chroma_folder import listing
 from tests.store.homes import make_home
 
 CRYSTAL = "crystal/home/.nanobot/memory.db"

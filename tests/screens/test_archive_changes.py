@@ -13,7 +13,7 @@ from nanomem_tui.memory.sessions import archive as sessions_archive
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.widgets.dialogs import ConfirmScreen
-from tests.dream.test_consolidator import KEY, Home, session, talk
+from tests.dreams.test_consolidator import KEY, Home, session, talk
 from tests.screens.console import Console, console
 
 

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.memory.retention import get_superseded
-from tests.curation.lookers import look_for_junk
+from tests.review.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
 

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from tests.curation.lookers import look_for_junk
+from tests.review.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
 

@@ -9,10 +9,10 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.widgets.bars import StatusBar
 from nanomem_tui.widgets.dialogs import SafeTextArea
-from tests.curation.lookers import look_for_junk
-from tests.curation.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.memory.turns import turn
+from tests.review.lookers import look_for_junk
+from tests.review.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.screens.console import Console, console
 
 

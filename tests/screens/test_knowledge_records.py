@@ -13,7 +13,7 @@ from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.widgets.dialogs import EditScreen
-from tests.formats.test_llm_usage import call, made
+from tests.agents.test_llm_usage import call, made
 from tests.screens.console import Console, console
 
 SMALL, LARGE = (80, 24), (200, 60)

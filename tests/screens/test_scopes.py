@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
-from tests.curation.test_scopes import put
+from tests.review.test_scopes import put
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
 

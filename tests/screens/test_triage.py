@@ -17,8 +17,8 @@ from nanomem_tui.widgets.bars import LineInput, TitleBar
 from nanomem_tui.widgets.dialogs import SafeTextArea
 from nanomem_tui.widgets.theme import RowLine
 from nanomem_tui.workspace import Workspace
-from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
+from tests.review.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
 

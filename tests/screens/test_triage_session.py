@@ -15,7 +15,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.review.findings import KINDS, Finding
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.workspace import Workspace
-from tests.curation import junk
+from tests.review import junk
 from tests.snapshots.terminal import Terminal, nanomem
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, Refused
-from tests.dream.pipeline import Bench
+from tests.dreams.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small
 
 AGENT, GROUP = 12345, 12346
