@@ -38,7 +38,7 @@ from recall import locomo, measure
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_name
 from nanomem_tui.core import clock
-from nanomem_tui.memory.recall.reach import Excerpt
+from nanomem_tui.memory.recall.excerpts import Excerpt
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns.values import TurnInput
 from nanomem_tui.workspace import Workspace

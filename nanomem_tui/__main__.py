@@ -24,16 +24,16 @@ def main() -> int:
         wanted = None if COMPLETING in os.environ else _console_request(args)
         if wanted is None:
             gc.disable()  # these are done in a tenth of a second: there is nothing worth collecting
-            from nanomem_tui.cli import quick
+            from nanomem_tui.cli import fast_path
 
-            if quick.run(args):
+            if fast_path.run(args):
                 gc.freeze()  # nor to look through at the end
                 return 0
             gc.enable()
             from nanomem_tui.cli.main import run
 
             return run(args)
-        from nanomem_tui.cli.quick import open_console
+        from nanomem_tui.cli.fast_path import open_console
 
         workspace, demo, ascii_only = wanted
         config = None

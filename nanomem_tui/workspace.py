@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
     from nanomem_tui.memory.recall.conversations import Conversations
-    from nanomem_tui.memory.recall.reach import Reach
+    from nanomem_tui.memory.recall.excerpts import ExcerptSearch
     from nanomem_tui.memory.recall.recall import Recall
     from nanomem_tui.memory.sessions.archive import History
     from nanomem_tui.memory.sessions.archive_changes import HistoryChanges
@@ -355,12 +355,14 @@ class Workspace(AbstractContextManager["Workspace"]):
         return Conversations(self.sessions, self.history, self.notes, vectors)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> ExcerptSearch:
         """What a model is told of conversations, archive and notes, by who asks."""
-        from nanomem_tui.memory.recall.reach import ChatPassages, Reach
+        from nanomem_tui.memory.recall.excerpts import ChatPassages, ExcerptSearch
 
         chats = ChatPassages(self.sessions, self.history, self.paths)
-        return Reach(lambda: self.conversations, chats, self.settings, self.id, lambda: forgotten.load(self.paths))
+        return ExcerptSearch(
+            lambda: self.conversations, chats, self.settings, self.id, lambda: forgotten.load(self.paths)
+        )
 
     @cached_property
     def passage_vectors(self) -> PassageVectors:
@@ -597,9 +599,9 @@ class Workspace(AbstractContextManager["Workspace"]):
 
             return MirrorLayer(self.paths)
         if name == "hunk":
-            from nanomem_tui.dreams.review import HunkLayer
+            from nanomem_tui.dreams.review import WaitingEditLayer
 
-            return HunkLayer(self.paths)
+            return WaitingEditLayer(self.paths)
         if name == "knowledge":
             return self.knowledge.layer
         raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")

@@ -8,7 +8,7 @@ from typing import Any, cast
 from nanomem_tui.background import _attention
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.memory.doctor import _version
-from nanomem_tui.screens.base.rows import format_change
+from nanomem_tui.screens.base.editable_rows import format_change
 from nanomem_tui.widgets.theme import PlainBars
 
 

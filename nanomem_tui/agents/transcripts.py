@@ -1,6 +1,6 @@
 """Session transcripts of every release: one metadata line, at times an opaque provider state, then messages.
 
-Parses and lists. Cutting a transcript is `session_compaction`; files, locks and sidecars are the caller's.
+Parses, lists and cuts a transcript. Files, locks and sidecars are the caller's.
 """
 
 from __future__ import annotations

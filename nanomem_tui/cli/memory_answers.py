@@ -1,4 +1,4 @@
-"""`memory status`, `memory list` and `memory search`: what they do and print, without click (see `quick`)."""
+"""`memory status`, `memory list` and `memory search`: what they do and print, without click (see `fast_path`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import State, page
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.text import counted
@@ -101,7 +101,7 @@ def status(state: State) -> None:
     Raises NanomemError, once all is printed, where a part could not be counted.
     """
     with state.open() as ws, ws.store.kept_open():
-        found = values.plain(ws.status())
+        found = json_objects.plain(ws.status())
     state.show({**found, "problem_count": len(found["problems"])}, lambda: _status_lines(found))
     unread = [name for name in COUNTED if (found[name] or {}).get("total") is None] + [
         name for name in ("sessions", "notes") if found[name] is None
@@ -297,7 +297,9 @@ def list_items(
     ]
     rows.sort(key=SORTS[sort], reverse=True)
     shown = page(rows, limit, offset)
-    state.show([values.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")])
+    state.show(
+        [json_objects.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")]
+    )
     say(state, note)
 
 
@@ -347,7 +349,7 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
 
 def marks(row: Item) -> str:
     """What sets an item apart: disabled, superseded, waiting in the inbox, in conflict, pinned, foreign."""
-    foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
+    foreign = "foreign" if row.source.startswith(json_objects.FOREIGN) else ""
     from nanomem_tui.memory.retention import get_superseded
 
     off = "" if row.enabled else "waiting" if row.waits else "superseded" if get_superseded(row) else "disabled"
@@ -400,7 +402,7 @@ def search(
         hits = every[offset : offset + limit]
         note = "" if every or state.json else elsewhere_note(ws, query, Audience(channel, chat_id, sender_id))
         spelling = "" if state.json or not query else _spelling(ws, query)
-    body = [values.hit(one) | ({"time": time.to_json()} if time and "time" in one.parts else {}) for one in hits]
+    body = [json_objects.hit(one) | ({"time": time.to_json()} if time and "time" in one.parts else {}) for one in hits]
     state.show(body, lambda: [*time_lines(time, span), *(_hit_lines(hits, explain) or ["Nothing found."])])
     if len(every) > len(hits) and not state.json:
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.cli import values
+from nanomem_tui.cli import json_objects
 from nanomem_tui.cli.options import State
 from nanomem_tui.core.text import counted, one_line, quoted
 
@@ -34,10 +34,10 @@ def show_changes(
 
     `otherwise` is said where there are none.
     """
-    last = values.operation(operations[-1]) if operations and not dry_run else None
+    last = json_objects.operation(operations[-1]) if operations and not dry_run else None
     found: dict[str, Any] = {"operation": last}
     if dry_run:
-        found |= {"dry_run": True, "planned": [values.operation(op) for op in operations]}
+        found |= {"dry_run": True, "planned": [json_objects.operation(op) for op in operations]}
     lines = change_lines(operations) if dry_run else [op.label for op in operations]
     state.show({**found, **body}, lines or [otherwise])
 
@@ -56,7 +56,7 @@ def added(
         show_changes(state, [operation], body, dry_run=True)
     else:
         told = [f"{operation.label}: {row_id}", *more]
-        state.show({"operation": values.operation(operation), **body}, told)
+        state.show({"operation": json_objects.operation(operation), **body}, told)
 
 
 def change_lines(operations: Sequence[Operation]) -> list[str]:

@@ -1,6 +1,6 @@
 """Every setting: its default and what it means.
 
-Owns the declarations. Which values can work is checked in `setting_values`; where values come from is `config`'s.
+Owns the declarations, and checks which values can work. Where values come from is `config`'s.
 """
 
 from __future__ import annotations

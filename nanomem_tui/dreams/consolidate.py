@@ -43,7 +43,7 @@ from nanomem_tui.core.text import counted, without_lone_surrogates
 from nanomem_tui.dreams import edits, guards
 from nanomem_tui.dreams.entries import FIRST_PERSON, MAX_FACT, NO_NAMES
 from nanomem_tui.dreams.guards import hide, masked_kinds
-from nanomem_tui.language import classify, corrections, injection, remembering, secrets, tables
+from nanomem_tui.language import classify, corrections, injection, pack_files, remembering, secrets
 from nanomem_tui.language import sentences as language_sentences
 from nanomem_tui.language.classify import Reading, cues_of, language_of, topics_of_line
 from nanomem_tui.language.remembering import is_unwanted
@@ -72,7 +72,7 @@ CHATTY, FEWEST = 0.12, 10
 many sentences at least. Of what people write to an assistant it is half as many."""
 _NEARLY = 0.01
 _OPENING = 40
-_pattern = tables.patterns("small-talk")
+_pattern = pack_files.patterns("small-talk")
 
 
 def is_small_talk(readings: Sequence[Reading]) -> bool:
@@ -120,7 +120,7 @@ def odds(share: float) -> float:
 
 @lru_cache(1)
 def _weights() -> dict[str, float]:
-    return dict(tables.table("talk")["weights"])
+    return dict(pack_files.table("talk")["weights"])
 
 
 MARKS = ("permanent", "durable", "ephemeral", "correction")

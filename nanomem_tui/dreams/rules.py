@@ -31,7 +31,7 @@ from nanomem_tui.dreams.entries import (
     no_watcher,
 )
 from nanomem_tui.dreams.guards import Gate, Limits, Refusal, evidence_of
-from nanomem_tui.dreams.lines import (
+from nanomem_tui.dreams.placement import (
     FIELD,
     KnownLine,
     Lines,
@@ -119,7 +119,7 @@ class RulesDreamer:
         Copies and lines that are over go first, so that a fact meets each line once; they take the steps that the facts
         leave.
         """
-        work = _Work({name: files.get(name, "") for name in TITLES}, entries, self._archive, self._limits)
+        work = _DreamPass({name: files.get(name, "") for name in TITLES}, entries, self._archive, self._limits)
         cleared = 0
         if entries and steps:
             watch("looking for copies and lines that are over")
@@ -136,7 +136,7 @@ class RulesDreamer:
         return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped), refused=tuple(work.held))
 
 
-class _Work:
+class _DreamPass:
     """One Dream: the lines as its edits leave them."""
 
     def __init__(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.blame import Blames, Versions
     from nanomem_tui.dreams.entries import Dreamer
     from nanomem_tui.dreams.log import BlamedLine
-    from nanomem_tui.dreams.restore import DreamRestore, RestorePreview, Side
+    from nanomem_tui.dreams.revert import DreamRevert, RestorePreview, Side
     from nanomem_tui.dreams.review import Review
     from nanomem_tui.dreams.run import DreamResult, DreamRunner
     from nanomem_tui.model.client import Usage
@@ -81,10 +81,10 @@ class Dreams:
         )
 
     @cached_property
-    def _restore(self) -> DreamRestore:
-        from nanomem_tui.dreams.restore import DreamRestore
+    def _restore(self) -> DreamRevert:
+        from nanomem_tui.dreams.revert import DreamRevert
 
-        return DreamRestore(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
+        return DreamRevert(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
 
     def _git(self) -> GitHistory | None:
         """Return the history as it is now; objects that were read once stay in memory as long as it is the same
@@ -239,9 +239,9 @@ class Dreams:
     @cached_property
     def review(self) -> Review:
         """The edits that wait for a person."""
-        from nanomem_tui.dreams.review import HunkLayer, Review
+        from nanomem_tui.dreams.review import Review, WaitingEditLayer
 
-        return Review(HunkLayer(self._paths), self._files, self._perform, self.own_headings)
+        return Review(WaitingEditLayer(self._paths), self._files, self._perform, self.own_headings)
 
     @cached_property
     def versions(self) -> Versions:

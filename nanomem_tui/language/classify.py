@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from nanomem_tui.language import tables
-from nanomem_tui.language.tables import table
+from nanomem_tui.language import pack_files
+from nanomem_tui.language.pack_files import table
 
 VERSION = 2
 """Changes when the features do: a pack of another version is made anew."""
@@ -195,7 +195,7 @@ class Pack(NamedTuple):
 @lru_cache(16)
 def pack(language: str) -> Pack:
     """Return the pack of a language, of English where there is none."""
-    body = tables.read(language)
+    body = pack_files.read(language)
     if not body:
         return pack("en")
     weights = {name: letters.encode() for name, letters in body["weights"].items()}
@@ -276,8 +276,8 @@ class Words:
 @lru_cache(3)
 def _words(table: str) -> Words:
     if table == "cues":
-        return Words(tables.table("cues"))
-    return Words({name: topic[table] for name, topic in tables.table("topics").items()}, _WHOLE.get(table, 4))
+        return Words(pack_files.table("cues"))
+    return Words({name: topic[table] for name, topic in pack_files.table("topics").items()}, _WHOLE.get(table, 4))
 
 
 def without_paths(text: str) -> str:
@@ -305,7 +305,7 @@ def names_of_heading(title: str) -> tuple[str, ...]:
     return tuple(word for word in tokens(title) if word.isalnum() and not words.of(word))
 
 
-_pattern = tables.patterns("titles")
+_pattern = pack_files.patterns("titles")
 
 
 def without_subjects(title: str) -> str:
@@ -341,5 +341,5 @@ def is_needed_once(text: str) -> bool:
 
 def title_of(topic: str, text: str) -> str:
     """Return the heading of a topic in the language of a text."""
-    titles: dict[str, str] = tables.table("topics")[topic]["titles"]
+    titles: dict[str, str] = pack_files.table("topics")[topic]["titles"]
     return titles.get(language_of(text), titles["en"])

@@ -12,10 +12,10 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.language import remembering, tables
+from nanomem_tui.language import pack_files, remembering
 from nanomem_tui.language.tokens import fold, simplified, straight
 
-_pattern = tables.patterns("corrections")
+_pattern = pack_files.patterns("corrections")
 _ABOUT = {"response:length": "length", "response:language": "language_or_word", "response:accuracy": "accuracy"}
 """What a correction is about, the first that fits; else it is about response:alignment."""
 _TOPICS = {"response:language": "language", "response:length": "length"}
@@ -127,8 +127,8 @@ class Stance(NamedTuple):
 
 MAX_TEXT = 200
 """Characters of an order; what is longer tells more than one thing."""
-_stances_pattern = tables.patterns("stances")
-_words = partial(tables.words, "stances")
+_stances_pattern = pack_files.patterns("stances")
+_words = partial(pack_files.words, "stances")
 _NOTHING = Stance("", wanted=True)
 """Of a part that only addresses, or gives a reason."""
 

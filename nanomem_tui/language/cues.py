@@ -10,7 +10,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 
 QUESTION, TIME, TIMES = 1, 2, 4
 """The bits of a shape: the text ends as a question, tells a time, tells more than one."""
@@ -21,7 +21,7 @@ SHAPES = 8
 LONGEST_GREETING = 80
 """Characters of a message that may be a greeting alone."""
 
-_pattern = tables.patterns("questions")
+_pattern = pack_files.patterns("questions")
 
 
 class Waits(NamedTuple):
@@ -46,7 +46,7 @@ def shape(text: str) -> int:
         attachment = _pattern("attachment").search(text)
         plain = text[: attachment.start()] if attachment else text
         found = QUESTION if plain.rstrip().endswith(("?", "？")) else 0
-    time_words = tables.words("questions", "time_words")
+    time_words = pack_files.words("questions", "time_words")
     times = sum(1 for word in _pattern("word").findall(text.lower()) if word in time_words)
     if not text.isascii():
         times += len(_pattern("chinese_time").findall(text))
@@ -69,7 +69,7 @@ def waits_for(question: str) -> Waits:
 
 @lru_cache(1)
 def _month_numbers() -> dict[str, int]:
-    names = tables.meanings("dates", "months").items()
+    names = pack_files.meanings("dates", "months").items()
     return {name: int(number) for month, number in names for name in (month, month[:3])}
 
 
@@ -79,7 +79,7 @@ def _months(text: str) -> set[int]:
     for word in _pattern("month").finditer(text) if any(name in text for name in _month_numbers()) else ():
         number = _month_numbers().get(word[0])
         is_month = (
-            word[0] not in tables.words("questions", "ambiguous")
+            word[0] not in pack_files.words("questions", "ambiguous")
             or _pattern("before_month").search(text, max(0, word.start() - 40), word.start())
             or _pattern("behind_month").match(text, word.end())
         )

@@ -16,12 +16,12 @@ from datetime import date, timedelta
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from nanomem_tui.language import tables
-from nanomem_tui.language.tables import MetWords
+from nanomem_tui.language import pack_files
+from nanomem_tui.language.pack_files import MetWords
 
-pattern = tables.patterns("dates")
+pattern = pack_files.patterns("dates")
 """Return a pattern of `packs/dates.toml`."""
-meanings = partial(tables.meanings, "dates")
+meanings = partial(pack_files.meanings, "dates")
 """Return a table of words of `packs/dates.toml`, with what each means."""
 
 DAYS_OF = {"hour": 0, "day": 1, "week": 7, "month": 31, "year": 366}
@@ -112,7 +112,7 @@ def may_tell(text: str) -> bool:
 
 @lru_cache(1)
 def _telling() -> tuple[MetWords, frozenset[str]]:
-    return MetWords(pattern("telling")), frozenset(tables.table("dates")["telling_characters"])
+    return MetWords(pattern("telling")), frozenset(pack_files.table("dates")["telling_characters"])
 
 
 def is_over(text: str, today: str) -> bool:
@@ -146,7 +146,7 @@ def _in_place(found: re.Match[str], told: str) -> str:
     if before.endswith((":", "：")) and _ends(found):
         return when
     is_owner = found.string[found.end() : found.end() + 2] in ("'s", "’s")
-    if lead and not is_owner and before not in tables.words("dates", "prepositions"):
+    if lead and not is_owner and before not in pack_files.words("dates", "prepositions"):
         when = f"{lead} {when}"
     return when[:1].upper() + when[1:] if found[0][:1].isupper() else when
 
@@ -243,7 +243,7 @@ def _is_phrase(found: re.Match[str], words: str) -> bool:
     def stands(words: str) -> bool:
         return re.search(rf"\b(?:{words})\b", found.string, re.IGNORECASE) is not None
 
-    body = tables.table("dates")
+    body = pack_files.table("dates")
     wrong = body["not_before"].get(words)
     if wrong and re.search(rf"\b(?:{wrong})$", found.string[: found.start()].rstrip(), re.IGNORECASE):
         return False

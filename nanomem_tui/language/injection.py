@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from nanomem_tui.language.tables import expand, table
+from nanomem_tui.language.pack_files import expand, table
 
 MAX_SCANNED = 200_000
 """Characters looked at; of a longer text the first and the last half of these."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-from nanomem_tui.language import quotations, remembering, tables
+from nanomem_tui.language import pack_files, quotations, remembering
 from nanomem_tui.language.remembering import Said
 from nanomem_tui.language.sentences import split
 from nanomem_tui.language.tokens import tokens
@@ -17,7 +17,7 @@ from nanomem_tui.language.tokens import tokens
 
 WHY = "in something pasted, not said"
 
-_pattern = tables.patterns("pasted")
+_pattern = pack_files.patterns("pasted")
 _INLINE = "b|i|u|s|em|strong|small|sup|sub|span|br|p|code|kbd|a"
 _ENCLOSED = re.compile(
     rf"<(?!(?:{_INLINE})\b)(?P<tag>[a-z][\w-]{{1,30}})\b[^<>\n]{{0,200}}>.*?(?:</(?P=tag)\s*>|\Z)|"
@@ -41,7 +41,7 @@ AROUND = 400
 REPORTED = "what a page, a mail or a document says, not who tells it"
 
 
-class Parts(NamedTuple):
+class OwnAndPasted(NamedTuple):
     """What a person says in a message, and what else stands in it."""
 
     said: str
@@ -49,7 +49,7 @@ class Parts(NamedTuple):
 
 
 @lru_cache(8)  # a message is asked for them several times in one turn
-def parts(text: str) -> Parts:
+def parts(text: str) -> OwnAndPasted:
     """Tell the two apart; nearly every message is said from its beginning to its end."""
     pasted: list[str] = []
 
@@ -61,7 +61,7 @@ def parts(text: str) -> Parts:
     pasted += filter(_ANSWERED.match, lines)
     own = "\n".join(line for line in lines if not _ANSWERED.match(line))
     said = _without_quoted(_without_reported(own, pasted), pasted)
-    return Parts(said, "\n".join(pasted)) if pasted or len(said) < len(text) else Parts(text, "")
+    return OwnAndPasted(said, "\n".join(pasted)) if pasted or len(said) < len(text) else OwnAndPasted(text, "")
 
 
 def _without_rest(lines: list[str], told: list[str]) -> list[str]:
@@ -185,7 +185,7 @@ class Message:
         return remembering.is_unwanted(self.text)
 
     @cached_property
-    def _parts(self) -> Parts:
+    def _parts(self) -> OwnAndPasted:
         return parts(self.text)
 
     @property
@@ -236,7 +236,7 @@ LONGEST = 1_000
 """Characters of a message that is read; a longer one is something pasted."""
 FEW_WORDS = 8
 """Words of a message that says "done" and names nothing that waits, and is still about what waits longest."""
-_todos_pattern = tables.patterns("todos")
+_todos_pattern = pack_files.patterns("todos")
 
 
 def asked(text: str) -> str:

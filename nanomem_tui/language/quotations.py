@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 
 LONGEST, MOST = 20_000, 200
 """Characters of a text that are looked at; marks behind one that opens, for the one that closes it."""
@@ -133,8 +133,8 @@ def joined(text: str) -> str:
 
 MOST_LINES = 2_000
 """Lines that are looked at."""
-_pattern = tables.patterns("chat_logs")
-_words = partial(tables.words, "chat_logs")
+_pattern = pack_files.patterns("chat_logs")
+_words = partial(pack_files.words, "chat_logs")
 
 
 def begins(lines: Sequence[str]) -> int | None:

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.language import classify, quotations, tables
+from nanomem_tui.language import classify, pack_files, quotations
 from nanomem_tui.language.sentences import split
 from nanomem_tui.language.tokens import simplified, straight, tokens
 
 # -- Whether a person asks that something not be remembered, in English and Chinese -----------------------------------
 
-_unwanted_pattern = tables.patterns("unwanted")
+_unwanted_pattern = pack_files.patterns("unwanted")
 
 
 @lru_cache(16)  # a message is asked several times in one turn
@@ -53,13 +53,13 @@ EXPLICIT = (0.98, 0.95)
 """Confidence and importance of what a person asks to be remembered."""
 
 KEEP = 0.45
-"""How likely a sentence has to be worth keeping (`language.reader`)."""
+"""How likely a sentence has to be worth keeping (`language.classify`)."""
 SURE = 0.9
 """How likely the first clauses of a question or a task have to be."""
 FRAGMENT, SHORT = 3, 6
 """Words and marks, or pairs of wide characters, of what says nothing alone (“Since May.”), and of what may not."""
 
-_pattern = tables.patterns("remembering")
+_pattern = pack_files.patterns("remembering")
 _COMMA = re.compile(r"[,，;]\s*")
 _ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
 

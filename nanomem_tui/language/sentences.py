@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from nanomem_tui.core.text import indent
-from nanomem_tui.language import classify, secrets, tables
+from nanomem_tui.language import classify, pack_files, secrets
 from nanomem_tui.language.classify import (
     cues_of,
     features,
@@ -25,8 +25,8 @@ from nanomem_tui.language.classify import (
 )
 from nanomem_tui.language.statements.statement import subject_of
 
-_pattern = tables.patterns("sentences")
-_words = partial(tables.words, "sentences")
+_pattern = pack_files.patterns("sentences")
+_words = partial(pack_files.words, "sentences")
 
 
 def split(text: str, *, spaced: bool = False) -> list[str]:
@@ -491,7 +491,7 @@ _HEADED = {"preferences": "preference", "style": "preference", "decisions": "dec
 """The kind of what stands under a heading that is about one of these."""
 _LISTED = frozenset({"-", "*", "+", ROW})
 """The marks of what stands in a list, and is no step."""
-_notes_pattern = tables.patterns("notes")
+_notes_pattern = pack_files.patterns("notes")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LABEL = re.compile(r"([^:：]{1,40})[:：]")
@@ -684,7 +684,7 @@ def _is_of_somebody(text: str) -> bool:
 
 def _names(title: str) -> set[str]:
     rest = _notes_pattern("plain_unspaced").sub(" ", title)
-    plain = tables.words("notes", "plain")
+    plain = pack_files.words("notes", "plain")
     words = (word for word in names_of_heading(rest) if not word.isdigit() and word not in plain)
     return {word for word in words if len(word) > 1 or _UNSPACED.match(word)}
 

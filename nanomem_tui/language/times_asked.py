@@ -18,7 +18,7 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 
 LONGEST = 1_000
 """Characters of a message beyond which it is no question about a time: something was pasted."""
@@ -229,13 +229,13 @@ def _told(day: date) -> str | None:
 
 @lru_cache(1)
 def _telling() -> tuple[frozenset[str], tuple[str, ...]]:
-    return tables.words("time-words", "words"), tuple(tables.table("time-words")["inside"].split())
+    return pack_files.words("time-words", "words"), tuple(pack_files.table("time-words")["inside"].split())
 
 
 @lru_cache(1)
 def _nothing() -> tuple[frozenset[str], re.Pattern[str]]:
-    inside = sorted(tables.words("time-words", "nothing_inside"), key=len, reverse=True)
-    return tables.words("time-words", "nothing"), re.compile("|".join(map(re.escape, inside)))
+    inside = sorted(pack_files.words("time-words", "nothing_inside"), key=len, reverse=True)
+    return pack_files.words("time-words", "nothing"), re.compile("|".join(map(re.escape, inside)))
 
 
 def tells_nothing(rest: str) -> bool:
@@ -252,12 +252,12 @@ def tells_nothing(rest: str) -> bool:
 
 @lru_cache(None)
 def _pattern(name: str) -> re.Pattern[str]:
-    body = {**tables.table("dates"), **tables.table("times")}
-    return re.compile(tables.expand(body[name], body), re.IGNORECASE)
+    body = {**pack_files.table("dates"), **pack_files.table("times")}
+    return re.compile(pack_files.expand(body[name], body), re.IGNORECASE)
 
 
 def _meaning(table: str, word: str) -> int:
-    return int(tables.meanings("times", table)[word])
+    return int(pack_files.meanings("times", table)[word])
 
 
 def _normal(words: str | None) -> str:
@@ -445,12 +445,12 @@ class _Reader:
     def month_name(self, found: re.Match[str]) -> _Found | None:
         name, lead = found["name"].casefold(), _normal(found["lead"])
         number = found["day_1"] or found["day_2"]
-        weak = lead in tables.table("times")["weak_leads"].split("|")
+        weak = lead in pack_files.table("times")["weak_leads"].split("|")
         is_sure = bool(number or found["year"] or found["turn"]) or name in _ENGLISH_SURE
         is_sure = is_sure or (bool(lead) and (not weak or name not in _OTHER_WORDS))
         if not is_sure and not lead:
             return None
-        month = int(tables.meanings("times", "month_names")[name])
+        month = int(pack_files.meanings("times", "month_names")[name])
         turns = {"last": -1, "letzten": -1, "lo scorso": -1, "прошлом": -1, "next": 1, "nächsten": 1, "следующем": 1}
         year = int(found["year"] or 0)
         if found["turn"]:
@@ -468,7 +468,7 @@ class _Reader:
         before = found.string[: found.start()].rstrip(" *_(“‘\"'")
         if shown[:1].isupper() and shown[0].isascii() and before and before[-1] not in ".!?;:\n":
             return None  # a name: USA Today
-        count = int(tables.meanings("dates", "days")[word])
+        count = int(pack_files.meanings("dates", "days")[word])
         return _on(found, self.today + timedelta(days=count))
 
     def vague_ago(self, found: re.Match[str]) -> _Found:
@@ -490,7 +490,7 @@ class _Reader:
     def turn(self, found: re.Match[str]) -> _Found | None:
         way, unit = found["way"].casefold(), found["unit"].casefold()
         turn = {"last": -1, "past": -1, "previous": -1, "this": 0}.get(way, 1)
-        if unit in tables.meanings("times", "season_months"):
+        if unit in pack_files.meanings("times", "season_months"):
             return _of(found, _season(self.today, unit, turn))
         if way == "past":
             first = _moved(self.today, "month", -3) if unit == "quarter" else _moved(self.today, unit, -1)
@@ -509,38 +509,38 @@ class _Reader:
         return _of(found, *_read(self.way, _season(self.today, unit, -1), _season(self.today, unit, 1)))
 
     def weekday(self, found: re.Match[str]) -> _Found | None:
-        weekday = int(tables.meanings("times", "weekday_names")[found["name"].casefold()])
+        weekday = int(pack_files.meanings("times", "weekday_names")[found["name"].casefold()])
         told = _normal(found["tail"]) or _normal(found["lead"])
-        ways = tables.meanings("times", "weekday_ways")
+        ways = pack_files.meanings("times", "weekday_ways")
         if found["name"].casefold() in ("terça", "среду", "пятницу", "субботу") and not told:
             return None
         return _of(found, *_weekdays(self.today, weekday, int(ways[told]) if told in ways else None, self.way))
 
     def eastern_weekday(self, found: re.Match[str]) -> _Found:
         if found["chinese"]:
-            weekday = int(tables.meanings("dates", "eastern_weekdays")[found["chinese"]])
+            weekday = int(pack_files.meanings("dates", "eastern_weekdays")[found["chinese"]])
             return _of(found, *_weekdays(self.today, weekday, None, self.way))
         korean = found["korean"]
         weekday = (
             _meaning("korean_weekdays", korean)
             if korean
-            else int(tables.meanings("dates", "eastern_weekdays")[found["japanese"]])
+            else int(pack_files.meanings("dates", "eastern_weekdays")[found["japanese"]])
         )
         told = _normal(found["korean_way"] or found["japanese_way"])
-        turn = _meaning("weekday_ways", told) if told in tables.meanings("times", "weekday_ways") else None
+        turn = _meaning("weekday_ways", told) if told in pack_files.meanings("times", "weekday_ways") else None
         if told in ("先週", "지난주") or (turn is not None and turn >= 0):
             day = _monday(self.today, turn if turn is not None else -1) + timedelta(days=weekday)
             return _on(found, day)
         return _of(found, *_weekdays(self.today, weekday, turn, self.way))
 
     def thai(self, found: re.Match[str]) -> _Found:
-        turns, unit = tables.meanings("dates", "turns"), found["thai_unit"]
-        name = "weekend" if unit == "สุดสัปดาห์" else tables.meanings("dates", "spans")[unit]
+        turns, unit = pack_files.meanings("dates", "turns"), found["thai_unit"]
+        name = "weekend" if unit == "สุดสัปดาห์" else pack_files.meanings("dates", "spans")[unit]
         return _of(found, _away(self.today, name, int(turns[found["thai_way"]])))
 
     def phrase_more(self, found: re.Match[str]) -> _Found:
         table, words = ("more_phrases", found["words"]) if found["words"] else ("more_joined", found["joined"])
-        unit, turn = tables.meanings("times", table)[_normal(words)].split()
+        unit, turn = pack_files.meanings("times", table)[_normal(words)].split()
         return _of(found, _away(self.today, unit, int(turn)))
 
     def relative(self, found: re.Match[str]) -> _Found | None:
@@ -751,7 +751,7 @@ def _chinese(number: str) -> int:
     """A number in digits, or in Chinese up to 39."""
     if number.isdecimal():
         return int(number)
-    numbers = tables.meanings("times", "chinese_numbers")
+    numbers = pack_files.meanings("times", "chinese_numbers")
     tens, ten, ones = number.partition("十")
     if not ten:
         return int(numbers[number])

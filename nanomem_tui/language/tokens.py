@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
 from itertools import pairwise
 
-from nanomem_tui.language import tables
-from nanomem_tui.language.tables import table
+from nanomem_tui.language import pack_files
+from nanomem_tui.language.pack_files import table
 
 # English word forms: one stem for `run`, `runs`, `running` and `ran`, so that a question finds it told otherwise.
 
@@ -32,7 +32,7 @@ _WHOLE = frozenset(
     "only early sky outing evening inning earring herring canning succeed proceed exceed wedding building anything "
     "everything something nothing morning during news bias atlas cosmos".split()
 )
-_IRREGULAR = tables.meanings("word-forms", "forms")  # read now, for a question opens no file
+_IRREGULAR = pack_files.meanings("word-forms", "forms")  # read now, for a question opens no file
 
 
 def stem(word: str) -> str:
@@ -115,7 +115,7 @@ def _derived(word: str, r1: int, r2: int) -> str:
 @lru_cache(None)
 def _suffixes(step: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """The suffixes of a step, the longer ones first, and what stands in the place of each."""
-    rests = tables.meanings("word-forms", step)
+    rests = pack_files.meanings("word-forms", step)
     return tuple(sorted(rests, key=len, reverse=True)), rests
 
 
@@ -185,8 +185,8 @@ _CONTRACTED = frozenset("s m d ll re ve em all".split())
 _MOST_STEMS = 200_000
 
 # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for them.
-_pattern = tables.patterns("tokens")
-tables.table("tokens")  # read now, for a question opens no file
+_pattern = pack_files.patterns("tokens")
+pack_files.table("tokens")  # read now, for a question opens no file
 
 
 class _Stems(dict[str, str]):
@@ -228,7 +228,7 @@ def _runs(text: str) -> list[str]:
 @lru_cache(1)
 def _one_spelling() -> dict[int, str]:
     """What a letter is read as: `ł` as `l`, a traditional Chinese character as the simplified one."""
-    letters = tables.table("one-spelling")
+    letters = pack_files.table("one-spelling")
     pairs = [pair.split("=") for pair in letters["latin"].split()]
     return str.maketrans({**dict(pairs), **dict(zip(letters["traditional"], letters["simplified"], strict=True))})
 
@@ -236,7 +236,7 @@ def _one_spelling() -> dict[int, str]:
 @lru_cache(1)
 def _american() -> dict[str, str]:
     """By the stem of an English word as Britons write it that of the American one: `colour`, `color`."""
-    return dict(pair.split("=") for pair in tables.table("one-spelling")["english"].split())
+    return dict(pair.split("=") for pair in pack_files.table("one-spelling")["english"].split())
 
 
 def _is_unspaced(run: str) -> bool:
@@ -384,8 +384,8 @@ def is_english(text: str) -> bool:
 @lru_cache(1)
 def _foreign() -> frozenset[str]:
     """The small words of other languages in Latin letters that are none in English, as they are read (`für`: `fur`)."""
-    telling = {word for word, codes in tables.table("words").items() if "en" not in codes}
-    telling.update(tables.table("tokens")["small_words"].split())
+    telling = {word for word, codes in pack_files.table("words").items() if "en" not in codes}
+    telling.update(pack_files.table("tokens")["small_words"].split())
     plain = {word for word in telling if word.isascii() and word.isalpha() and len(word) > 1}
     return frozenset(plain.union(_listed("folded"))) - _STOP
 
@@ -430,7 +430,7 @@ def query_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
         return {word: _of_syllables(word) for word in words}
     if text.isascii() or sum(1 for word in words if len(word) == 2 and _is_unspaced(word)) < 3:
         return words
-    particles = tables.table("tokens")["particles"]
+    particles = pack_files.table("tokens")["particles"]
     singles = dict.fromkeys(
         (letter for run in _query_runs(text) if _is_unspaced(run) for letter in run if letter not in particles),
         1.0,
@@ -466,7 +466,7 @@ def _may_be_one(word: str, after: str) -> bool:
     return not (word in _STOP and after in _STOP)
 
 
-_listed = partial(tables.words, "tokens")
+_listed = partial(pack_files.words, "tokens")
 
 
 def light_words(*, english: bool) -> frozenset[str]:
@@ -480,7 +480,7 @@ def light_words(*, english: bool) -> frozenset[str]:
 
 @lru_cache(1)
 def _light_elsewhere() -> frozenset[str]:
-    return _listed("light") | _listed("light_elsewhere") | frozenset(tokens(tables.table("tokens")["small_words"]))
+    return _listed("light") | _listed("light_elsewhere") | frozenset(tokens(pack_files.table("tokens")["small_words"]))
 
 
 def alike(word: str) -> list[str]:
@@ -489,7 +489,7 @@ def alike(word: str) -> list[str]:
     >>> alike("kid")[:2]
     ['child', 'son']
     """
-    return str(tables.table("alike")["words"].get(word, "")).split()
+    return str(pack_files.table("alike")["words"].get(word, "")).split()
 
 
 def is_of_talk(word: str) -> bool:

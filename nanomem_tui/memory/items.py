@@ -526,7 +526,7 @@ class Items:
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
         """Make one item of several: the newest (or `into`, one of them) stays, with the hits, the oldest origin and
-        all sources of the others (`merging`). Raises Refused where scopes or kinds differ and no `into` says which one
+        all sources of the others. Raises Refused where scopes or kinds differ and no `into` says which one
         is to stand."""
         found = {row.id: row for row in map(self._active, ids)}
         rows = sorted(found.values(), key=lambda row: (row.id == into, row.updated_at))

@@ -684,7 +684,7 @@ def rank_for_message(
 ) -> list[Lesson]:
     """Return every lesson that may be given with a message, best first: what shares words with it and is recent, then
     what is surer now, then what happened more often. None that faded or proved harmful, each thing that is said once,
-    and of what people said of one topic the last that counts (`superseded`)."""
+    and of what people said of one topic the last that counts (`retention`)."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
     words = set(tokens(text))

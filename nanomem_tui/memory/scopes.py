@@ -176,7 +176,7 @@ def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
     return user_key(audience.channel, audience.sender_id, audience.chat_id)
 
 
-def layers(
+def visible_layers(
     audience: Audience,
     scope: str = "all",
     *,
@@ -252,7 +252,7 @@ def sessions_of(audience: Audience, session_key: str = "") -> frozenset[str] | N
 
 def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
     """Return the layer of one item; `layers` is the same for many."""
-    return layers(audience, scope, with_global=with_global)(item)
+    return visible_layers(audience, scope, with_global=with_global)(item)
 
 
 def _belonging(audience: Audience) -> None:
@@ -451,7 +451,7 @@ class Groups:
         self, audience: Audience, *, with_global: bool = True, private_in_groups: Collection[str] = ()
     ) -> Visibility:
         """Return what an asker sees; the owner sees all. Raises BadInput."""
-        layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
+        layer_of = visible_layers(audience, with_global=with_global, private_in_groups=private_in_groups)
         by_layer, by_scope, total = Counter[str](), Counter[str](), 0
         for key, number in self._counts.items():
             example = self._examples[key]
@@ -504,7 +504,7 @@ class Groups:
         found: dict[tuple[str, str], dict[Audience, None]] = {}
         examples = [one for one in self._examples.values() if one.enabled]
         for audience in askers:
-            layer_of = layers(audience, with_global=with_global, private_in_groups=private_in_groups)
+            layer_of = visible_layers(audience, with_global=with_global, private_in_groups=private_in_groups)
             for example in examples:
                 if layer_of(example) is not None:
                     found.setdefault(_place(example.scope_type, example.scope_key), {})[audience] = None
@@ -525,7 +525,7 @@ def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sen
     example = Item("", "", kind, scope_type, scope_key, scope.channel, chat_id, sender_id)
     chat = chat_id if scope_type == "user" else scope.chat_id
     try:
-        return scope.channel is None or layers(Audience(scope.channel, chat, scope.sender_id))(example) is None
+        return scope.channel is None or visible_layers(Audience(scope.channel, chat, scope.sender_id))(example) is None
     except BadInput:
         return True
 

@@ -16,8 +16,8 @@ from typing import Any
 from nanomem_tui.agents.databases import open_read_only
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import NanomemError
+from nanomem_tui.purge.matchers import FEW, Found, Sought
 from nanomem_tui.purge.texts import has_taken, in_value, unpacked
-from nanomem_tui.purge.wanted_words import FEW, Found, Sought
 
 _INDEX = re.compile(r"_(?:fts|words)_(?:data|idx|content|docsize|config)$")
 DERIVED = frozenset({"content_norm", "content_hash", "row_hash"})

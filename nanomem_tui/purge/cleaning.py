@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.text import FORGOTTEN
+from nanomem_tui.purge.matchers import Found, Marks, Sought
 from nanomem_tui.purge.texts import has_taken, in_value, without_origin
-from nanomem_tui.purge.wanted_words import Found, Marks, Sought
 from nanomem_tui.store.database.operation_log import WITHHELD
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson, lesson_key
 from nanomem_tui.store.work import aging, indexes, knowledge, models, records

@@ -16,7 +16,7 @@ from nanomem_tui.agents.databases import open_read_only
 from nanomem_tui.core import atomic, config
 from nanomem_tui.core.errors import NanomemError, Refused
 from nanomem_tui.purge import any_database, cleaning, stored_files
-from nanomem_tui.purge.wanted_words import Found, Sought
+from nanomem_tui.purge.matchers import Found, Sought
 from nanomem_tui.store import storage as store_place
 from nanomem_tui.store.database import driver_errors
 from nanomem_tui.store.database.reading import SqliteReading
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.database.engine import Database, SqliteDatabase
     from nanomem_tui.store.database.postgres import PostgresDatabase
     from nanomem_tui.store.files.presence import Presence
-    from nanomem_tui.store.recovery import Recovery
+    from nanomem_tui.store.recovery import DatabaseRecovery
     from nanomem_tui.store.values import AnyRow
     from nanomem_tui.store.work.work_store import WorkStore
 
@@ -98,10 +98,10 @@ def _agents_rows(memory: Memory) -> list[AnyRow]:
     return files.read_rows()
 
 
-def _recovery(memory: Memory, database: SqliteDatabase) -> Recovery:
-    from nanomem_tui.store.recovery import Recovery
+def _recovery(memory: Memory, database: SqliteDatabase) -> DatabaseRecovery:
+    from nanomem_tui.store.recovery import DatabaseRecovery
 
-    return Recovery(database, memory.paths.copies, memory.paths.quarantine)
+    return DatabaseRecovery(database, memory.paths.copies, memory.paths.quarantine)
 
 
 def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool) -> None:
@@ -126,7 +126,7 @@ def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *
 
 
 def _clean(
-    memory: Memory, database: Database, recovery: Recovery | None, asked: cleaning.Cleaning, *, write: bool
+    memory: Memory, database: Database, recovery: DatabaseRecovery | None, asked: cleaning.Cleaning, *, write: bool
 ) -> None:
     from nanomem_tui.store.erasure import database_purge
 

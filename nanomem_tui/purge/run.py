@@ -33,9 +33,9 @@ from nanomem_tui.core.paths import Paths, is_of_other_account
 from nanomem_tui.core.text import FORGOTTEN, counted
 from nanomem_tui.purge import any_database, cleaning, databases, stored_files
 from nanomem_tui.purge.databases import Memory
+from nanomem_tui.purge.matchers import Found, KeptWords, Sought
 from nanomem_tui.purge.stored_files import is_session
 from nanomem_tui.purge.texts import GZIP, Line, in_bytes, unpacked
-from nanomem_tui.purge.wanted_words import Found, KeptWords, Sought
 from nanomem_tui.store import processes
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.moving import backup
@@ -410,14 +410,16 @@ class Findings(NamedTuple):
         return sum(sum(place.found.values()) for place in self.places)
 
 
-class Wanted(NamedTuple):
+class BackupOptions(NamedTuple):
     """What else is to be dealt with: the backups. `archives`: these are looked through at all."""
 
     backups: bool = False
     archives: bool = True
 
 
-def find_texts(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Findings:
+def find_texts(
+    memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress = lambda _what: None
+) -> Findings:
     """Look through everything. Changes nothing; a file that cannot be read stops no other one."""
     return _through(memory, sought, wanted, progress, write=False)
 
@@ -425,7 +427,7 @@ def find_texts(memory: Memory, sought: Sought, wanted: Wanted, progress: Progres
 def remove_texts(
     memory: Memory,
     sought: Sought,
-    wanted: Wanted,
+    wanted: BackupOptions,
     progress: Progress = lambda _what: None,
     begin: Callable[[], None] = lambda: None,
 ) -> tuple[Findings, Findings]:
@@ -441,9 +443,9 @@ def remove_texts(
 
 
 def remove_alone(
-    memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None
+    memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress = lambda _what: None
 ) -> tuple[Findings, Findings]:
-    """`take_out` for who is alone with the memory."""
+    """Take the texts out, alone with the memory."""
     done = _through(memory, sought, wanted, progress, write=True)
     after = _through(memory, sought, wanted, progress, write=False)
     hindered = dict(done.unread)
@@ -485,7 +487,7 @@ def _holders(folder: Path) -> Iterator[int]:
                 yield int(entry.name)
 
 
-def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress, *, write: bool) -> Findings:
+def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress, *, write: bool) -> Findings:
     places: list[Finding] = []
     unread: list[tuple[str, str]] = []
     rows: list[DeletedRow] = []
@@ -672,7 +674,7 @@ class RemovedAgain:
         """Take it out. Raises the store's errors."""
         kept = forgotten.load(self._memory.paths)
         if kept:
-            done, after = remove_alone(self._memory, KeptWords(kept), Wanted(archives=False))
+            done, after = remove_alone(self._memory, KeptWords(kept), BackupOptions(archives=False))
             self.places, self.left = tuple(done.can_go), after.places
 
     def times_in(self, archive: Path) -> int:

@@ -35,8 +35,8 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge import any_database, texts
 from nanomem_tui.purge.cleaning import Tell
+from nanomem_tui.purge.matchers import Found, Marks, Sought, sender_of
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
-from nanomem_tui.purge.wanted_words import Found, Marks, Sought, sender_of
 from nanomem_tui.store import storage as store_place
 from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import SIDE_FILES

@@ -19,7 +19,7 @@ from nanomem_tui.agents.jsonl import parse_jsonl
 from nanomem_tui.agents.turn_log import TITLE, parse_wal
 from nanomem_tui.core import files
 from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.purge.wanted_words import Found, Sought
+from nanomem_tui.purge.matchers import Found, Sought
 
 GZIP, _ZLIB = b"\x1f\x8b", b"\x78"
 OTHERS = (b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")

@@ -1,7 +1,7 @@
 """Memories that contradict each other, and the decision about a pair; every decision is one operation.
 
 Owns the decisions: one of the two gives way (kept, marked superseded, never injected), both stay, or one moves to the
-scope where it holds. `language.compare` reads the texts.
+scope where it holds. `language.statements.compare` reads the texts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pairs of memories that are compared, and how `language.compare` judges each.
+"""Pairs of memories that are compared, and how `language.statements.compare` judges each.
 
 Owns the index of what memories are about, kept up with changes, and who is compared with whom: rows that one chat may
 see together and that share a rare word, or say where somebody lives or works and the like. Must not decide anything.

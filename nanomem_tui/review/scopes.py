@@ -27,11 +27,11 @@ from nanomem_tui.memory.scopes import (
     Visibility,
     is_private,
     is_unseen,
-    layers,
     parse_scope,
     scope_name,
     scope_of_item,
     scope_of_key,
+    visible_layers,
 )
 from nanomem_tui.memory.sessions.sessions import BESIDE
 from nanomem_tui.review.findings import Marks, fingerprint
@@ -383,7 +383,7 @@ class Scopes:
 
     def seen_by(self, audience: Audience) -> list[tuple[Item, Layer]]:
         """Return every item that an asker sees, with its layer, the newest first. Raises BadInput."""
-        layer_of = layers(audience, **self._rules)
+        layer_of = visible_layers(audience, **self._rules)
         return [(row, layer) for row in self._ws.items.all() if row.enabled and (layer := layer_of(row)) is not None]
 
     def askers(self) -> list[Audience]:

@@ -15,7 +15,8 @@ from nanomem_tui.core.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.dreams.log import EntryEvidence
-    from nanomem_tui.dreams.review import Hunk, Review
+    from nanomem_tui.dreams.review import Review
+    from nanomem_tui.dreams.review import WaitingEdit as Hunk
     from nanomem_tui.memory.inbox import Inbox, Waiting
     from nanomem_tui.review.parts import ReviewedMemory
 
@@ -240,11 +241,11 @@ class HeldBackQueue:
 
     def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
         """Return the operation of a decision, not yet performed."""
-        from nanomem_tui.dreams.review import HunkLayer, Review
+        from nanomem_tui.dreams.review import Review, WaitingEditLayer
         from nanomem_tui.memory.inbox import Inbox
 
         inbox = Inbox(self._ws.store, _as_it_is)
-        return decide(inbox, Review(HunkLayer(self._ws.paths), self._ws.documents, _as_it_is))
+        return decide(inbox, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, _as_it_is))
 
     def _perform(self, verb: str, planned: PlannedDecision) -> DecidedWaiting:
         if len(planned.plans) == 1:
@@ -268,6 +269,6 @@ def edits_waiting(ws: ReviewedMemory) -> int:
     """Return how many edits of Dreams wait, without a look at them."""
     if not ws.paths.review.is_dir():
         return 0  # and what reads them is not imported
-    from nanomem_tui.dreams.review import HunkLayer
+    from nanomem_tui.dreams.review import WaitingEditLayer
 
-    return HunkLayer(ws.paths).count()
+    return WaitingEditLayer(ws.paths).count()

@@ -14,7 +14,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.sessions.archive_changes import KEEP
-from nanomem_tui.screens.base.rows import format_time
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say

@@ -20,8 +20,8 @@ from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
 from nanomem_tui.review.duplicates import Cluster, describe_differences
 from nanomem_tui.screens.base.console import show_message
+from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of

@@ -33,8 +33,8 @@ from nanomem_tui.review.findings import (
 )
 from nanomem_tui.review.queue import DECISION_VERBS, HELD, Rule, can_rule, rule_like
 from nanomem_tui.screens.base.console import show_message
+from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import TitleBar, say

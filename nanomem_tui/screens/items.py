@@ -17,7 +17,7 @@ from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_label
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.review.finders.rows import message_of
 from nanomem_tui.screens.base.console import show_message, show_why_not
-from nanomem_tui.screens.base.rows import RowsScreen, format_time
+from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.bars import say
@@ -64,7 +64,7 @@ TOLD = frozenset((retention.FIELD, retention.WINNER))
 """Free fields of an item that are told in words."""
 
 
-class ItemsScreen(RowsScreen[Item]):
+class ItemsScreen(EditableRowsScreen[Item]):
     """Long-term items."""
 
     DEFAULT_CSS = "ItemsScreen.-widest #list { width: 12fr; } ItemsScreen.-widest #detail { width: 8fr; }"

@@ -13,8 +13,8 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory import edits
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.base.forms import TextForm
-from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.store.values import Record
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column, aged
@@ -23,7 +23,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 # -- What the Journal and the Reflections screen share: rows that happened at a time, edited as one text --------------
 
 
-class RecordsScreen(RowsScreen[Record]):
+class RecordsScreen(EditableRowsScreen[Record]):
     """Records of one kind, newest first. A subclass says which, and what their form is."""
 
     LAYER = "record"

@@ -17,8 +17,8 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
 from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.screens.base.console import show_message
+from nanomem_tui.screens.base.editable_rows import MANY
 from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
-from nanomem_tui.screens.base.rows import MANY
 from nanomem_tui.screens.knowledge_list import (
     Entry,
     FactList,

@@ -17,8 +17,8 @@ from nanomem_tui.memory import edits, retention
 from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
 from nanomem_tui.memory.filters import fold
 from nanomem_tui.memory.scopes import is_foreign, scope_label, source_label
+from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.screens.item_columns import sign_of
 from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.bars import say
@@ -378,7 +378,7 @@ def _minute(at: str) -> str:
 FOLDED_FROM = 200  # facts from which on categories are folded at first
 
 
-class FactList(RowsScreen[Entry], PartsScreen[Entry]):
+class FactList(EditableRowsScreen[Entry], PartsScreen[Entry]):
     """Facts under their headings."""
 
     LAYER = "item"

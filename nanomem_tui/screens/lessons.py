@@ -12,8 +12,8 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.memory import edits, lessons, retention
 from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
 from nanomem_tui.memory.retention import get_superseded
+from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.base.forms import TextForm
-from nanomem_tui.screens.base.rows import RowsScreen, format_time
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.table import Column, aged
@@ -26,7 +26,7 @@ FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_ac
 TOLD = frozenset({"conflict", "efficacy", retention.FIELD, retention.WINNER})
 
 
-class LessonsScreen(RowsScreen[Lesson]):
+class LessonsScreen(EditableRowsScreen[Lesson]):
     """Self-improvement lessons."""
 
     SCREEN = "lessons"

@@ -15,7 +15,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.moments import Difference, value_of, words_of
 from nanomem_tui.screens.base.diffs import RevertPart, revert
-from nanomem_tui.screens.base.rows import SAID, format_change
+from nanomem_tui.screens.base.editable_rows import SAID, format_change
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.store.values import Item

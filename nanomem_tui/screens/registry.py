@@ -40,8 +40,8 @@ PLACES: Mapping[str, ScreenPlace] = {
     "recall": ScreenPlace("recall.recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
     "status": ScreenPlace("status", "StatusScreen"),
     "ledger": ScreenPlace(
-        "ledger",
-        "LedgerScreen",
+        "operations",
+        "OperationsScreen",
         frozenset({"items", "lessons", "records", "documents", "sessions", "review", "tiers", "ledger"}),
     ),
     "notes": ScreenPlace("archive", "NotesScreen", frozenset({"notes"})),

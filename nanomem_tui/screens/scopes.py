@@ -15,7 +15,7 @@ from nanomem_tui.memory.items import Plan, Verb
 from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Visibility, parse_scope, scope_of_item
 from nanomem_tui.review.scopes import LEAKS, Leak
 from nanomem_tui.screens.base.console import ask_recall, show_filtered
-from nanomem_tui.screens.base.rows import LISTED, MANY, SAID, format_time
+from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import say

@@ -19,8 +19,8 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions import sessions as sessions_sessions
 from nanomem_tui.screens.base.console import Running, show_filtered, show_led_to
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.widgets.bars import say, say_error

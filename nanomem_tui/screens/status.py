@@ -20,7 +20,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.traces import COUNTERS
 from nanomem_tui.review.charts import Picture, pictures
-from nanomem_tui.screens.base.rows import format_age, format_time
+from nanomem_tui.screens.base.editable_rows import format_age, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.plots import bars, chart_line, draw_chart, sparkline

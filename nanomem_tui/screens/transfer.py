@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.screens.base.rows import LISTED, SAID
+from nanomem_tui.screens.base.editable_rows import LISTED, SAID
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Spans
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
     from nanomem_tui.core.operations import Perform
     from nanomem_tui.memory.turn_log import WalInfo
-    from nanomem_tui.memory.turns.keeping import Recovery
+    from nanomem_tui.memory.turns.keeping import TurnRecovery
     from nanomem_tui.memory.turns.traces import OpenTurn
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
@@ -54,7 +54,7 @@ class Planned(NamedTuple):
     held: tuple[Item, ...] = ()
 
 
-def recover_turns(ws: Workspace, keys: Collection[str], perform: Perform) -> Recovery:
+def recover_turns(ws: Workspace, keys: Collection[str], perform: Perform) -> TurnRecovery:
     """Recover the unfinished turns of these sessions by `perform`. Raises NothingToDo, and the store's errors."""
     from nanomem_tui.memory.turns import keeping
 

@@ -24,7 +24,7 @@ from nanomem_tui.memory.inbox import Proposals
 from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
-from nanomem_tui.memory.scopes import Audience, layers
+from nanomem_tui.memory.scopes import Audience, visible_layers
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.work.values import KnowledgeHit
 from nanomem_tui.tiers.context import USUAL_TOKENS
@@ -211,7 +211,7 @@ class Tools:
 
     def __init__(self, ws: Workspace, audience: Audience, *, writes: bool = False) -> None:
         """Raises BadInput for an audience that cannot be."""
-        layers(audience)
+        visible_layers(audience)
         self._ws = ws
         self._audience = audience
         self._proposals = Proposals(ws.store, ws.perform, audience)

@@ -41,7 +41,7 @@ def group_of(item: Item) -> Group:
 
 
 def is_replaced(item: Item) -> bool:
-    """Whether another row took the place of a row (`memory.superseded`)."""
+    """Whether another row took the place of a row (`memory.retention`)."""
     return not item.enabled and REPLACED in item.meta_json
 
 

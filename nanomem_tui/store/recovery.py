@@ -80,7 +80,7 @@ class Repaired(NamedTuple):
         return done
 
 
-class Recovery:
+class DatabaseRecovery:
     """The copies of one database and the log beside it."""
 
     def __init__(self, database: SqliteDatabase, copies: Path, quarantine: Path) -> None:

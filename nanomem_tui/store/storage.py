@@ -66,11 +66,11 @@ class Storage:
     def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
         """What changes the database. Beside a file lie its copies and its log."""
         from nanomem_tui.store.database.engine import SqliteDatabase
-        from nanomem_tui.store.recovery import Recovery
+        from nanomem_tui.store.recovery import DatabaseRecovery
         from nanomem_tui.store.transactions import Store
 
         database = SqliteDatabase(self._paths.database)
-        recovery = Recovery(database, self._paths.copies, self._paths.quarantine)
+        recovery = DatabaseRecovery(database, self._paths.copies, self._paths.quarantine)
         return Store(database, Writers(self._paths.writers), recovery, layer_of, snapshot)
 
     def described(self) -> Mapping[str, Any]:

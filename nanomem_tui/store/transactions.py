@@ -28,7 +28,7 @@ from nanomem_tui.store.database.operation_log import DONE, PLANNED, STUCK, LogEn
 from nanomem_tui.store.database.queries import CoreReading, within
 from nanomem_tui.store.database.reading import Meta, refuse_moved
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.recovery import Line, Recovery
+from nanomem_tui.store.recovery import DatabaseRecovery, Line
 from nanomem_tui.store.snapshot import Counts, Snapshot, patched, refuse_unfit
 from nanomem_tui.store.values import AnyRow
 
@@ -102,7 +102,7 @@ class Store:
         self,
         database: Database,
         writers: Writers,
-        recovery: Recovery | None = None,
+        recovery: DatabaseRecovery | None = None,
         layer_of: Callable[[str], Layer] | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:

@@ -211,7 +211,7 @@ def _add(spans: list[Span], text: str, tone: str) -> None:
         spans.append((text, tone))
 
 
-# A picture of `curation.pictures` as lines of text at a width and a height. Pure; no colour is needed to read it.
+# A picture of `review.charts` as lines of text at a width and a height. Pure; no colour is needed to read it.
 
 LEAST = 4  # lines of a plot
 

@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.agents.archive import HistoryEntry  # noqa: E402
-from nanomem_tui.dreams import lines as dreams_lines  # noqa: E402
+from nanomem_tui.dreams import placement as dreams_lines  # noqa: E402
 from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Fact, facts_of  # noqa: E402
-from nanomem_tui.dreams.lines import Lines  # noqa: E402
+from nanomem_tui.dreams.placement import Lines  # noqa: E402
 from nanomem_tui.language.classify import topics_of_line  # noqa: E402
 from nanomem_tui.language.statements import compare  # noqa: E402
 from nanomem_tui.language.statements.statement import owner_of  # noqa: E402

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from nanomem_tui.dreams import consolidate  # noqa: E402
-from nanomem_tui.language import classify, tables  # noqa: E402
+from nanomem_tui.language import classify, pack_files  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
 PACK = ROOT / "nanomem_tui" / "language" / "packs" / "talk.json"
@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--fold", action="store_true")
     options = parser.parse_args()
     if options.check:
-        is_stale = tables.table("talk")["made_of"] != fingerprint()
+        is_stale = pack_files.table("talk")["made_of"] != fingerprint()
         if is_stale:
             print("stale: talk: run scripts/language/teach_talk.py", file=sys.stderr)
         return int(is_stale)

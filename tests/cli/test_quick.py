@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.cli import quick
+from nanomem_tui.cli import fast_path
 
 PLAIN = [
     ["memory", "status"],
@@ -57,7 +57,7 @@ ODD = [
 def test_a_plain_line_prints_what_the_long_way_prints(ramfirst: Path, run, capsys, line: list[str]) -> None:
     expected = run(*line)
     assert expected.code == 0
-    assert quick.run(line)
+    assert fast_path.run(line)
     assert capsys.readouterr() == (expected.out, expected.err)
 
 
@@ -65,14 +65,14 @@ def test_a_workspace_may_be_named(ramfirst: Path, run, capsys, monkeypatch: pyte
     monkeypatch.setenv("NANOMEM_WORKSPACE", "/nowhere")
     line = ["memory", "status", "--workspace", str(ramfirst)]
     expected = run(*line)
-    assert quick.run(line)
+    assert fast_path.run(line)
     assert capsys.readouterr().out == expected.out
 
 
 @pytest.mark.parametrize("line", ODD, ids=ascii)
 def test_an_odd_line_is_left_to_the_long_way(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_WORKSPACE", "/nowhere")  # where any command would fail
-    assert not quick.run(line)
+    assert not fast_path.run(line)
 
 
 @pytest.mark.parametrize("line", [PLAIN[0], PLAIN[6]], ids=" ".join)

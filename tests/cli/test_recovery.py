@@ -22,7 +22,7 @@ def crash(workspace: Path, *texts: str, **fields: str) -> None:
     kill(ws)
 
 
-def recover(ws: Workspace) -> keeping.Recovery:
+def recover(ws: Workspace) -> keeping.TurnRecovery:
     return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 

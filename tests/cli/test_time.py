@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.transcripts import key_to_name
-from nanomem_tui.cli import quick
+from nanomem_tui.cli import fast_path
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
@@ -100,7 +100,7 @@ def test_memory_search_keeps_to_the_days(home: Path, run: Run) -> None:
 def test_the_short_way_of_memory_search_takes_the_days_too(home: Path, run: Run, capsys: Any) -> None:
     line = ["memory", "search", "seat", "--since", "2 weeks ago", "--json"]
     expected = run(*line)
-    assert quick.run(line)
+    assert fast_path.run(line)
     assert capsys.readouterr().out == expected.out
 
 

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import Change, new_key, new_operation
 from nanomem_tui.dreams.edits import LineEdit
-from nanomem_tui.dreams.review import LAYER, WAITING, Hunk
+from nanomem_tui.dreams.review import LAYER, WAITING, WaitingEdit
 from nanomem_tui.dreams.run import DreamResult
 from tests.store.git_samples import git, needs_git, small
 
@@ -103,7 +103,7 @@ def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(wo
     dream(workspace, f"- [permanent] {PILLS[2:]}")
     with open_workspace(workspace) as ws:
         edit = LineEdit("remove", "USER.md", line=10, old=PILLS, evidence=(21,))
-        hunk = Hunk(new_key(WAITING), edit, "waits", "2026-04-04T00:00:00+00:00", "model")
+        hunk = WaitingEdit(new_key(WAITING), edit, "waits", "2026-04-04T00:00:00+00:00", "model")
         ws.perform(new_operation("dream.run", "Dream", [Change(LAYER, hunk.id, None, hunk.value)], actor="dream"))
         assert ws.dream.review.preview([hunk.id])["USER.md"][1] == START
         ws.dream.review.accept([hunk.id])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.dreams.restore import Side
+from nanomem_tui.dreams.revert import Side
 from nanomem_tui.store.files.presence import Presence
 from tests.dreams.pipeline import Bench
 from tests.store.git_samples import git, needs_git, sample, small, write

@@ -16,7 +16,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents import git as agents_git
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import NothingToDo, Refused
-from nanomem_tui.dreams.review import HunkLayer
+from nanomem_tui.dreams.review import WaitingEditLayer
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Steps, run_in_child
@@ -68,7 +68,7 @@ def killed(workspace: Path, owner: Any, name: str, when: Callable[..., bool] = l
 
 
 def recorded(workspace: Path) -> None:
-    killed(workspace, HunkLayer, "apply")
+    killed(workspace, WaitingEditLayer, "apply")
 
 
 def waiting_kept(workspace: Path) -> None:

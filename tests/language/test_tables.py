@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from nanomem_tui.language import cues, dates, sentences, tables, tokens
+from nanomem_tui.language import cues, dates, pack_files, sentences, tokens
 from nanomem_tui.language.statements import values
 
 LONG = [part * (20_000 // len(part)) for part in ("x", " ", "x ", "1", ".", "一", "“", "1x")]
@@ -39,5 +39,5 @@ def test_a_long_run_of_characters_is_read_at_once(name: str, text: str) -> None:
 def test_a_word_of_a_table_has_one_meaning() -> None:
     for file, names in {"dates": ("days", "turns", "numbers", "units", "phrases"), "word-forms": ("forms",)}.items():
         for name in names:
-            words = "|".join("".join(one.splitlines()) for one in tables.table(file)[name].values()).split("|")
+            words = "|".join("".join(one.splitlines()) for one in pack_files.table(file)[name].values()).split("|")
             assert sorted(words) == sorted(set(words)), (file, name)

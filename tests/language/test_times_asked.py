@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from nanomem_tui.language import tables, times_asked
+from nanomem_tui.language import pack_files, times_asked
 from nanomem_tui.language.times_asked import Span, about, asked, may_name, read_date
 
 TODAY = date(2026, 11, 30)
@@ -234,8 +234,8 @@ def test_what_was_in_a_year_was_not_in_a_week_of_it() -> None:
 
 def test_every_word_that_names_a_time_is_worth_a_look() -> None:
     ours, others = ("month_names", "weekday_names", "more_phrases", "more_joined"), ("days", "phrases")
-    words = [word for name in ours for word in tables.meanings("times", name)]
-    words += [word for name in others for word in tables.meanings("dates", name)]
+    words = [word for name in ours for word in pack_files.meanings("times", name)]
+    words += [word for name in others for word in pack_files.meanings("dates", name)]
     assert len(words) > 300
     assert [word for word in words if not may_name(f"{word} ")] == []
 

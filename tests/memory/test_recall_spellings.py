@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 from nanomem_tui.language.tokens import query_words
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.database.full_text import AT_ONCE
@@ -114,11 +114,11 @@ def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -
 
 
 def test_the_small_words_with_accents_are_kept_as_they_are_read_too() -> None:
-    words = {word for word, codes in tables.table("words").items() if "en" not in codes}
-    words.update(tables.table("tokens")["small_words"].split())
+    words = {word for word, codes in pack_files.table("words").items() if "en" not in codes}
+    words.update(pack_files.table("tokens")["small_words"].split())
     accented = [word for word in words if not (word.isascii() and word.isalpha())]
     read = {run for word in accented for run in query_words(word).values() if len(run) > 1}
-    assert read == tables.words("tokens", "folded")
+    assert read == pack_files.words("tokens", "folded")
 
 
 KEY = "The cellar key hangs behind the boiler"

@@ -17,8 +17,8 @@ from nanomem_tui.memory.scopes import (
     is_waiting,
     key_for,
     layer_of,
-    layers,
     user_key,
+    visible_layers,
 )
 from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item
 
@@ -99,13 +99,13 @@ def test_a_deleted_item_and_one_that_contradicts_itself_are_nobodys() -> None:
 )
 def test_a_malformed_audience_is_refused(audience: Audience) -> None:
     with pytest.raises(BadInput):
-        layers(audience)
+        visible_layers(audience)
 
 
 def test_an_unknown_scope_is_refused() -> None:
     for scope in ("../", "everyone", ""):
         with pytest.raises(BadInput, match="unknown scope"):
-            layers(Audience(), scope)
+            visible_layers(Audience(), scope)
     with pytest.raises(BadInput, match="unknown scope"):
         key_for("all", Audience("cli", "direct"), "x")
 
@@ -124,7 +124,7 @@ AUDIENCES = st.builds(Audience, CHANNELS, st.none() | IDS, st.none() | IDS)
 def test_nothing_of_a_foreign_chat_or_user_is_ever_visible(
     made: list[tuple[Audience, str, str]], asking: Audience, scope: str, with_global: bool
 ) -> None:
-    layer = layers(asking, scope, with_global=with_global)
+    layer = visible_layers(asking, scope, with_global=with_global)
     for maker, scope_type, kind in made:
         if scope_type != "global" and maker.chat_id is None and (scope_type == "chat" or maker.sender_id is None):
             continue

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language.secrets import find, is_masked, kinds, mask
-from nanomem_tui.purge.wanted_words import Secrets
+from nanomem_tui.purge.matchers import Secrets
 from tests.memory.test_secrets import BESIDE, VALUES
 
 PASSWORD = "Xy7fQ2mLk90pqrs"

@@ -42,7 +42,7 @@ def pairs(ws: Workspace, key: str = "telegram:42") -> list[tuple[str, str | None
     return [(turn.pre.get("user", ""), turn.assistant) for turn in ws.wal.get(key).turns]
 
 
-def recover(ws: Workspace) -> keeping.Recovery:
+def recover(ws: Workspace) -> keeping.TurnRecovery:
     return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 

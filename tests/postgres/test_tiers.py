@@ -299,7 +299,7 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
 
 def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     from nanomem_tui.purge import cleaning
-    from nanomem_tui.purge.wanted_words import Words
+    from nanomem_tui.purge.matchers import Words
 
     ws.records.store("task", {"description": "call Rosalind Quigley back"}, "t")
     ws.records.store("task", {"description": "called back"}, "t")

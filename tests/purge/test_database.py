@@ -15,7 +15,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.store.database.engine import SqliteDatabase
-from nanomem_tui.store.recovery import Recovery
+from nanomem_tui.store.recovery import DatabaseRecovery
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -54,8 +54,8 @@ def planted_in(data: Path, run: Run, text: str = planted.TEXT) -> tuple[str, str
     return key, other
 
 
-def recovery(data: Path) -> Recovery:
-    return Recovery(SqliteDatabase(data / "nanomem.db"), data / "copies", data / "quarantine")
+def recovery(data: Path) -> DatabaseRecovery:
+    return DatabaseRecovery(SqliteDatabase(data / "nanomem.db"), data / "copies", data / "quarantine")
 
 
 def said(run: Run) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.purge import run as purge_run
-from nanomem_tui.purge.wanted_words import Words
+from nanomem_tui.purge.matchers import Words
 from tests.cli.conftest import Result
 from tests.purge import planted
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.purge.matchers import Secrets
 from nanomem_tui.purge.texts import in_value
-from nanomem_tui.purge.wanted_words import Secrets
 from tests.cli.conftest import Result
 from tests.conftest import ON_POSTGRES
 from tests.purge import planted

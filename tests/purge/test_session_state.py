@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents import turn_log
+from nanomem_tui.purge.matchers import Marks, Secrets, Words
 from nanomem_tui.purge.texts import in_bytes, lines_in
-from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
 from tests.cli.conftest import Result
 from tests.purge import planted
 

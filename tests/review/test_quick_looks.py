@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.language import dates, injection, secrets
+from nanomem_tui.language.pack_files import MetWords
 from nanomem_tui.language.secrets.shapes import Shape, shapes
-from nanomem_tui.language.tables import MetWords
 from nanomem_tui.review.finders.rows import _secrets
 from nanomem_tui.review.finders.texts import HIDDEN, Sieve
 from tests.review.junk import HELD_OUT, PARTS, labelled
@@ -87,7 +87,7 @@ def test_an_order_in_groups_of_hexadecimal_digits_is_found(order: str, group: in
 def test_what_is_known_of_words_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     import re
 
-    monkeypatch.setattr("nanomem_tui.language.tables.MOST_WORDS", 10)
+    monkeypatch.setattr("nanomem_tui.language.pack_files.MOST_WORDS", 10)
     met = MetWords(re.compile("key"))
     for number in range(100):
         word = "".join(chr(ord("a") + int(digit)) for digit in str(number))

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui.agents.git import FileDiff as StoredDiff
-from nanomem_tui.dreams.restore import RestoreEdit
+from nanomem_tui.dreams.revert import RestoreEdit
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.screens.base.diffs import RevertPart, evidence_among, file_diff, message_beside
 from nanomem_tui.screens.dreams.dream import DreamScreen, edit_parts, hunk_parts

@@ -21,8 +21,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull
 from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.review.finders.rows import find_origin
+from nanomem_tui.screens.base.editable_rows import EditableRowsScreen
 from nanomem_tui.screens.base.forms import read_fields
-from nanomem_tui.screens.base.rows import RowsScreen
 from nanomem_tui.screens.sessions import SessionsScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.dialogs import EditScreen
@@ -401,7 +401,7 @@ async def test_a_database_of_a_newer_nanomem_is_explained_and_the_rest_works(dem
         assert on.screen.table.state == "error"
         assert "install a newer nanomem" in " ".join(on.text.replace("│", " ").split())
         await on.press("a")  # nothing may be typed that can't be saved
-        assert isinstance(on.app.screen, RowsScreen)
+        assert isinstance(on.app.screen, EditableRowsScreen)
         await on.press("3")
         await on.until(lambda: on.screen.SCREEN == "sessions" and on.ids, "the sessions")
 

@@ -16,7 +16,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.retention import Overflow
 from nanomem_tui.memory.transfer.service import Tell, Transfer
 from nanomem_tui.memory.transfer.values import ImportPlan
-from nanomem_tui.screens.base.rows import LISTED, RowsScreen
+from nanomem_tui.screens.base.editable_rows import LISTED, EditableRowsScreen
 from nanomem_tui.screens.transfer import plan_blocks
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.text_view import Body, Spans
@@ -129,8 +129,8 @@ async def test_many_new_rows_are_read_again_and_not_put_in_one_by_one(
     demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placed = []
-    monkeypatch.setattr("nanomem_tui.screens.base.rows.PLACED", 10)
-    monkeypatch.setattr(RowsScreen, "_place_of", lambda self, row, rows: placed.append(row) or 0)
+    monkeypatch.setattr("nanomem_tui.screens.base.editable_rows.PLACED", 10)
+    monkeypatch.setattr(EditableRowsScreen, "_place_of", lambda self, row, rows: placed.append(row) or 0)
     async with console(demo, "items") as on:
         await name_file(on, written)
         await on.shows("yes, do it")

@@ -19,7 +19,7 @@ from nanomem_tui.store.database.operation_log import Journal, LogEntry
 from nanomem_tui.store.database.postgres import PostgresDatabase
 from nanomem_tui.store.database.queries import CoreReading
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.recovery import Recovery
+from nanomem_tui.store.recovery import DatabaseRecovery
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.transactions import make_database
 from nanomem_tui.store.values import Item
@@ -120,10 +120,12 @@ class TextFiles:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def recovery(folder: Path, found: Database | None = None) -> Recovery | None:
+def recovery(folder: Path, found: Database | None = None) -> DatabaseRecovery | None:
     """The copies and the log of the store of `folder`; None on a server."""
     found = found or database(folder)
-    return Recovery(found, folder / "copies", folder / "quarantine") if isinstance(found, SqliteDatabase) else None
+    return (
+        DatabaseRecovery(found, folder / "copies", folder / "quarantine") if isinstance(found, SqliteDatabase) else None
+    )
 
 
 def open_store(folder: Path) -> Store:

@@ -17,7 +17,7 @@ from nanomem_tui.store.database.engine import Database, SqliteDatabase
 from nanomem_tui.store.database.postgres import PostgresDatabase
 from nanomem_tui.store.moving import migrate_store
 from nanomem_tui.store.processes import Writers
-from nanomem_tui.store.recovery import Recovery
+from nanomem_tui.store.recovery import DatabaseRecovery
 from nanomem_tui.store.transactions import make_database
 from tests.postgres_server import PostgresServer
 from tests.store.stores import Store, add, delete, edit, texts
@@ -78,7 +78,7 @@ def open_at(name: str, folder: Path) -> Store:
     database = place(name)
     recovery = None
     if isinstance(database, SqliteDatabase):
-        recovery = Recovery(database, database.file.parent / "copies", database.file.parent / "quarantine")
+        recovery = DatabaseRecovery(database, database.file.parent / "copies", database.file.parent / "quarantine")
     store = Store(database, Writers(folder / "writers"), recovery)
     make_database(store.database, "w")
     return store

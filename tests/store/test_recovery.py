@@ -14,7 +14,7 @@ import time_machine
 
 from nanomem_tui.core.errors import NanomemError, StoreError
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.store.recovery import Recovery, is_whole
+from nanomem_tui.store.recovery import DatabaseRecovery, is_whole
 from tests.store.stores import Store, add, delete, edit, other_process, recovery, texts
 
 Again = Callable[[], Store]
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.sqlite("a server has backups of its own")
 
 
 @pytest.fixture
-def beside(folder: Path) -> Recovery:
+def beside(folder: Path) -> DatabaseRecovery:
     found = recovery(folder)
     assert found is not None
     return found
@@ -37,7 +37,7 @@ def harm(folder: Path, at: float = 0.5) -> None:
     (folder / "nanomem.db-wal").unlink(missing_ok=True)
 
 
-def test_a_copy_and_the_log_bring_back_every_commit(folder: Path, again: Again, beside: Recovery) -> None:
+def test_a_copy_and_the_log_bring_back_every_commit(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
     store = again()
     for number in range(30):
         add(store, f"a_{number}", f"text {number}")
@@ -66,7 +66,9 @@ def test_a_copy_and_the_log_bring_back_every_commit(folder: Path, again: Again, 
     assert "late" not in texts(repaired)
 
 
-def test_what_could_not_be_done_is_not_done_after_a_repair_either(folder: Path, again: Again, beside: Recovery) -> None:
+def test_what_could_not_be_done_is_not_done_after_a_repair_either(
+    folder: Path, again: Again, beside: DatabaseRecovery
+) -> None:
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -83,7 +85,7 @@ def test_what_could_not_be_done_is_not_done_after_a_repair_either(folder: Path, 
     assert repaired.undo().undoes == made.id, "what could not be done is none that stands"
 
 
-def test_a_log_that_is_written_anew_says_the_same(folder: Path, again: Again, beside: Recovery) -> None:
+def test_a_log_that_is_written_anew_says_the_same(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
     store = again()
     add(store, "a", "first")
     store.snapshot.count("item", "a", 1, "2026-03-05T10:00:00+00:00")
@@ -96,7 +98,9 @@ def test_a_log_that_is_written_anew_says_the_same(folder: Path, again: Again, be
     assert (folder / "operations.jsonl").read_bytes().startswith(before)
 
 
-def test_a_process_that_was_open_goes_on_in_the_repaired_file(folder: Path, again: Again, beside: Recovery) -> None:
+def test_a_process_that_was_open_goes_on_in_the_repaired_file(
+    folder: Path, again: Again, beside: DatabaseRecovery
+) -> None:
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -106,7 +110,9 @@ def test_a_process_that_was_open_goes_on_in_the_repaired_file(folder: Path, agai
     assert texts(again()) == {"a": "first", "b": "second", "c": "third"}
 
 
-def test_commits_that_nobody_has_are_named_by_their_number(folder: Path, again: Again, beside: Recovery) -> None:
+def test_commits_that_nobody_has_are_named_by_their_number(
+    folder: Path, again: Again, beside: DatabaseRecovery
+) -> None:
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -120,7 +126,7 @@ def test_commits_that_nobody_has_are_named_by_their_number(folder: Path, again: 
     assert sorted(texts(again())) == ["a", "b", "d"]
 
 
-def test_without_a_whole_copy_nothing_is_moved(folder: Path, again: Again, beside: Recovery) -> None:
+def test_without_a_whole_copy_nothing_is_moved(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
     store = again()
     add(store, "a", "first")
     store.database.close()
@@ -203,7 +209,7 @@ def test_a_copy_of_the_records_from_before_a_migration_goes_as_daily_copies_do(f
 
 
 def test_copies_made_anew_take_the_place_of_those_of_the_records_too(
-    folder: Path, again: Again, beside: Recovery
+    folder: Path, again: Again, beside: DatabaseRecovery
 ) -> None:
     add(again(), "a", "first")
     copy = folder / "copies" / "work-2026-03-02-schema-0001.db"
@@ -213,7 +219,7 @@ def test_copies_made_anew_take_the_place_of_those_of_the_records_too(
     assert not copy.exists()
 
 
-def test_no_file_is_for_anybody_else_to_read(folder: Path, again: Again, beside: Recovery) -> None:
+def test_no_file_is_for_anybody_else_to_read(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
     store = again()
     add(store, "a", "first")
     store.checkpoint()

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.purge.cleaning import Cleaning
-from nanomem_tui.purge.wanted_words import Marks, Secrets, Words
+from nanomem_tui.purge.matchers import Marks, Secrets, Words
 from nanomem_tui.store.database import bookkeeping, models, queries, reading
 from nanomem_tui.store.database.operation_log import Journal
 from nanomem_tui.store.erasure import database_purge

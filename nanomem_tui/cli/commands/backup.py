@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.core import errors
@@ -155,7 +155,7 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
     told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size, "lacks": lacks}
     whole = f"{path.name} is whole: {output.counted(len(manifest.entries), 'file')}, {output.size(manifest.size)}."
     state.show(
-        {**told, "problems": [values.problem(one) for one in problems]},
+        {**told, "problems": [json_objects.problem(one) for one in problems]},
         lambda: [*(one.text() for one in problems), *([whole] if len(problems) == len(torn) else []), *lacks],
     )
     return 1 if problems or lacks else 0
@@ -190,15 +190,15 @@ def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: b
     ]
     code = 1 if left else 0
     if not plan.removed:
-        state.show(values.plain(plan), [f"Nothing to remove: {output.counted(len(plan.kept), 'backup')}.", *left])
+        state.show(json_objects.plain(plan), [f"Nothing to remove: {output.counted(len(plan.kept), 'backup')}.", *left])
         return code
     removed = output.counted(len(plan.removed), "backup")
     lines = [*_named_lines("Would remove", plan.removed), *left]
-    if not agreed(state, values.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
+    if not agreed(state, json_objects.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
         return 0
     backups.prune(place, plan)
     told = f"{removed} removed, {output.size(plan.freed)} freed; {output.counted(len(plan.kept), 'backup')} left."
-    state.show(values.plain(plan), [told, *left])
+    state.show(json_objects.plain(plan), [told, *left])
     return code
 
 
@@ -376,11 +376,11 @@ def _named(state: State, name: str, folder: str | None) -> Path:
 
 
 def _made(made: Made) -> dict[str, Any]:
-    return {"id": made.path.name, **values.plain(made)}
+    return {"id": made.path.name, **json_objects.plain(made)}
 
 
 def _restored(done: Restored) -> dict[str, Any]:
-    told: dict[str, Any] = values.plain(done)
+    told: dict[str, Any] = json_objects.plain(done)
     return told
 
 

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from nanomem_tui import __version__
-from nanomem_tui.cli import COMPLETING, output, values
+from nanomem_tui.cli import COMPLETING, json_objects, output
 from nanomem_tui.cli.options import (
     Command,
     Group,
@@ -93,9 +93,9 @@ def show(state: State) -> None:
     problems = loaded.problems
     shown = {name: _without_password(value) for name, value in loaded.settings._asdict().items()}
     body = {
-        "settings": values.plain(shown),
-        "sources": values.plain(loaded.sources),
-        "problems": [values.problem(entry) for entry in problems],
+        "settings": json_objects.plain(shown),
+        "sources": json_objects.plain(loaded.sources),
+        "problems": [json_objects.problem(entry) for entry in problems],
     }
     columns = [
         Column("Setting"),
@@ -135,7 +135,7 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     back = _way_back(key, saved.was, here=here)
     now, shown = _without_password(saved.value), _without_password(saved.was)
     said = f"{key} = {configuration.toml_value(now)} in {file}"
-    body = {"key": key, "value": values.plain(now), "was": values.plain(shown), "path": str(file)}
+    body = {"key": key, "value": json_objects.plain(now), "was": json_objects.plain(shown), "path": str(file)}
     if dry_run:
         state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
         _note_left_behind(found, key, saved.value)
@@ -231,7 +231,7 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
         state.show({"key": key, "was": None, "path": str(file)}, [nothing.line()])
         return
     shown = _without_password(was)
-    body = {"key": key, "was": values.plain(shown), "path": str(file)}
+    body = {"key": key, "was": json_objects.plain(shown), "path": str(file)}
     if dry_run:
         body = {"operation": None, "dry_run": True, **body}
         state.show(body, [f"Would unset {key} = {configuration.toml_value(shown)} in {file}"])
@@ -397,7 +397,7 @@ def doctor(state: State, fix: bool, yes: bool, dry_run: bool) -> int:
             raise click.UsageError("--yes and --dry-run go with --fix", click.get_current_context())
         with state.open(forgiving=True) as ws:
             found = ws.doctor()
-        state.show([values.problem(entry) for entry in found], lambda: _report(found))
+        state.show([json_objects.problem(entry) for entry in found], lambda: _report(found))
         return _exit_code(found)
     return _fix(state, yes=yes, dry_run=dry_run)
 
@@ -429,7 +429,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
         if not can:
             left = ws.doctor()
             none = "Nothing can be put right now." if waits else "There is nothing that can be put right by itself."
-            result = {"backup": None, **preview, "left": [values.problem(one) for one in left]}
+            result = {"backup": None, **preview, "left": [json_objects.problem(one) for one in left]}
             state.show(result, [none, *waits, *_report(left)])
             return _exit_code(left)
         lines = [*(f"Would fix: {one.where}: {one.what}; {one.how}" for one in can), *waits]
@@ -443,7 +443,7 @@ def _fix(state: State, *, yes: bool, dry_run: bool) -> int:
     failed = [f"Not fixed: {one.where}: {one.what} ({why})" for one, why in done if why]
     fixed = [f"Fixed: {one.where}: {one.what}; {one.how}" for one, why in done if not why]
     state.show(
-        {"backup": str(made.path), **preview, "left": [values.problem(one) for one in left]},
+        {"backup": str(made.path), **preview, "left": [json_objects.problem(one) for one in left]},
         [
             *fixed,
             *failed,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Command, Count, State, Words, pass_state
 from nanomem_tui.cli.output import paragraph
 from nanomem_tui.core import clock
@@ -163,7 +163,7 @@ def _body(done: Crystallized, *, dry_run: bool) -> dict[str, Any]:
     counts = {name: verdicts.count(name) for name in dict.fromkeys(("new", "contradicts", "same", *verdicts))}
     counts |= {"kept": done.number_of("keep"), "inbox": done.number_of("inbox"), "rejected": done.number_of("reject")}
     return {
-        "operation": values.operation(done.operation),
+        "operation": json_objects.operation(done.operation),
         "dry_run": dry_run,
         "extractor": plan.extractor,
         "messages": plan.dialogue.messages,

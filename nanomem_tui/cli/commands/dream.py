@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, page, paged, pass_state
 from nanomem_tui.cli.options import decided as options_decided
 from nanomem_tui.cli.output import Column, paragraph, table
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.edits import LineEdit
     from nanomem_tui.dreams.guards import Refusal
     from nanomem_tui.dreams.log import BlamedLine, Writer
-    from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview, Side
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
@@ -100,7 +100,7 @@ def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[s
         "tokens": result.usage.tokens_in + result.usage.tokens_out,
         "cost": result.usage.cost,
         "waiting": len(waiting),
-        "operation": values.operation(result.operation),
+        "operation": json_objects.operation(result.operation),
         "dry_run": dry_run,
     }
 
@@ -221,7 +221,7 @@ def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> li
     commits = ws.dream.commits(None if dreams or limit is None else limit + offset)
     recorded = ws.dream.recorded()
     shown = page([c for c in commits if c.is_dream or not dreams], limit, offset)
-    return [values.commit(entry, recorded.of(entry)) for entry in shown]
+    return [json_objects.commit(entry, recorded.of(entry)) for entry in shown]
 
 
 def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
@@ -284,9 +284,9 @@ def _show(state: State, sha: str) -> None:
     with state.open() as ws:
         commit, diffs = ws.dream.show(sha)
         body = {
-            **values.commit(commit, ws.dream.recorded().of(commit)),
+            **json_objects.commit(commit, ws.dream.recorded().of(commit)),
             "message": commit.message,
-            "diffs": [values.file_diff(d) for d in diffs],
+            "diffs": [json_objects.file_diff(d) for d in diffs],
         }
         state.show(body, lambda: _commit_lines(commit, diffs))
 
@@ -323,7 +323,7 @@ def diff(state: State, first: str, second: str) -> None:
     """
     with state.open() as ws:
         found = ws.dream.diff(first, second)
-    state.show([values.file_diff(entry) for entry in found], _diff_lines(found) or ["No difference."])
+    state.show([json_objects.file_diff(entry) for entry in found], _diff_lines(found) or ["No difference."])
 
 
 @dream.command()
@@ -341,7 +341,7 @@ def status(state: State) -> None:
     with state.open() as ws:
         schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
         above = {"outer_repository": ws.dream.outer_repository() or None, "why_none": ws.dream.why_none() or None}
-        found = values.plain({**ws.dream.status(), **above, **schedules})
+        found = json_objects.plain({**ws.dream.status(), **above, **schedules})
     last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
     pairs = [
         ("Dreams", "unknown" if problem else f"{found['runs']} in {output.counted(found['commits'], 'commit')}"),
@@ -463,7 +463,7 @@ def restore(
         plan = ws.dream.restore_preview(
             sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
         )
-        preview = values.plain(plan.to_json())
+        preview = json_objects.plain(plan.to_json())
         if plan.changes_anything and not plan.conflicts:
             question = f"Bring back {file}?" if as_of else f"Take back {plan.commit.short}?"
             if not agreed(state, preview, lambda: _lines(plan, file, single), question, yes=yes, dry_run=dry_run):
@@ -474,7 +474,7 @@ def restore(
         op = ws.dream.restore(
             sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
         )
-    state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
+    state.show({"operation": json_objects.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
     return 0
 
 
@@ -612,7 +612,8 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.commands.inbox import evidence_lines
     from nanomem_tui.dreams.blame import recorded_evidence
-    from nanomem_tui.dreams.review import Hunk, mask_edit
+    from nanomem_tui.dreams.review import WaitingEdit as Hunk
+    from nanomem_tui.dreams.review import mask_edit
     from nanomem_tui.language import secrets
     from nanomem_tui.review.waiting import WaitingEdit
     from nanomem_tui.widgets.diff_view import DiffLine, spans_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Group, State, Words, agreed, decided, page, paged, pass_state, rehearsable
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
@@ -215,7 +215,7 @@ def _origin(item: Item) -> str:
 
 
 def _json(one: Cluster) -> dict[str, Any]:
-    members = [{**values.item(item), "differences": _differences(one, item)} for item in one.items]
+    members = [{**json_objects.item(item), "differences": _differences(one, item)} for item in one.items]
     return {
         "id": one.id, "grade": one.grade, "sure": one.sure, "alike": round(one.alike, 3), "why": one.why,
         "kept": one.kept.id, "scopes": list(one.scope_keys), "items": members,

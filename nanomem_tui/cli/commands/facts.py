@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import memory_answers, output, values
+from nanomem_tui.cli import json_objects, memory_answers, output
+from nanomem_tui.cli.json_objects import FOREIGN
 from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.options import (
     Command,
@@ -34,7 +35,6 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, show_changes
-from nanomem_tui.cli.values import FOREIGN
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.text import one_line
 
@@ -582,7 +582,7 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
         if not agreed(state, preview, lines, f"Delete {count}?", yes=yes, dry_run=dry_run):
             return
         operation = ws.facts.delete([fact.id for fact in rows])
-    state.show({"operation": values.operation(operation), **preview}, [operation.label])
+    state.show({"operation": json_objects.operation(operation), **preview}, [operation.label])
 
 
 @click.command(cls=Command)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, passages, values
+from nanomem_tui.cli import json_objects, output, passages
 from nanomem_tui.cli.options import (
     Command,
     Count,
@@ -71,7 +71,7 @@ def list_entries(state: State, limit: int | None, offset: int) -> None:
         older = ws.history.older if limit is None else 0
     if older:
         output.notes([f"Note: {older:,} older entries are not listed; --limit and --offset list them page by page."])
-    state.show([values.history_entry(entry) for entry in found], lambda: _lines(found) or ["No history."])
+    state.show([json_objects.history_entry(entry) for entry in found], lambda: _lines(found) or ["No history."])
 
 
 def _lines(found: Sequence[HistoryEntry], old: Sequence[OldEntry] = ()) -> list[str]:
@@ -119,20 +119,20 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
 
 def _hit(ws: Workspace, entry: HistoryEntry) -> dict[str, Any]:
     before, after = ws.history.neighbours(entry)
-    around = {"before": [*map(values.history_entry, before)], "after": [*map(values.history_entry, after)]}
-    return {**values.history_entry(entry), "match": "words", **around, "score": 1.0, "parts": {}}
+    around = {"before": [*map(json_objects.history_entry, before)], "after": [*map(json_objects.history_entry, after)]}
+    return {**json_objects.history_entry(entry), "match": "words", **around, "score": 1.0, "parts": {}}
 
 
 def _old_hit(one: OldEntry) -> dict[str, Any]:
     """An entry that lies in an old file beside the archive."""
-    return {**values.old_entry(one), "match": "words", "before": [], "after": [], "score": 1.0, "parts": {}}
+    return {**json_objects.old_entry(one), "match": "words", "before": [], "after": [], "score": 1.0, "parts": {}}
 
 
 def _nearest(ws: Workspace, found: ConversationHit) -> dict[str, Any]:
     """The entry of a passage; `passage` is the line of it that was found, between those around it."""
-    body = values.told(found)
+    body = json_objects.told(found)
     around = {"match": body["match"], "passage": found.text, "before": body["before"], "after": body["after"]}
-    entry = values.history_entry(ws.history.get(found.number))
+    entry = json_objects.history_entry(ws.history.get(found.number))
     return {**entry, **around, "score": body["score"], "parts": body["parts"]}
 
 
@@ -164,10 +164,10 @@ def show(state: State, cursor: int | str) -> None:
         all_read(ws.history.unreadable())
         if isinstance(cursor, str):
             old = ws.history.get_old(cursor)
-            entry, body = old.entry, values.old_entry(old)
+            entry, body = old.entry, json_objects.old_entry(old)
         else:
             entry = ws.history.get(cursor)
-            body = values.history_entry(entry)
+            body = json_objects.history_entry(entry)
     head = f"{body['id']}  {output.when(entry.timestamp)}  {entry.session_key or ''}".rstrip()
     state.show(body, lambda: [head, *paragraph(entry.content, output.terminal_width())])
 
@@ -208,7 +208,7 @@ def migrate(state: State, yes: bool, dry_run: bool) -> int:
     kept = f"HISTORY.md is kept as {plan.backup}; `nanomem undo` takes all of it back."
     kept = kept if plan.backup else "`nanomem undo` takes all of it back."
     dream = DREAMT if plan.dreamed else NOT_DREAMT
-    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, f"{dream}.", kept])
+    state.show({"operation": json_objects.operation(op), **plan.to_json()}, [op.label, f"{dream}.", kept])
     return 0
 
 
@@ -268,7 +268,7 @@ def compact(state: State, keep: int, yes: bool, dry_run: bool) -> int:
         if not agreed(state, plan.to_json(), lines, "Compact the archive?", yes=yes, dry_run=dry_run):
             return errors.Refused.exit_code if plan.refused else 0
         op = ws.history_changes.compact(keep)
-    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, *plan.notes, *never_read])
+    state.show({"operation": json_objects.operation(op), **plan.to_json()}, [op.label, *plan.notes, *never_read])
     return 0
 
 
@@ -320,7 +320,7 @@ def list_files(state: State, limit: int | None, offset: int) -> None:
     with state.open() as ws:
         shown = page(ws.wal.list(), limit, offset)
         unreadable = ws.wal.unreadable()
-    state.show([values.wal_info(info) for info in shown], lambda: _list_lines(shown) or ["No turn logs."])
+    state.show([json_objects.wal_info(info) for info in shown], lambda: _list_lines(shown) or ["No turn logs."])
     all_read(unreadable)
 
 
@@ -369,9 +369,9 @@ def wal_show(state: State, key: str, limit: int | None, offset: int) -> None:
     turns = page(found.turns, limit, offset)
     body = {
         "id": found.session_key,
-        **values.plain(found),
-        "turns": [{**values.plain(turn), "recovered": turn.number in recovered} for turn in turns],
-        "problems": [values.problem(entry) for entry in found.problems],
+        **json_objects.plain(found),
+        "turns": [{**json_objects.plain(turn), "recovered": turn.number in recovered} for turn in turns],
+        "problems": [json_objects.problem(entry) for entry in found.problems],
     }
     state.show(body, lambda: _turn_lines(found, turns, recovered))
 
@@ -415,7 +415,7 @@ def check(state: State, limit: int | None, offset: int) -> int:
         Column("User", limit=90, least=20),
     ]
     state.show(
-        [values.open_turn(turn) for turn in shown],
+        [json_objects.open_turn(turn) for turn in shown],
         lambda: (
             (
                 table(
@@ -457,13 +457,13 @@ def recover(state: State, key: str | None, dry_run: bool) -> None:
         found = [turn for turn in ws.wal.check() if key in (None, turn.session_key)]
         if key is not None and not found:
             ws.wal.get(key)  # an unknown session is an error of its own
-        done: keeping.Recovery | None = None
+        done: keeping.TurnRecovery | None = None
         with contextlib.suppress(NothingToDo):  # so that it may run again and again
             done = keeping.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
     body = {
-        "recovered": [values.open_turn(turn) for turn in found],
-        "captured": [values.item(item) for item in (done.captured if done else ())],
-        "quarantined": [values.item(item) for item in (done.held if done else ())],
+        "recovered": [json_objects.open_turn(turn) for turn in found],
+        "captured": [json_objects.item(item) for item in (done.captured if done else ())],
+        "quarantined": [json_objects.item(item) for item in (done.held if done else ())],
     }
     otherwise = "Nothing to recover: every turn was finished, or is recovered already."
     show_changes(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)

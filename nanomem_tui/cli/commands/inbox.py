@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state, warn
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
@@ -85,10 +85,10 @@ def _fields(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     if isinstance(one, WaitingEdit):
         edit = one.hunk.edit
         named = {"kind": one.layer, "op": edit.op, "file": edit.file, "to_file": edit.to_file, "section": edit.section}
-        evidence = values.plain(waits.evidence(one))
+        evidence = json_objects.plain(waits.evidence(one))
         return {**named, "old": one.old, "new": one.new, "dreamer": one.hunk.dreamer, "evidence": evidence}
     row = one.row
-    return values.item(row) if isinstance(row, Item) else values.lesson(row, ws.lessons.effective(row))
+    return json_objects.item(row) if isinstance(row, Item) else json_objects.lesson(row, ws.lessons.effective(row))
 
 
 def _table(shown: Sequence[Held]) -> list[str]:
@@ -235,10 +235,10 @@ def _after(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     from nanomem_tui.memory.retention import forget_target
 
     if one.layer == "item" and not forget_target(getattr(one, "row", None)):
-        return values.item(ws.items.get(one.id))
+        return json_objects.item(ws.items.get(one.id))
     if one.layer == "lesson":
         row = ws.lessons.get(one.id)
-        return values.lesson(row, ws.lessons.effective(row))
+        return json_objects.lesson(row, ws.lessons.effective(row))
     return _json(ws, waits, one)
 
 
@@ -278,7 +278,7 @@ def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_ru
             if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
                 return
             op = waits.reject([one.id for one in found]).operation
-    state.show({"operation": values.operation(op), **preview}, [op.label if op else NOTHING])
+    state.show({"operation": json_objects.operation(op), **preview}, [op.label if op else NOTHING])
 
 
 def _one_way(ids: Sequence[str], *, everything: bool) -> None:

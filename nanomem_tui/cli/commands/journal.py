@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.memory_answers import within
 from nanomem_tui.cli.options import (
     Command,
@@ -100,7 +100,7 @@ def show(state: State, entry_id: str) -> None:
     """
     with state.open() as ws:
         row = ws.journal.get(entry_id)
-    body = values.journal_entry(row)
+    body = json_objects.journal_entry(row)
     pairs = [
         ("ID", row.id),
         ("Day", row.about),
@@ -132,7 +132,7 @@ def add(state: State, said: Sequence[str], text: str | None, day: str, session_k
     text = " ".join(said) if text is None else text
     with state.open(dry_run=dry_run, starting=True) as ws:
         op, row, warnings = ws.journal.add(text, day, session_key=session_key)
-    body = {"entry": values.journal_entry(row), "warnings": warnings}
+    body = {"entry": json_objects.journal_entry(row), "warnings": warnings}
     warn(state, warnings)
     added(state, op, row.id, body, dry_run=dry_run)
 
@@ -165,7 +165,7 @@ def edit(state: State, entry_id: str, text: str | None, day: str | None, dry_run
         after = ws.journal.get(row.id)
         warnings = ws.journal.warnings(after) if changed["text"] else []
     warn(state, warnings)
-    body = {"entry": values.journal_entry(after), "warnings": warnings}
+    body = {"entry": json_objects.journal_entry(after), "warnings": warnings}
     show_changes(state, done, body, "Nothing changed.", dry_run=dry_run)
 
 
@@ -182,20 +182,20 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
     """
     with state.open() as ws:
         rows = list({row.id: row for row in map(ws.journal.get, ids)}.values())
-        preview = {"entries": [values.journal_entry(row) for row in rows]}
+        preview = {"entries": [json_objects.journal_entry(row) for row in rows]}
         question = f"Delete {_counted(len(rows))}?"
         lines = ["Would delete:", *_table(rows[:SHOWN])]
         if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
             return
         op = ws.journal.delete([row.id for row in rows])
-    state.show({"operation": values.operation(op), **preview}, [op.label])
+    state.show({"operation": json_objects.operation(op), **preview}, [op.label])
 
 
 def _show(state: State, found: Sequence[Record], limit: int | None, offset: int) -> None:
     shown = page(found, limit, offset)
     total = _counted(len(found))
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
-    state.show([values.journal_entry(row) for row in shown], lambda: [*_table(shown), ending])
+    state.show([json_objects.journal_entry(row) for row in shown], lambda: [*_table(shown), ending])
 
 
 def _table(rows: Sequence[Record]) -> list[str]:
@@ -245,7 +245,7 @@ def list_reflections(state: State, tool: str, query: str, limit: int | None, off
     shown = page(found, limit, offset)
     total = output.counted(len(found), "reflection")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
-    state.show([values.reflection(row) for row in shown], lambda: [*_reflections_table(shown), ending])
+    state.show([json_objects.reflection(row) for row in shown], lambda: [*_reflections_table(shown), ending])
 
 
 @reflections.command("show")
@@ -261,7 +261,7 @@ def reflections_show(state: State, reflection_id: str) -> None:
     with state.open() as ws:
         row = ws.reflections.get(reflection_id)
         lesson, outdated = ws.reflections.lesson_of(row), ws.reflections.outdated(row)
-    body = {**values.reflection(row), "lesson": lesson.id if lesson else None}
+    body = {**json_objects.reflection(row), "lesson": lesson.id if lesson else None}
     pairs = [
         ("ID", row.id),
         ("Tool", row.about),
@@ -299,7 +299,7 @@ def reflections_add(
     """
     with state.open(dry_run=dry_run, starting=True) as ws:
         op, row, warnings = ws.reflections.add(tool, args, error, insight, session_key)
-    body = {"reflection": values.reflection(row), "warnings": warnings}
+    body = {"reflection": json_objects.reflection(row), "warnings": warnings}
     warn(state, warnings)
     added(state, op, row.id, body, dry_run=dry_run)
 
@@ -352,7 +352,7 @@ def reflections_edit(
                 op, row, warnings = ws.reflections.edit(row.id, expected=shown, **changed)
                 done = [op]
     warn(state, warnings)
-    body = {"reflection": values.reflection(row), "warnings": warnings}
+    body = {"reflection": json_objects.reflection(row), "warnings": warnings}
     show_changes(state, done, body, "Nothing changed.", dry_run=dry_run)
 
 
@@ -369,13 +369,13 @@ def reflections_delete(state: State, ids: Sequence[str], yes: bool, dry_run: boo
     """
     with state.open() as ws:
         rows = list({row.id: row for row in map(ws.reflections.get, ids)}.values())
-        preview = {"reflections": [values.reflection(row) for row in rows]}
+        preview = {"reflections": [json_objects.reflection(row) for row in rows]}
         question = f"Delete {output.counted(len(rows), 'reflection')}?"
         lines = ["Would delete:", *_reflections_table(rows[:SHOWN])]
         if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
             return
         op = ws.reflections.delete([row.id for row in rows])
-    state.show({"operation": values.operation(op), **preview}, [op.label])
+    state.show({"operation": json_objects.operation(op), **preview}, [op.label])
 
 
 @reflections.command()
@@ -396,7 +396,10 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
     with state.open(dry_run=dry_run) as ws:
         op, made = ws.reflections.lesson(reflection_id, scope)
         row = ws.reflections.get(reflection_id)
-        rows = {"reflection": values.reflection(row), "lesson": values.lesson(made, ws.lessons.effective(made))}
+        rows = {
+            "reflection": json_objects.reflection(row),
+            "lesson": json_objects.lesson(made, ws.lessons.effective(made)),
+        }
     more = [f"to have it given: nanomem inbox accept {made.id}"] if made.waits else []
     added(state, op, made.id, rows, more, dry_run=dry_run)
 
@@ -411,7 +414,7 @@ def _reflections_table(rows: Sequence[Record]) -> list[str]:
         Column("Insight", limit=100, least=14),
         Column("Lesson", optional=True, drop=1),
     ]
-    shown = [values.reflection(row) for row in rows]
+    shown = [json_objects.reflection(row) for row in rows]
     cells = [
         (
             row["id"], output.when(row["at"]), row["tool_name"], str(row["times"]) if row["times"] > 1 else "",
@@ -477,13 +480,13 @@ def usage(
 
 def _row(row: UsageRow) -> dict[str, Any]:
     """A row as scripts get it; the columns are those of the table `token_usage`."""
-    body = values.plain(row)
+    body = json_objects.plain(row)
     name = f"{row.day}/{row.model}/{row.source}/{row.origin}"
     return {"id": name, "date": body.pop("day"), **body, "cost": _rounded(row.cost)}
 
 
 def _sum(one: UsageSum, by: str) -> dict[str, Any]:
-    body = values.plain(one)
+    body = json_objects.plain(one)
     return {"id": one.name, {"day": "date"}.get(by, by): body.pop("name"), **body, "cost": _rounded(one.cost)}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import (
     Count,
     Group,
@@ -149,7 +149,7 @@ def sync(state: State, *, dry_run: bool) -> None:
 
 
 def _tell_added(state: State, done: AddedDocuments, warnings: Sequence[str] = (), *, dry_run: bool) -> None:
-    operation = values.operation(done.operation) if done.operation and not dry_run else None
+    operation = json_objects.operation(done.operation) if done.operation and not dry_run else None
     body: dict[str, Any] = {"operation": operation, **({"dry_run": True} if dry_run else {}), **done.to_json()}
     body["warnings"] = list(warnings)
     state.show(body, lambda: _added_lines(done, dry_run=dry_run))

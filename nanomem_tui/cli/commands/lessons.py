@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.memory_answers import conflicts
 from nanomem_tui.cli.options import (
     Count,
@@ -49,7 +49,7 @@ def lessons() -> None:
 
 
 def _json(ws: Workspace, rows: Sequence[Lesson]) -> list[dict[str, Any]]:
-    return [values.lesson(row, ws.lessons.effective(row)) for row in rows]
+    return [json_objects.lesson(row, ws.lessons.effective(row)) for row in rows]
 
 
 @lessons.command()
@@ -62,7 +62,7 @@ def status(state: State) -> None:
       nanomem memory lessons status
     """
     with state.open() as ws:
-        found = {**values.plain(ws.lessons.count()), "strong": ws.lessons.strong()}
+        found = {**json_objects.plain(ws.lessons.count()), "strong": ws.lessons.strong()}
     pairs = [
         ("Lessons", str(found.get("total", 0))),
         ("Enabled", str(found.get("enabled", 0))),
@@ -318,7 +318,7 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
         if not agreed(state, {"lessons": rows}, lines, question, yes=yes, dry_run=dry_run):
             return
         op = ws.lessons.delete([row["id"] for row in rows])
-    state.show({"operation": values.operation(op), "lessons": rows}, [op.label])
+    state.show({"operation": json_objects.operation(op), "lessons": rows}, [op.label])
 
 
 @lessons.command()
@@ -343,7 +343,7 @@ def compact(state: State, max_lessons: int | None, yes: bool, dry_run: bool) -> 
             if not agreed(state, preview, ["Would remove:", *_table(rows)], question, yes=yes, dry_run=dry_run):
                 return
             op = ws.lessons.compact(max_lessons)
-    state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing to remove."])
+    state.show({"operation": json_objects.operation(op), **preview}, [op.label if op else "Nothing to remove."])
 
 
 @lessons.command()
@@ -365,4 +365,6 @@ def reset(state: State, yes: bool, dry_run: bool) -> None:
             if not agreed(state, {"lessons": rows}, lines, question, yes=yes, dry_run=dry_run):
                 return
             op = ws.lessons.reset()
-    state.show({"operation": values.operation(op), "lessons": rows}, [op.label if op else "There are no lessons."])
+    state.show(
+        {"operation": json_objects.operation(op), "lessons": rows}, [op.label if op else "There are no lessons."]
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import (
     Command,
     Count,
@@ -54,7 +54,7 @@ def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> N
     """
     with state.open() as ws:
         entries = ws.log(limit=limit, offset=offset, key=key)
-    body = [values.log_entry(entry, changes=full) for entry in entries]
+    body = [json_objects.log_entry(entry, changes=full) for entry in entries]
     state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
 
 
@@ -157,7 +157,7 @@ def _tell(
     state: State, done: Sequence[Operation], targets: Sequence[Operation], count: int, verb: str, why: str,
     *, dry_run: bool,
 ) -> None:  # fmt: skip
-    operations = [values.operation(op) for op in done]
+    operations = [json_objects.operation(op) for op in done]
     body: dict[str, Any] = {
         "operation": None if dry_run else operations[-1],
         "asked": count,
@@ -349,7 +349,7 @@ def diff(
         "first": _moment_json(ends[0]),
         "second": _moment_json(ends[1]),
         "differences": [_difference_json(one) for one in shown],
-        "files": [values.file_diff(one) for one in files],
+        "files": [json_objects.file_diff(one) for one in files],
         "unknown": unknown or None,
     }
     if unread is not None:
@@ -465,7 +465,7 @@ def _said(row: Kept) -> str:
 def _json(row: Kept) -> dict[str, Any]:
     from nanomem_tui.store.work.values import TierRecord
 
-    return dict(values.plain(row if isinstance(row, TierRecord) else row._asdict()))
+    return dict(json_objects.plain(row if isinstance(row, TierRecord) else row._asdict()))
 
 
 def _moment_json(moment: Moment) -> dict[str, Any]:

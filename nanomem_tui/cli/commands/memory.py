@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nanomem_tui.cli import memory_answers, output, values
+from nanomem_tui.cli import json_objects, memory_answers, output
 from nanomem_tui.cli.commands.log import entry_lines
 from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.options import (
@@ -145,7 +145,7 @@ def show(state: State, item_id: str) -> None:
             names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1 if row.id in ws.store.load().items else 0)
         loaded = ws.store.load()
         names += retention.superseded_notes(row, {"item": loaded.items, "lesson": loaded.lessons})
-    state.show(values.item(row), lambda: _item_detail(row, until, names))
+    state.show(json_objects.item(row), lambda: _item_detail(row, until, names))
 
 
 def _item_detail(row: Item, until: str | None, names: Sequence[tuple[str, str]]) -> list[str]:
@@ -193,7 +193,7 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
         found = ws.items.history(item_id)
         key = item_id if item_id in ws.store.load().items else ws.items.get(item_id).id
     entries = page(found, limit, offset)
-    body = [values.log_entry(entry, key=key) for entry in entries]
+    body = [json_objects.log_entry(entry, key=key) for entry in entries]
     state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
 
 
@@ -313,7 +313,7 @@ def add(
             importance=importance,
             merge=True,
         )
-    body: dict[str, Any] = {"item": values.item(row), "warnings": list(warnings)}
+    body: dict[str, Any] = {"item": json_objects.item(row), "warnings": list(warnings)}
     body |= {"merged": True} if op.kind == "items.confirm" else {}
     warn(state, warnings)
     added(state, op, row.id, body, dry_run=dry_run)
@@ -375,7 +375,9 @@ def edit(
         row = ws.items.get(row.id)
         warnings = ws.items.warnings(row) if "text" in changed else []
     warn(state, warnings)
-    show_changes(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+    show_changes(
+        state, done, {"item": json_objects.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run
+    )
 
 
 def _scope_fields(
@@ -427,7 +429,7 @@ def switch(
         wrong = [row.id for row in rows if bool(getattr(row, field)) != wanted]
         change = {"enabled": ws.items.set_enabled, "pinned": ws.items.set_pinned}[field]
         done = [change(wrong, wanted)] if wrong else []
-        body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
+        body = {"items": [json_objects.item(ws.items.get(row.id)) for row in rows]}
     word = field if wanted else {"enabled": "disabled", "pinned": "unpinned"}[field]
     show_changes(state, done, body, f"Already {word}.", dry_run=dry_run)
 
@@ -445,12 +447,12 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
     """
     with state.open() as ws:
         rows = items_of(ws, ids)
-        preview = {"items": [values.item(row) for row in rows]}
+        preview = {"items": [json_objects.item(row) for row in rows]}
         question = f"Delete {output.counted(len(rows), 'item')}?"
         if not agreed(state, preview, lambda: _removal("Would delete", rows), question, yes=yes, dry_run=dry_run):
             return
         op = ws.items.delete([row.id for row in rows])
-    state.show({"operation": values.operation(op), **preview}, [op.label])
+    state.show({"operation": json_objects.operation(op), **preview}, [op.label])
 
 
 def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
@@ -474,12 +476,12 @@ def flush(state: State, dry_run: bool) -> None:
       nanomem memory flush
     """
     with state.open() as ws:
-        waiting = values.plain(ws.checkpoint_state())
+        waiting = json_objects.plain(ws.checkpoint_state())
         if dry_run:
             line = f"Would write {output.counted(waiting['dirty'], 'change')}."
             state.show({"dry_run": True, "checkpoint": waiting}, [line])
             return
-        result = values.plain(ws.flush())
+        result = json_objects.plain(ws.flush())
     line = f"Wrote {output.counted(result['rows'], 'row')} of {output.counted(result['operations'], 'operation')}"
     exported = f", exported {', '.join(result['exported'])}" if result["exported"] else ""
     state.show(result, [f"{line} in {result['ms']:.0f} ms{exported}."])
@@ -501,7 +503,7 @@ def compact(state: State, max_items: int | None, dry_run: bool) -> None:
         preview = {
             "kept": len(plan.kept),
             "max_items": plan.limit,
-            "removed": [{**values.item(row), "reason": reason} for row, reason in plan.removed],
+            "removed": [{**json_objects.item(row), "reason": reason} for row, reason in plan.removed],
         }
         if not plan.removed:
             state.show({"operation": None, **preview}, ["Nothing to remove."])
@@ -510,7 +512,7 @@ def compact(state: State, max_items: int | None, dry_run: bool) -> None:
         if only_looking(state, preview, lambda: _removal("Would remove", rows), dry_run=dry_run):
             return
         op = ws.items.compact(max_items)
-    state.show({"operation": values.operation(op), **preview}, [with_undo(op)])
+    state.show({"operation": json_objects.operation(op), **preview}, [with_undo(op)])
 
 
 @click.command(cls=Command)
@@ -540,7 +542,7 @@ def prune(state: State, days: int | None, expired: bool, kind: str | None, scope
             rows = retention.find_expired(ws.items.all(), ws.settings, clock.now())
         else:
             rows = list(ws.items.prune_preview(days, kind, scope))
-        preview = {"items": [values.item(row) for row in rows]}
+        preview = {"items": [json_objects.item(row) for row in rows]}
         op: Operation | None = None
         if rows:
             if only_looking(state, preview, _removal("Would delete", rows), dry_run=dry_run):
@@ -549,7 +551,7 @@ def prune(state: State, days: int | None, expired: bool, kind: str | None, scope
                 op = retention.prune_expired(ws.store, ws.settings, perform=ws.perform)
             else:
                 op = ws.items.prune(days, kind, scope)
-    state.show({"operation": values.operation(op), **preview}, [with_undo(op) if op else "Nothing to remove."])
+    state.show({"operation": json_objects.operation(op), **preview}, [with_undo(op) if op else "Nothing to remove."])
 
 
 # -- The commands of `nanomem memory` that make one item of several, and that pin items -------------------------------
@@ -573,11 +575,11 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
         rows = items_of(ws, [*ids, *([into] if into else [])])
         kept = ws.items.get(into) if into else max(rows, key=lambda row: row.updated_at)
         told = _scopes(rows, kept)
-        preview = {"merged": [values.item(row) for row in rows], "kept": kept.id, "differ": bool(told)}
+        preview = {"merged": [json_objects.item(row) for row in rows], "kept": kept.id, "differ": bool(told)}
         if told and not into and not dry_run:
             agreed(state, preview, told, "Merge them?", yes=yes, dry_run=False)
         op = ws.items.merge([row.id for row in rows], into=kept.id)
-        body = {"item": values.item(ws.items.get(kept.id)), **preview}
+        body = {"item": json_objects.item(ws.items.get(kept.id)), **preview}
     if told and not state.json:
         output.lines(told)
     show_changes(state, [op], body, dry_run=dry_run)

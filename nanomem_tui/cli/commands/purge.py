@@ -16,9 +16,9 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
-    from nanomem_tui.purge.run import Findings, Receipt, Wanted
-    from nanomem_tui.purge.wanted_words import Sought
-    from nanomem_tui.purge.wishes import Name, Request
+    from nanomem_tui.purge.matchers import Sought
+    from nanomem_tui.purge.request import Name, Request
+    from nanomem_tui.purge.run import BackupOptions, Findings, Receipt
     from nanomem_tui.store.erasure.forgotten import Forgotten
     from nanomem_tui.store.erasure.purge_marker import Mark
 
@@ -142,7 +142,7 @@ def mask_lines(found: Findings) -> list[str]:
     return [*lines[:SHOWN], *more, f"Would mask {times} in {output.counted(len(found.can_go), 'place')}{rest}."]
 
 
-def none_left(memory: Memory, found: Findings, wanted: Wanted) -> list[str]:
+def none_left(memory: Memory, found: Findings, wanted: BackupOptions) -> list[str]:
     """That no backup would be left, where those that hold it are removed."""
     from nanomem_tui.store.moving import backup
     from nanomem_tui.store.moving.backup import folder_of
@@ -157,7 +157,7 @@ def none_left(memory: Memory, found: Findings, wanted: Wanted) -> list[str]:
     return [f"Would remove {output.counted(len(held), 'backup')}, and those that build on them{rest}."]
 
 
-def backups_left(memory: Memory, done: Findings, wanted: Wanted) -> list[str]:
+def backups_left(memory: Memory, done: Findings, wanted: BackupOptions) -> list[str]:
     """That the last backup is gone, and how another is made."""
     from nanomem_tui.store.moving import backup
     from nanomem_tui.store.moving.backup import SUFFIX, folder_of
@@ -242,13 +242,13 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
       nanomem scrub
       nanomem scrub --mask --dry-run
     """
-    from nanomem_tui.purge.run import Wanted
-    from nanomem_tui.purge.wanted_words import Secrets
+    from nanomem_tui.purge.matchers import Secrets
+    from nanomem_tui.purge.run import BackupOptions
     from nanomem_tui.store.erasure import purge_marker
 
     if (yes or dry_run or backups) and not mask:
         raise click.UsageError("--yes, --dry-run and --backups go with --mask", click.get_current_context())
-    wanted = Wanted(backups)
+    wanted = BackupOptions(backups)
     memory = _memory(state)
     sought = Secrets()
     found = _look(memory, sought, wanted)
@@ -341,10 +341,10 @@ def forget(
       nanomem forget --session telegram:20417 --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import run, wishes
-    from nanomem_tui.purge.run import Wanted
-    from nanomem_tui.purge.wanted_words import KeptWords, LongerWords
-    from nanomem_tui.purge.wishes import Request
+    from nanomem_tui.purge import request, run
+    from nanomem_tui.purge.matchers import KeptWords, LongerWords
+    from nanomem_tui.purge.request import Request
+    from nanomem_tui.purge.run import BackupOptions
     from nanomem_tui.store.erasure import forgotten
 
     wish = Request(texts, ids, sessions, persons)
@@ -360,9 +360,9 @@ def forget(
     if lift:
         return _lift(state, lift, yes=yes, dry_run=dry_run)
     sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
-    memory, wanted = _memory(state), Wanted(backups)
+    memory, wanted = _memory(state), BackupOptions(backups)
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
-    wishes.refuse_unknown(names, lambda one: _look(memory, one, wanted))
+    request.refuse_unknown(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Findings((), ())  # nobody reads a preview then
 
     def inside() -> Findings:
@@ -390,14 +390,14 @@ def _sought(
     state: State, wish: Request, asked: dict[str, int], *, parts: bool, again: bool
 ) -> tuple[Sought, Mapping[str, Sequence[str]], dict[str, int], list[Name]]:
     """What is looked for, what stays forgotten, how much was asked for, and the names that may be mistyped."""
-    from nanomem_tui.purge import wishes
-    from nanomem_tui.purge.wanted_words import KeptWords
-    from nanomem_tui.purge.wishes import find_targets
+    from nanomem_tui.purge import request
+    from nanomem_tui.purge.matchers import KeptWords
+    from nanomem_tui.purge.request import find_targets
     from nanomem_tui.store.erasure import forgotten, purge_marker
 
     with state.open() as ws:
         if not again:
-            return *find_targets(ws, wish, parts=parts), asked, wishes.unknown_names(ws, wish)
+            return *find_targets(ws, wish, parts=parts), asked, request.unknown_names(ws, wish)
         ws.flush()
         kept, mark = forgotten.load(ws.paths), purge_marker.read(ws.paths)
     if mark is not None and mark.kind == "forget":
@@ -456,7 +456,7 @@ def _memory(state: State) -> Memory:
         return Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server)
 
 
-def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Findings:
+def _look(memory: Memory, sought: Sought, wanted: BackupOptions) -> Findings:
     from nanomem_tui.purge import run
 
     with output.Progress() as progress:
@@ -464,7 +464,7 @@ def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Findings:
 
 
 def _done(
-    state: State, memory: Memory, sought: Sequence[Sought], wanted: Wanted, mark: Mark,
+    state: State, memory: Memory, sought: Sequence[Sought], wanted: BackupOptions, mark: Mark,
     more: Callable[[], Sequence[str]] = tuple,
 ) -> int:  # fmt: skip
     """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from nanomem_tui.cli import memory_answers, output, passages, values
+from nanomem_tui.cli import json_objects, memory_answers, output, passages
 from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.options import Command, Count, State, Words, all_read, dated, pass_state
 from nanomem_tui.cli.output import Column, table
@@ -50,7 +50,9 @@ def show(state: State, path: Path) -> int:
         Column("Must recall", limit=90, least=20),
     ]
     cells = [(str(one.line), _who(one.question), one.question.text, ", ".join(one.expect)) for one in found]
-    state.show(values.plain(body), lambda: table(columns, cells, output.terminal_width()) or ["No saved questions."])
+    state.show(
+        json_objects.plain(body), lambda: table(columns, cells, output.terminal_width()) or ["No saved questions."]
+    )
     tell_broken(broken)
     return 0
 
@@ -266,7 +268,7 @@ def _in_sources(
         unread = {"sessions": ws.sessions.unreadable, "history": ws.history.unreadable}
         unreadable = [problem for source in asked if source in unread for problem in unread[source]()]
     time = {"time": found.time.to_json()} if found.time is not None else {}
-    body = {"hits": [values.told(hit) for hit in found.hits], "left_out": list(found.left_out), **time}
+    body = {"hits": [json_objects.told(hit) for hit in found.hits], "left_out": list(found.left_out), **time}
     told = time_lines(found.time, span)
     state.show(body, lambda: [*told, *(passages.lines(found.hits, explain=explain) or ["Nothing is recalled."])])
     passages.tell_left_out(found.left_out, quiet=state.json)
@@ -343,7 +345,7 @@ def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -
     body = {"path": str(path), "message": question.text, "expect": expect, "saved_before": known}
     said = "That question is saved already" if known else "Saved"
     must = f"it must recall {output.counted(len(expect), 'item')} (checked by `nanomem recall --check`)"
-    state.show({**body, "lost": values.plain(saved_questions_lost(now))}, [f"{said}: {must}."])
+    state.show({**body, "lost": json_objects.plain(saved_questions_lost(now))}, [f"{said}: {must}."])
     tell_broken(regressions.problems(path))
     output.notes([f"Note: it does not recall {key} now: {why}" for key, why in now.lost])
     return 0
@@ -365,7 +367,7 @@ def _check(state: State, ws: Workspace, path: Path, *, named: bool) -> int:
         "path": str(path),
         "questions": len(done),
         "lost": len(lost),
-        "problems": [values.problem(problem) for problem in broken],
+        "problems": [json_objects.problem(problem) for problem in broken],
         "results": [
             {
                 "message": one.regression.question.text,
@@ -376,7 +378,7 @@ def _check(state: State, ws: Workspace, path: Path, *, named: bool) -> int:
             for one in done
         ],
     }
-    state.show(values.plain(body), lambda: _check_lines(done, len(lost), len(broken)))
+    state.show(json_objects.plain(body), lambda: _check_lines(done, len(lost), len(broken)))
     return 1 if lost or broken else 0
 
 

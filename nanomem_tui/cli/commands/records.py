@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import (
     MAX_INPUT,
     Command,
@@ -390,7 +390,7 @@ def history(ctx: click.Context, state: State, record_id: str, limit: int | None,
         found = ws.records.history(kind.name, ws.records.get(kind.name, record_id).id)
     past = page(found, limit, offset)
     body = [{"id": one.operation, **one._asdict()} for one in past]
-    state.show(values.plain(body), lambda: past_lines(past) or ["Never changed."])
+    state.show(json_objects.plain(body), lambda: past_lines(past) or ["Never changed."])
 
 
 # -- changing ---------------------------------------------------------------------------------------------------------
@@ -470,7 +470,7 @@ def delete(ctx: click.Context, state: State, ids: Sequence[str], yes: bool, dry_
         if not agreed(state, preview, told, f"Delete {counted_of(kind, len(rows))}?", yes=yes, dry_run=dry_run):
             return
         operation = ws.records.delete(kind.name, [row.id for row in rows])
-    state.show({"operation": values.operation(operation), **preview}, [operation.label])
+    state.show({"operation": json_objects.operation(operation), **preview}, [operation.label])
 
 
 # -- values of a command line -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Group, State, Words, agreed, completing, decided, page, paged, pass_state
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import SHOWN, show_changes
@@ -97,7 +97,7 @@ def show(
     columns = [Column("Layer"), Column("Kind", drop=1), Column("ID", limit=26, least=12), Column("Text", least=28)]
     cells = [(layer, row.kind, row.id, row.text) for row, layer in shown]
     ending = output.counted(len(found), "item") if len(shown) == len(found) else f"{len(shown)} of {len(found)} items"
-    body = [{**values.item(row), "layer": layer} for row, layer in shown]
+    body = [{**json_objects.item(row), "layer": layer} for row, layer in shown]
     state.show(body, lambda: [*table(columns, cells, output.terminal_width()), ending])
 
 
@@ -290,5 +290,5 @@ def _sees_json(one: Visibility) -> dict[str, Any]:
 def _leak_json(one: Leak) -> dict[str, Any]:
     return {
         "id": one.item.id, "kind": one.kind, "why": one.why, "sure": one.sure, "belongs": one.belongs,
-        "item": values.item(one.item),
+        "item": json_objects.item(one.item),
     }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.agents import layout
-from nanomem_tui.cli import output, passages, values
+from nanomem_tui.cli import json_objects, output, passages
 from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.options import (
     Command,
@@ -71,7 +71,7 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
     shown = page(found, limit, offset)
     total = output.counted(len(found), "session")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
-    state.show([values.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
+    state.show([json_objects.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
     _tell_untold(ws)
     all_read(unreadable)
 
@@ -132,7 +132,7 @@ def show(state: State, key: str, full: bool, limit: int | None, offset: int) -> 
     """
     with state.open() as ws:
         part, total = ws.sessions.part(key, "", offset, limit)
-    state.show(values.session(part), lambda: _transcript(part, total, full=full))
+    state.show(json_objects.session(part), lambda: _transcript(part, total, full=full))
 
 
 def _transcript(part: Session, total: int, *, full: bool) -> list[str]:
@@ -195,7 +195,7 @@ def search(
         near = passages.nearest(ws, "sessions", text, ids, 0 if exact and text else limit + offset, span)
         unreadable = ws.sessions.unreadable()
     hits, told = hits[offset:], near.hits[max(0, offset - len(hits)) :]
-    body = [*map(values.transcript_hit, hits), *map(values.told, told)]
+    body = [*map(json_objects.transcript_hit, hits), *map(json_objects.told, told)]
     if time is not None:
         of_time = [True] * len(hits) + ["time" in one.parts for one in told]
         body = [one | ({"time": time.to_json()} if fits else {}) for one, fits in zip(body, of_time, strict=True)]
@@ -253,7 +253,7 @@ def compact(state: State, key: str | None, every: bool, keep: int | None, force:
     with state.open() as ws:
         keep = keep or ws.settings.session_keep_messages
         plans = ws.sessions.compact_all_preview(keep) if key is None else [ws.sessions.compact_preview(key, keep)]
-        preview: dict[str, Any] = {"sessions": [{"id": plan.key, **values.plain(plan)} for plan in plans]}
+        preview: dict[str, Any] = {"sessions": [{"id": plan.key, **json_objects.plain(plan)} for plan in plans]}
         if not any(plan.removed for plan in plans):
             state.show({"operation": None, **preview}, ["Nothing to compact."])
             return 0
@@ -267,7 +267,7 @@ def compact(state: State, key: str | None, every: bool, keep: int | None, force:
             op = next(iter(ws.sessions.compact_all(keep, force)), None)
     left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused and not force]
     lines = [with_undo(op) if op else "Nothing was compacted.", *left]
-    state.show({"operation": values.operation(op), **preview}, lines)
+    state.show({"operation": json_objects.operation(op), **preview}, lines)
     return 0
 
 
@@ -320,7 +320,7 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
         keys = {repair.find_ownerless(ws, key): whose} if whose is not None and key is not None else {}
         every_one = repair.plan_rescues(ws, keys)
         found = [one for one in every_one if (one.path in keys if keys else key in (None, one.key))]
-        preview: dict[str, Any] = {"sessions": [{"id": one.key, **values.plain(one)} for one in found]}
+        preview: dict[str, Any] = {"sessions": [{"id": one.key, **json_objects.plain(one)} for one in found]}
         can = [one for one in found if not one.refused]
         if not found:
             lost = [problem.text() for problem in doctor.identity(ws.paths, ws.layout)]
@@ -339,7 +339,9 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
             return errors.Refused.exit_code
         op = repair.rescue(ws, [one.path for one in found], keys)
     left = [f"Left as it is: {one.key} ({one.refused})" for one in found if one.refused]
-    state.show({"operation": values.operation(op), **preview}, [f"{op.label} (`nanomem undo` takes it back).", *left])
+    state.show(
+        {"operation": json_objects.operation(op), **preview}, [f"{op.label} (`nanomem undo` takes it back).", *left]
+    )
     return 0
 
 
@@ -406,8 +408,8 @@ def consolidate(
         done = _applied(ws, possible, alone=key is not None)
     operations = [op for op, _ in done]
     body = {
-        "operation": values.operation(operations[-1]) if operations else None,
-        "operations": [values.operation(op) for op in operations],
+        "operation": json_objects.operation(operations[-1]) if operations else None,
+        "operations": [json_objects.operation(op) for op in operations],
         "sessions": [plan.to_json() for _, plan in done] + [plan.to_json() for plan in plans if plan not in possible],
     }
     left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused]

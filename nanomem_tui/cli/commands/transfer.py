@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values
+from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import (
     Command,
     State,
@@ -99,7 +99,7 @@ def import_(
             operation = ws.transfer.run(plan)
             progress(f"Saving {rows}")
     lines = _plan_lines(plan, _DONE if operation else _TOLD)
-    found = {"operation": values.operation(operation), **body}
+    found = {"operation": json_objects.operation(operation), **body}
     state.show(found, [operation.label, *lines] if operation else ["Nothing to import.", *lines])
 
 
@@ -125,8 +125,8 @@ def _plan_body(plan: ImportPlan) -> dict[str, Any]:
         "format": plan.format,
         "counts": plan.counts,
         "kinds": plan.kinds,
-        "entries": [values.plain(entry.to_json()) for entry in plan.entries],
-        "problems": [values.problem(found) for found in plan.problems],
+        "entries": [json_objects.plain(entry.to_json()) for entry in plan.entries],
+        "problems": [json_objects.problem(found) for found in plan.problems],
         "notes": list(plan.notes),
         "over_cap": plan.over_cap._asdict() if plan.over_cap is not None else None,
     }
@@ -195,7 +195,7 @@ def export(state: State, name: str, target: str | None, scope: str, force: bool)
             return
         assert target is not None
         made = ws.transfer.export(name, target, every_scope=scope == "all", force=force)
-    state.show(values.plain(made), _export_lines(made))
+    state.show(json_objects.plain(made), _export_lines(made))
 
 
 def _export_document(state: State, ws: Workspace, target: str | None, *, force: bool) -> None:
@@ -204,8 +204,8 @@ def _export_document(state: State, ws: Workspace, target: str | None, *, force: 
     items = ws.items.all()
     earlier = ws.transfer.earlier(items)
     whole = {
-        "items": [{**values.item(row), **told_earlier(earlier.get(row.id))} for row in items],
-        "lessons": [values.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
+        "items": [{**json_objects.item(row), **told_earlier(earlier.get(row.id))} for row in items],
+        "lessons": [json_objects.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
         "records": [row.to_json() for row in ws.transfer.records()],
     }
     if target is None:
@@ -252,8 +252,8 @@ def backfill(state: State, dry_run: bool) -> None:
     with state.open() as ws:
         plan = backfills.preview(ws.store, ws.paths, ws.settings)
         body = {
-            "items": [values.item(row) for row in plan.items], "files": list(plan.files), "same": plan.same,
-            "inbox": plan.inbox, "done_before": plan.done, "problems": [values.problem(p) for p in plan.problems],
+            "items": [json_objects.item(row) for row in plan.items], "files": list(plan.files), "same": plan.same,
+            "inbox": plan.inbox, "done_before": plan.done, "problems": [json_objects.problem(p) for p in plan.problems],
         }  # fmt: skip
         operation: Operation | None = None
         if plan.items or not plan.done:
@@ -264,7 +264,7 @@ def backfill(state: State, dry_run: bool) -> None:
             except errors.NothingToDo:
                 operation = None
     lines = [with_undo(operation)] if operation else ["Nothing to take in.", *_backfill_lines(plan)]
-    state.show({"operation": values.operation(operation), **body}, lines)
+    state.show({"operation": json_objects.operation(operation), **body}, lines)
 
 
 def _backfill_lines(plan: Any) -> Iterable[str]:
@@ -302,7 +302,7 @@ def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
 
             rows = retention.list_deleted(ws.store)
             shown = [*item_lines(rows[:SHOWN]), *([f"… {len(rows):,} in all"] if len(rows) > SHOWN else [])]
-            state.show([values.item(row) for row in rows], shown or ["Nothing is deleted."])
+            state.show([json_objects.item(row) for row in rows], shown or ["Nothing is deleted."])
             return
         gone = [item_id for item_id in ids if not _is_here(ws, item_id)]
         done: list[Operation] = []
@@ -310,7 +310,7 @@ def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
         if gone:
             operation, restored = retention.restore(ws.store, ws.settings, gone, ws.perform)
             done = [operation]
-    show_changes(state, done, {"items": [values.item(row) for row in restored]}, "Not deleted.", dry_run=dry_run)
+    show_changes(state, done, {"items": [json_objects.item(row) for row in restored]}, "Not deleted.", dry_run=dry_run)
 
 
 def _is_here(ws: Workspace, item_id: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, passages, values
+from nanomem_tui.cli import json_objects, output, passages
 from nanomem_tui.cli.commands.records import found_in
 from nanomem_tui.cli.options import (
     Command,
@@ -75,7 +75,7 @@ def push(state: State, said: Sequence[str], data: str | None, category: str, sou
         entry_id = ws.operational.push(category, told, source, critical)
         kept = ws.operational.get(entry_id)
     warnings = warned(state, [told, source])
-    body = {**(values.plain(kept) if kept is not None else {"id": entry_id}), "warnings": warnings}
+    body = {**(json_objects.plain(kept) if kept is not None else {"id": entry_id}), "warnings": warnings}
     state.show(body, [f"kept {_article(category)}: {entry_id}" + (" (critical)" if kept and kept.critical else "")])
 
 
@@ -102,7 +102,7 @@ def recent(state: State, category: str | None, source: str | None, since: str | 
         ending = number if len(found) >= total else f"{number} of {total:,} of the last hour"
         return [*_table(found), ending]
 
-    state.show(values.plain(found), lines)
+    state.show(json_objects.plain(found), lines)
 
 
 @click.command("metric", cls=Command, context_settings={"ignore_unknown_options": True})
@@ -136,12 +136,12 @@ def metric(
             shown = page(known, limit, offset)
             number = counted(len(known), "metric")
             ending = number if len(shown) == len(known) else f"{len(shown):,} of {number}"
-            state.show(values.plain(shown), lambda: [*_metrics(shown), ending])
+            state.show(json_objects.plain(shown), lambda: [*_metrics(shown), ending])
             return
         found = ws.operational.metric(name)
         if found is None:
             raise errors.NotFound("no such metric", name, "`nanomem metric` lists those of the last hour")
-    state.show(values.plain(found), [f"{_number(found)}  {output.when(found.at)}"])
+    state.show(json_objects.plain(found), [f"{_number(found)}  {output.when(found.at)}"])
 
 
 def _tell(state: State, name: str, value: str, unit: str, source: str) -> None:
@@ -153,7 +153,7 @@ def _tell(state: State, name: str, value: str, unit: str, source: str) -> None:
         ws.operational.push("metric", {"name": name, "value": number, **({"unit": unit} if unit else {})}, source)
         found = ws.operational.metric(name)
     warnings = warned(state, [name, unit, source])
-    body = {**(values.plain(found) if found is not None else {"name": name}), "warnings": warnings}
+    body = {**(json_objects.plain(found) if found is not None else {"name": name}), "warnings": warnings}
     state.show(body, [f"{found.name}: {_number(found)}" if found else name])
 
 
@@ -349,7 +349,7 @@ def run(state: State, force: bool, if_due: bool, dry_run: bool) -> int:
             return _if_due(state, ws)
         ran = ws.lifecycle.run(force=force, wait=5.0)
         lines = [ran.operation.label] if ran.operation is not None else [_NOTHING]
-        state.show({"operation": values.operation(ran.operation), **ran.to_json()}, lines)
+        state.show({"operation": json_objects.operation(ran.operation), **ran.to_json()}, lines)
     return 0
 
 
@@ -359,7 +359,7 @@ def _if_due(state: State, ws: Workspace) -> int:
     if outcome.kind == "failed":
         raise errors.NanomemError(outcome.said)
     operation = ws.log(1)[0].operation if outcome.kind == "ran" else None
-    body = {"operation": values.operation(operation), "rows": dict(operation.meta["rows"]) if operation else {}}
+    body = {"operation": json_objects.operation(operation), "rows": dict(operation.meta["rows"]) if operation else {}}
     said = outcome.said or {"waiting": "None is due yet."}.get(outcome.kind, _NOTHING)
     state.show({**body, "stopped": False, "kind": outcome.kind}, [operation.label if operation else said])
     return 0
@@ -453,7 +453,7 @@ def archive(state: State, year: int, yes: bool, dry_run: bool) -> None:
         body = {"year": year, "counts": counts, "records": sum(counts.values())}
         if agreed(state, body, lines, f"Archive {year}?", yes=yes, dry_run=dry_run):
             op, made = ws.lifecycle.archive(year)
-            state.show({"operation": values.operation(op), "archive": made.to_json()}, [op.label])
+            state.show({"operation": json_objects.operation(op), "archive": made.to_json()}, [op.label])
 
 
 @lifecycle.command("restore")
@@ -474,7 +474,7 @@ def restore(state: State, year: int, yes: bool, dry_run: bool) -> None:
         lines = [f"Would restore {output.counted(records, 'record')} of {year}"]
         if agreed(state, body, lines, f"Restore {year}?", yes=yes or not dry_run, dry_run=dry_run):
             op = ws.lifecycle.restore(year)
-            state.show({"operation": values.operation(op), **body}, [op.label])
+            state.show({"operation": json_objects.operation(op), **body}, [op.label])
 
 
 @lifecycle.command("search")

@@ -9,7 +9,7 @@ import base64
 import re
 from functools import cache
 
-from nanomem_tui.language.tables import expand, table, words
+from nanomem_tui.language.pack_files import expand, table, words
 
 _PACK = "secrets-sentences"
 

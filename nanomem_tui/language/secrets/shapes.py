@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from nanomem_tui.language.tables import expand, table
+from nanomem_tui.language.pack_files import expand, table
 
 LONG = 15
 """Signs that the shortest key or token has that is told by how it begins."""

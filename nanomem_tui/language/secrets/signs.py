@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import cache
 
-from nanomem_tui.language.tables import MetWords, expand, table
+from nanomem_tui.language.pack_files import MetWords, expand, table
 
 _DIGITS = re.compile(r"\d(?:[ -]?\d){7}", re.ASCII)
 """Numbers of cards, accounts, persons."""

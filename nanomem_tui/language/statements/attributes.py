@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.language.classify import is_wide, language_of
-from nanomem_tui.language.tables import expand, table
+from nanomem_tui.language.pack_files import expand, table
 from nanomem_tui.language.tokens import simplified, straight
 
 DOMAINS = {

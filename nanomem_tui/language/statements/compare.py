@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 from nanomem_tui.language.classify import LATIN, language_of
 from nanomem_tui.language.sentences import parted
 from nanomem_tui.language.statements.pair_features import (
@@ -36,8 +36,8 @@ from nanomem_tui.language.tokens import stem
 
 Relation = Literal["same", "newer", "denial", "different", "unsure"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-_pattern = tables.patterns("compare")
-_words = partial(tables.words, "compare")
+_pattern = pack_files.patterns("compare")
+_words = partial(pack_files.words, "compare")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TAKEN = frozenset(("do:drink", "do:eat", "do:have"))
 """What goes without saying: who likes coffee likes to drink it."""
@@ -83,7 +83,7 @@ class Pack(NamedTuple):
 @lru_cache(4)
 def pack(name: str) -> Pack:
     """Return the pack `pairs` or `evidence`."""
-    body = tables.read(name)
+    body = pack_files.read(name)
     number = lru_cache(None)(float)  # a few hundred numbers stand in thousands of rows: each is one object
     weights = {feature: tuple(map(number, row.split())) for feature, row in body["weights"].items()}
     return Pack(tuple(body["labels"]), body["least"], weights, tuple(body["bias"]), body["made_of"])

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from nanomem_tui.language import classify
 from nanomem_tui.language import sentences as language_sentences
 from nanomem_tui.language.classify import language_of
+from nanomem_tui.language.pack_files import table
 from nanomem_tui.language.statements.statement import (
     UNSPACED,
     Statement,
@@ -26,7 +27,6 @@ from nanomem_tui.language.statements.statement import (
     without_speaker,
 )
 from nanomem_tui.language.statements.values import Value, equal, match_values
-from nanomem_tui.language.tables import table
 from nanomem_tui.language.tokens import without_accents
 
 VERSION = 3

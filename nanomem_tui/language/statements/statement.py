@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 from nanomem_tui.language.classify import cues_of, language_of
 from nanomem_tui.language.statements.values import Value, values
 from nanomem_tui.language.tokens import without_accents
 
 UNSPACED = ("zh", "ja")
 """Languages that are written without spaces between words."""
-_pattern = tables.patterns("statement")
-_table = partial(tables.table, "statement")
+_pattern = pack_files.patterns("statement")
+_table = partial(pack_files.table, "statement")
 
 
 class Token(NamedTuple):
@@ -86,7 +86,7 @@ class _Words(NamedTuple):
 @lru_cache(16)
 def _words(language: str) -> _Words:
     """Load the words of a language."""
-    body = tables.table("notions")
+    body = pack_files.table("notions")
     unspaced = language in UNSPACED
     whole: dict[str, tuple[str, ...]] = {}
     begins: dict[str, tuple[str, ...]] = {}
@@ -131,7 +131,7 @@ def meaning(word: str, language: str) -> tuple[str, ...]:
 
 def is_of_speaker(word: str, language: str) -> bool:
     """Whether a word stands for the speaker: I, we, user."""
-    return word not in tables.words("statement", "possessives") and "who:me" in meaning(word, language)
+    return word not in pack_files.words("statement", "possessives") and "who:me" in meaning(word, language)
 
 
 @lru_cache(16384)
@@ -205,7 +205,9 @@ def _subject(tokens: list[Token], who: list[str], plain: str, language: str) -> 
     if first is not None and first.notions and first.notions[0].startswith(("kin:", "pet:")) and first.at < 16:
         return first.notions[0]
     opening = plain[:40].lower()
-    three = (word for word in _pattern("word").findall(opening)[:3] if word not in tables.words("statement", "objects"))
+    three = (
+        word for word in _pattern("word").findall(opening)[:3] if word not in pack_files.words("statement", "objects")
+    )
     if "me" in who and (language in UNSPACED or any("who:me" in meaning(word, language) for word in three)):
         return "me"
     third = tuple(_table()["third"].get(language, "").split())
@@ -279,7 +281,7 @@ def _unspaced(text: str, language: str, found: tuple[Value, ...]) -> Iterator[tu
 # words are data (`packs/spoken.toml`).
 
 _NAME = re.compile(r"[A-ZÀ-ÞА-ЯЁ][\w-]+")
-_spoken_pattern = tables.patterns("spoken")
+_spoken_pattern = pack_files.patterns("spoken")
 
 
 def without_speaker(text: str, *, capital: bool = True) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from nanomem_tui.language import tables
+from nanomem_tui.language import pack_files
 from nanomem_tui.language.classify import language_of
 
 # Numbers as they are written: in digits with the separators of any country, in Chinese characters, in one word.
@@ -88,7 +88,7 @@ UNSPACED_DATES = ("zh", "ja", "ko")
 """Languages in which 1/17 is the 17th of January."""
 _MONEY_SIGNS = "$€£¥￥₩₹₽"
 
-pattern = tables.patterns("values")
+pattern = pack_files.patterns("values")
 """Return a pattern of `packs/values.toml`."""
 
 
@@ -106,7 +106,7 @@ class Value(NamedTuple):
 
 @lru_cache(None)
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(tables.table("values")[name].split())
+    return tuple(pack_files.table("values")[name].split())
 
 
 def values(text: str, language: str = "") -> list[Value]:
@@ -116,7 +116,7 @@ def values(text: str, language: str = "") -> list[Value]:
     [('length', 2000.0), ('date', (None, 3, 4))]
     """
     language = language or language_of(text)
-    known = tables.table("value-words")
+    known = pack_files.table("value-words")
     numbers = known["numbers"].get(language, {})
     found: list[Value] = []
     taken = list(_of_halves(text, numbers))
@@ -169,7 +169,7 @@ def _of_halves(text: str, numbers: dict[str, int]) -> list[Value]:
         number = int(hour) if is_digits else 1 if hour in ("one", "una", "une", "uma") else numbers.get(hour)
         is_free = not any(one.start < match.end() and match.start() < one.end for one in found)
         if number is not None and number <= 24 and is_free:
-            minutes = number * 60 + int(tables.meanings("values", "clock_turns")[(match[1] or match[4]).lower()])
+            minutes = number * 60 + int(pack_files.meanings("values", "clock_turns")[(match[1] or match[4]).lower()])
             found.append(_clock(minutes, number, text, match.start(), match.end()))
     return found
 

@@ -204,7 +204,7 @@ class Facts:
             wanted["domain"] = "" if domain == NO_DOMAIN else fold_key(domain)
         also = self._store.settings.private_in_groups
         asked = audience is not None and not audience.is_owner
-        layer_of = scopes.layers(audience, private_in_groups=also) if audience is not None and asked else None
+        layer_of = scopes.visible_layers(audience, private_in_groups=also) if audience is not None and asked else None
         facts = self._known.newest_first()
         if foreign and (more := [fact for item in self._items.foreign() if (fact := fact_of(item)) is not None]):
             facts = sorted([*facts, *more], key=lambda fact: (fact.item.updated_at, fact.id), reverse=True)

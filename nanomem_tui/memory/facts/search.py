@@ -37,7 +37,7 @@ How = Literal["facts", "meaning", "words"]
 
 
 class Meaning(NearestItems, Protocol):
-    """What finds items by meaning: `vectors.meaning`."""
+    """What finds items by meaning: `vectors.semantic_search`."""
 
     @property
     def progress(self) -> str:
@@ -176,7 +176,7 @@ class MemorySearch:
         known = self._shown.get((audience, facts_only))
         if known is not None and known.counter == counter and now < known.until:
             return known.items
-        layer_of = scopes.layers(
+        layer_of = scopes.visible_layers(
             audience,
             with_global=self._settings.recall_global,
             private_in_groups=self._settings.private_in_groups,

@@ -203,7 +203,7 @@ class Near(NamedTuple):
 
 
 class NearestItems(Protocol):
-    """What finds items by meaning: `vectors.meaning`."""
+    """What finds items by meaning: `vectors.semantic_search`."""
 
     @property
     def why_not(self) -> str:

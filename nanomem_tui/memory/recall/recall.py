@@ -25,8 +25,8 @@ from nanomem_tui.language.tokens import alike, index_tokens, query_weights, sear
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import questions, scoring
 from nanomem_tui.memory.recall.questions import ByMeaning, Near, NearestItems, Question
-from nanomem_tui.memory.recall.scoring import PROFILES, Parts, Scored
-from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
+from nanomem_tui.memory.recall.scoring import PROFILES, Scored, ScoreParts
+from nanomem_tui.memory.scopes import LayerOf, is_waiting, visible_layers
 from nanomem_tui.store import item_index, lookup, word_index
 from nanomem_tui.store.database import full_text
 from nanomem_tui.store.item_index import Candidate, ItemIndex, rate
@@ -227,7 +227,7 @@ class Recall:
                 for hit, chance, is_timely in zip(hits, chances, timely, strict=True)
             ]
         judged = [
-            (hit._replace(parts=hit.parts.judged(chance)) if isinstance(hit.parts, Parts) else hit, chance)
+            (hit._replace(parts=hit.parts.judged(chance)) if isinstance(hit.parts, ScoreParts) else hit, chance)
             for hit, chance in zip(hits, chances, strict=True)
         ]
         why = f"has little to do with the message: chance {{chance:.2f}}, given from {least:g} on"
@@ -330,7 +330,7 @@ class Recall:
         """Return the layer of an item for the question; None where kind or scope forbids it."""
         of_profile = profile != "seed001" or question.whole  # a turn of seed 001 knows a chat and a user layer only
         with_global = question.scope == "global" or (self._settings.recall_global and of_profile)
-        layer_of = layers(
+        layer_of = visible_layers(
             question.audience,
             question.scope,
             with_global=with_global,
@@ -651,7 +651,7 @@ def _timely(question: Question, asked_time: TimeAsked | None) -> tuple[bool, boo
 
 
 def _is_timed(hit: Hit) -> bool:
-    return isinstance(hit.parts, Parts) and hit.parts.is_timed
+    return isinstance(hit.parts, ScoreParts) and hit.parts.is_timed
 
 
 def _words_of(row: Item, pool: _Pool) -> frozenset[str]:

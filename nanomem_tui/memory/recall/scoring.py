@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
-from nanomem_tui.language import cues, tables
+from nanomem_tui.language import cues, pack_files
 from nanomem_tui.language.tokens import (
     alike,
     index_tokens,
@@ -104,7 +104,7 @@ class LookedFor(NamedTuple):
     added: frozenset[str] = frozenset()
 
 
-class Parts(Mapping[str, Any]):
+class ScoreParts(Mapping[str, Any]):
     """What a score of `default` is made of, found out when somebody looks: a turn shows texts, and few people ask why.
 
     Values only: it says the same whenever it is asked.
@@ -140,16 +140,16 @@ class Parts(Mapping[str, Any]):
         """Whether the item is of the time that is asked for."""
         return self._time is not None
 
-    def timed(self, worth: float) -> Parts:
+    def timed(self, worth: float) -> ScoreParts:
         """Return the same with what the item gets for being of the time that is asked for."""
         return self._with(self._bearing, worth)
 
-    def judged(self, chance: float) -> Parts:
+    def judged(self, chance: float) -> ScoreParts:
         """Return the same with the chance that the item has a bearing on the message: it is no part of the score."""
         return self._with(chance, self._time)
 
-    def _with(self, bearing: float | None, time: float | None) -> Parts:
-        found = Parts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
+    def _with(self, bearing: float | None, time: float | None) -> ScoreParts:
+        found = ScoreParts(self._item, self._lexical, self._asked, self._vector, self._distance, self._of)
         found._bearing, found._time = bearing, time
         return found
 
@@ -205,7 +205,9 @@ def rank_default(
         rated = [one for one in rated if one[0] <= least]
     rated.sort()
     asked = LookedFor(weights, today, words, added)
-    return [Scored(one.item, -score, Parts(one.item, one.score, asked, of=one.of)) for score, _, one in rated[:wanted]]
+    return [
+        Scored(one.item, -score, ScoreParts(one.item, one.score, asked, of=one.of)) for score, _, one in rated[:wanted]
+    ]
 
 
 @lru_cache(4096)
@@ -466,7 +468,7 @@ def rank_fused(
         rated.append((-(lexical + vector) * growth_of(one.item), one.item.id, one, lexical, vector))
     rated.sort(key=lambda row: row[:2])
     return [
-        Scored(one.item, -score, Parts(one.item, lexical, asked, vector, distances.get(key), one.of))
+        Scored(one.item, -score, ScoreParts(one.item, lexical, asked, vector, distances.get(key), one.of))
         for score, key, one, lexical, vector in rated[:wanted]
     ]
 
@@ -718,4 +720,4 @@ def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
 @lru_cache(4)
 def _weights(name: str, of: str) -> tuple[float, ...]:
     """First what nothing of it counts, then a weight for each of `features`."""
-    return tuple(tables.table("bearing")[name][of])
+    return tuple(pack_files.table("bearing")[name][of])

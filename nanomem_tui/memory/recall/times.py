@@ -18,7 +18,7 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import quoted
 from nanomem_tui.language import dates, times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
-from nanomem_tui.memory.recall.scoring import Parts, Scored, item_factor
+from nanomem_tui.memory.recall.scoring import Scored, ScoreParts, item_factor
 from nanomem_tui.store.values import Item, dumped, fact_of
 
 # The day on which something was said, in the zone in which it was said: what `tomorrow` in a memory is reckoned from.
@@ -228,7 +228,7 @@ def rank_by_time(
     worth, growth_of = weights["time"] * (ONLY if asked.only else 1) * most, item_factor(weights, now)
     found = [
         Scored(one.item, (_base(one) + worth) * growth_of(one.item), one.parts.timed(worth))
-        if isinstance(one.parts, Parts) and is_of_it(one.item)
+        if isinstance(one.parts, ScoreParts) and is_of_it(one.item)
         else one
         for one in scored
     ]
@@ -239,4 +239,4 @@ def rank_by_time(
 
 
 def _base(one: Scored) -> float:
-    return one.parts.base if isinstance(one.parts, Parts) else one.score
+    return one.parts.base if isinstance(one.parts, ScoreParts) else one.score

@@ -566,7 +566,7 @@ class SessionLayer:
 
 @contextlib.contextmanager
 def _appenders_kept_out(path: Path) -> Iterator[None]:
-    """Hold the lock that whoever appends to a transcript of ours takes (`appending`): no message is lost."""
+    """Hold the lock that whoever appends to a transcript of ours takes (`core.atomic`): no message is lost."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

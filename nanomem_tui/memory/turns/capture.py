@@ -5,7 +5,7 @@ the number per turn, duplicates; corrections (`my name is Rob, not Bob`), and wi
 in the inbox. Pure: the turn performs the rows. Nothing is dropped without a reason; what instructs the model or holds a
 secret is never dropped but waits in the inbox. A secret is masked before anything else reads the text.
 
-An episode needs `capture_episodic_allowance` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
+An episode needs `EPISODIC_ALLOWANCE` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
 that it could never be captured.
 """
 

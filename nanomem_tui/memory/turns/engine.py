@@ -58,7 +58,7 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.recall.reach import Excerpt, Reach
+    from nanomem_tui.memory.recall.excerpts import Excerpt, ExcerptSearch
 
 
 # The turns that began and did not end yet: those of this process, and those of the injection log of others.
@@ -165,7 +165,7 @@ class Engine:
         keep: Keep,
         traces: Traces,
         compact_session: Callable[[str], object] = lambda _key: None,
-        reach: Callable[[], Reach] | None = None,
+        reach: Callable[[], ExcerptSearch] | None = None,
     ) -> None:
         """`compact_session`: cuts a transcript of ours that is beyond its thresholds, as an operation. `reach`: gives
         what is told of conversations; None: nothing is."""

@@ -431,7 +431,7 @@ StateOf = Callable[[str], "WalState"]
 """The turn log of a session."""
 
 
-class Recovery(NamedTuple):
+class TurnRecovery(NamedTuple):
     """The operation, the items that it remembers, and those that it put into the inbox."""
 
     operation: Operation
@@ -442,7 +442,7 @@ class Recovery(NamedTuple):
 def recover(
     turns: Sequence[OpenTurn], state_of: StateOf, pending: Pending, store: MemoryStore, settings: Settings,
     perform: Perform,
-) -> Recovery:  # fmt: skip
+) -> TurnRecovery:  # fmt: skip
     """Recover unfinished turns. Raises NothingToDo, and the store's errors."""
     store.load("item")
     with store.snapshot.lock:
@@ -455,7 +455,7 @@ def recover(
         held = tuple(row.item for row in rows if row.why)
         parts = [(len(saved), "memory", "memories", "remembered"), (len(held), "memory", "memories", "in the inbox")]
         also = "".join(f", {counted(number, one, many)} {where}" for number, one, many, where in parts if number)
-        return Recovery(pending.recover(turns, perform, beside=beside, also=also), saved, held)
+        return TurnRecovery(pending.recover(turns, perform, beside=beside, also=also), saved, held)
 
 
 def _asked(

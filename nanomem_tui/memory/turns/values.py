@@ -26,7 +26,7 @@ from nanomem_tui.memory.turns.traces import logged_words
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.recall.reach import Excerpt
+    from nanomem_tui.memory.recall.excerpts import Excerpt
 
 
 # -- The fields of a request as JSON gives them: each read and checked, and those that nobody knows named -------------

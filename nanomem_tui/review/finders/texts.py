@@ -13,9 +13,9 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.language import dates, injection
+from nanomem_tui.language.pack_files import is_worth_knowing
 from nanomem_tui.language.statements import statement as statements_statement
 from nanomem_tui.language.statements.compare import compared
-from nanomem_tui.language.tables import is_worth_knowing
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders import rows as finders_rows

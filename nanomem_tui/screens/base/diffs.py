@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dreams.restore import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview, Side
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.model.client import Usage
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen

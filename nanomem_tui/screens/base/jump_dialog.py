@@ -25,7 +25,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.screens.base.console import Console, show_place
-from nanomem_tui.screens.base.rows import format_time
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.widgets.bars import LineInput, say
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.table import Column, LineTable

@@ -13,9 +13,9 @@ from nanomem_tui.dreams.edits import is_statement
 from nanomem_tui.dreams.log import BlamedLine, EntryEvidence, MessageEvidence
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import show_message
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.table import Column, aged

@@ -31,8 +31,8 @@ from nanomem_tui.screens.base.diffs import (
     revert,
     usage_words,
 )
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ConfirmScreen
 from nanomem_tui.widgets.diff_view import DiffLine, FileDiff, Hunk
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dreams.restore import RestoreEdit, RestorePreview
+    from nanomem_tui.dreams.revert import RestoreEdit, RestorePreview
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 

@@ -18,8 +18,8 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.dreams.blame import NOW, SavedVersion
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.diffs import RevertPart, revert
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts

@@ -25,8 +25,8 @@ from nanomem_tui.memory.recall.scoring import weights_of
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.sessions.sessions import BESIDE
 from nanomem_tui.memory.turns.values import check_message
+from nanomem_tui.screens.base.editable_rows import format_age
 from nanomem_tui.screens.base.list_screen import Listing, View
-from nanomem_tui.screens.base.rows import format_age
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog, Dialog

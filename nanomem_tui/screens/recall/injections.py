@@ -11,8 +11,8 @@ from nanomem_tui.core.errors import NotFound
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.traces import InjectedPart, find_injected
 from nanomem_tui.screens.base.console import ask_recall, show_message, show_turn
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import format_time
 from nanomem_tui.screens.recall.answer import audience_words
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of

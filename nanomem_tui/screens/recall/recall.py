@@ -25,7 +25,7 @@ from nanomem_tui.memory.recall.questions import REPLY_WEIGHT, is_wanted
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.screens.base.console import show_turns_of
-from nanomem_tui.screens.base.rows import format_time
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import (
     Answer,

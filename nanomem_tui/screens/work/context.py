@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 
 from nanomem_tui.core.text import cell_width, counted, one_line
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.screens.base.rows import format_time
+from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import audience_named, audience_words
 from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, marked

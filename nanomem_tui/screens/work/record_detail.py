@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.core import clock, merge
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted, one_line
+from nanomem_tui.screens.base.editable_rows import format_age, format_time
 from nanomem_tui.screens.base.forms import TextForm
-from nanomem_tui.screens.base.rows import format_age, format_time
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.work.record_columns import number, rate_of, sign_of, took
 from nanomem_tui.store.work.kinds import KINDS as KINDS_KINDS

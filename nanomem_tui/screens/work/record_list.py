@@ -14,9 +14,9 @@ from textual.message import Message
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import NanomemError, NotFound, shown_error
 from nanomem_tui.core.operations import Operation
+from nanomem_tui.screens.base.editable_rows import EditableRowsScreen
 from nanomem_tui.screens.base.list_screen import DOCTOR, Listing
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import RowsScreen
 from nanomem_tui.screens.work import record_detail
 from nanomem_tui.screens.work.record_columns import (
     TITLES,
@@ -83,7 +83,7 @@ class Before(NamedTuple):
     part: str
 
 
-class TrailScreen(RowsScreen[TierRecord], PartsScreen[TierRecord]):
+class TrailScreen(EditableRowsScreen[TierRecord], PartsScreen[TierRecord]):
     """Records, one kind at a time."""
 
     SCREEN = "trail"

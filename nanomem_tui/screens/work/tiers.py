@@ -16,8 +16,8 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import Running
+from nanomem_tui.screens.base.editable_rows import format_age, format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
-from nanomem_tui.screens.base.rows import format_age, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.sessions import size_text

@@ -1,7 +1,7 @@
 """The memory service on a unix socket of its user, or on 127.0.0.1 for who gives the token.
 
 Owns the process while it serves: who is let in, where each call is answered, deadlines, limits, and a stop that loses
-nothing. Must not know what an rpc does: see `grpc_service`.
+nothing. Must not know what an rpc does: see `service`.
 """
 
 from __future__ import annotations

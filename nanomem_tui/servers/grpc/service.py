@@ -1,6 +1,6 @@
 """What each rpc of the memory service does, from message to message.
 
-Owns the calls of the workspace's parts and the size of an answer. Must not know a connection: see `grpc_server`.
+Owns the calls of the workspace's parts and the size of an answer. Must not know a connection: see `server`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from nanomem_tui.store.database import bookkeeping, full_text, models, operation
 from nanomem_tui.store.database.engine import Database
 from nanomem_tui.store.database.models import KEYS, META, OPERATIONS
 from nanomem_tui.store.database.reading import escape_nul, unescape_nul
-from nanomem_tui.store.recovery import Recovery
+from nanomem_tui.store.recovery import DatabaseRecovery
 from nanomem_tui.store.values import AnyRow
 
 FOREIGN, MARKERS = models.table(models.ForeignRow), models.table(models.Marker)
@@ -128,7 +128,7 @@ def changes_of(connection: Connection, layer: str) -> Iterator[Change]:
         yield from (change for change in operation_log.entry_of(found).operation.changes if change.layer == layer)
 
 
-def purge_database(database: Database, recovery: Recovery | None, cleaning: Cleaning) -> Purged:
+def purge_database(database: Database, recovery: DatabaseRecovery | None, cleaning: Cleaning) -> Purged:
     """Take texts out of a database and, of a file, of the log beside it. What an interrupted one left is done again.
 
     Their bytes are in freed pages and in the WAL until the database is compacted. Raises the store's errors.

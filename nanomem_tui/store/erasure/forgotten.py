@@ -1,7 +1,7 @@
 """What a person wanted to be forgotten, kept so that nothing brings it back, and so that nobody can read it there.
 
 Owns `forgotten.json`: a salt, and of each text, id, session and sender a keyed hash; of a text also how many words it
-has, so that it is met within a longer one (`word_runs`). What says too little for that (a short memory, a lesson of a
+has, so that it is met within a longer one. What says too little for that (a short memory, a lesson of a
 tool) is met where a row says just this. Who has the file can test a guess, and read nothing.
 """
 

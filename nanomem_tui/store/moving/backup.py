@@ -1,6 +1,6 @@
 """Backups of a whole memory: made while everything runs, listed, checked and pruned; and what the doctor says of them.
 
-`restore` brings them back, `backup_archive` has the form of the file. Ledgers of the first edition are read before
+`restore` brings them back; the form of the file stands below. Ledgers of the first edition are read before
 databases: what is moved meanwhile is in both, never in neither. References of a git repository come before its objects.
 Databases are copied by SQLite, what is rewritten in place is read until it stands still. Links, pipes, sockets and
 devices are named and left out. What lies on a server stands in a backup as the file that it would be, of one moment: it

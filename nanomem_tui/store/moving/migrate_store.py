@@ -30,7 +30,7 @@ from nanomem_tui.store.database.reading import Meta, refuse_other_schema
 from nanomem_tui.store.database.table_copy import ARRIVED, copy_tables
 from nanomem_tui.store.files.agent import AgentFiles
 from nanomem_tui.store.first_edition import contents, takeover
-from nanomem_tui.store.recovery import LOG, Recovery
+from nanomem_tui.store.recovery import LOG, DatabaseRecovery
 from nanomem_tui.store.server_storage import ServerStorage
 from nanomem_tui.store.storage import Storage
 from nanomem_tui.store.work import models as work_models
@@ -315,12 +315,12 @@ class _End:
     def __init__(self, paths: Paths, workspace_id: str, label: str) -> None:
         self.label = label
         self._paths, self._id = paths, workspace_id
-        self.recovery: Recovery | None = None
+        self.recovery: DatabaseRecovery | None = None
         self.place: Storage
         self.database: SqliteDatabase | PostgresDatabase
         if label == SQLITE:
             self.place, self.database = Storage(paths, workspace_id), SqliteDatabase(paths.database)
-            self.recovery = Recovery(self.database, paths.copies, paths.quarantine)
+            self.recovery = DatabaseRecovery(self.database, paths.copies, paths.quarantine)
         else:
             settings.check_address("database_url", label, "the settings")
             server = ServerStorage(paths, workspace_id, label)

@@ -200,12 +200,12 @@ def _keep_beside(database: Path) -> None:
     """Put a copy and the log beside a memory that came back: by them it is known that it was there when it is gone, and
     made anew when it is damaged. One of the first edition gets them when it is taken over."""
     from nanomem_tui.store.database.engine import SqliteDatabase
-    from nanomem_tui.store.recovery import Recovery
+    from nanomem_tui.store.recovery import DatabaseRecovery
 
     if database.name != "nanomem.db" or not contents.is_newer(database):
         return
     with contextlib.closing(SqliteDatabase(database)) as made:
-        recovery = Recovery(made, database.parent / "copies", database.parent / "quarantine")
+        recovery = DatabaseRecovery(made, database.parent / "copies", database.parent / "quarantine")
         recovery.sync()
         recovery.copy_if_due()
 

@@ -1,6 +1,6 @@
 """The kinds of records of an agent's work (seed 004): their tables and their fields.
 
-Owns the declaration. What a value may be is checked in `work_values`. Must not know a database.
+Owns the declaration. What a value may be is checked in `values`. Must not know a database.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class _Reverted(NamedTuple):
     problem: str = ""
 
 
-class DreamRestore:
+class DreamRevert:
     """Takes back what a commit did to the memory files."""
 
     def __init__(

@@ -11,7 +11,7 @@ from nanomem_tui.core.errors import Refused
 from nanomem_tui.core.operations import SIGNED, Change, Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.base.rows import SAID, format_change, format_time
+from nanomem_tui.screens.base.editable_rows import SAID, format_change, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.database.operation_log import BOOKKEEPING, LogEntry
 from nanomem_tui.widgets.bars import say
@@ -26,7 +26,7 @@ SHOWN_CHANGES = 100
 LISTED = 20  # operations of a preview
 
 
-class LedgerScreen(WorkspaceScreen[LogEntry]):
+class OperationsScreen(WorkspaceScreen[LogEntry]):
     """All operations."""
 
     SCREEN = "ledger"

@@ -53,7 +53,7 @@ WHO = 28  # cells of who did one
 FACT_NAMES = ("domain", "category", "sub_category")
 
 
-class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
+class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
     """A screen of rows that can be edited, switched off, deleted and compacted, each as one operation."""
 
     LAYER = ""

@@ -17,8 +17,8 @@ from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.files import read_log
 from nanomem_tui.purge import cleaning
+from nanomem_tui.purge.matchers import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.purge.run import Findings
-from nanomem_tui.purge.wanted_words import SHORTEST, Copied, Marks, Words, is_long_enough, sender_of
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.erasure.forgotten import Runs, flatten, run_of, text_of_row
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson

@@ -379,7 +379,7 @@ class Excerpt(NamedTuple):
         return prompt.excerpt_line(self.source, self.id, self.turn)
 
 
-class Reach:
+class ExcerptSearch:
     """What one workspace tells of what was said and noted, by audience."""
 
     def __init__(
