@@ -1,7 +1,7 @@
 """Read history entries: which lines are worth remembering, and what facts they state; the protocol of a Dreamer.
 
-`language.sentences` says what a line of `history.jsonl` is; a line of a chat is read as a message. Must not know what the
-memory files hold.
+`language.sentences` says what a line of `history.jsonl` is; a line of a chat is read as a message. Must not know what
+the memory files hold.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ NO_NAMES = frozenset(
 class Fact:
     """One line of an entry that may be worth remembering, with the cursor of its entry as evidence.
 
-    `label`: what `language.sentences` says that it is; `kinds`: how likely each label is. `file`: the file that the line
-    itself names. `person`: said by somebody else in a conversation, `Name: what was said`. `under`: the lines of the
+    `label`: what `language.sentences` says that it is; `kinds`: how likely each label is. `file`: the file that the
+    line itself names. `person`: said by somebody else in a conversation, `Name: what was said`. `under`: the lines of the
     entry that it is in a list under. `held`: why a person has to look at it first; secrets in `text` are masked then.
     """
 
