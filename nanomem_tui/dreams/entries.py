@@ -169,8 +169,9 @@ class Fact:
     """One line of an entry that may be worth remembering, with the cursor of its entry as evidence.
 
     `label`: what `language.sentences` says that it is; `kinds`: how likely each label is. `file`: the file that the
-    line itself names. `person`: said by somebody else in a conversation, `Name: what was said`. `under`: the lines of the
-    entry that it is in a list under. `held`: why a person has to look at it first; secrets in `text` are masked then.
+    line itself names. `person`: said by somebody else in a conversation, `Name: what was said`. `under`: the lines
+    of the entry that it is in a list under. `held`: why a person has to look at it first; secrets in `text` are masked
+    then.
     """
 
     text: str

@@ -4,7 +4,8 @@ A vector is a cache of its text, and is made anew from it. `vectors.db` holds ev
 searched by one product of a float32 matrix in RAM, and what stands in for it outside (Chroma, pgvector) is a copy. The
 file is read and written through `sqlite3` alone, as a search may write it and imports no SQLAlchemy: its statements are
 those that `store.database.vector_models` declares. A commit waits for no disk: it survives a kill, and a power cut may
-cost vectors, never a wrong one, as each is checked when it is read. Passages of what was said and noted are such a collection too.
+cost vectors, never a wrong one, as each is checked when it is read. Passages of what was said and noted are such a
+collection too.
 """
 
 from __future__ import annotations
