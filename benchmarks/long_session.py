@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 
 KEY, KEEP, SEED = "cli:long", 500, 9
 SAID = "The ferry to Porto leaves at nine, and the window seat is on the left side of the deck. " * 10

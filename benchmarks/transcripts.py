@@ -36,7 +36,7 @@ from block import rows
 from recall import locomo, measure
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.memory.recall.excerpts import Excerpt
 from nanomem_tui.memory.scopes import Audience

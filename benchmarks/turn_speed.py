@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.sessions.files import OwnSessions

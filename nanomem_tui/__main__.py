@@ -38,7 +38,7 @@ def main() -> int:
         workspace, demo, ascii_only = wanted
         config = None
         if workspace is not None or "NANOMEM_WORKSPACE" in os.environ or "NANOMEM_AGENT_CONFIG" in os.environ:
-            from nanomem_tui.cli.options import State
+            from nanomem_tui.cli.state import State
 
             state = State(workspace)
             workspace, config = state.named(), state.agent_config

@@ -449,7 +449,7 @@ ON_LISTS: tuple[Action, ...] = (
                   "lessons": "inbox list",
                   "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
                   "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list",
-                  "status": "pictures", "pictures": "memory status"}),
+                  "status": "memory status", "pictures": "memory status"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
            "memory import PATH", changeable),

@@ -18,7 +18,7 @@ from typing import Any
 from nanomem_tui.agents import jsonl, snapshot_files, turn_log
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths, locate

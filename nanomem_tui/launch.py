@@ -233,7 +233,7 @@ def rows_frame(columns: int, lines: int, items: Sequence[Item]) -> str:
     """The rows of the first page, where the list will be; safe text only."""
     from nanomem_tui.core.text import one_line, pad
     from nanomem_tui.screens.item_columns import item_columns, sign_of
-    from nanomem_tui.widgets.table import fit
+    from nanomem_tui.widgets.columns import fit
 
     width = columns if columns < WIDE else columns * 11 // 20
     fitted = fit(item_columns(), width - GUTTER - 1)

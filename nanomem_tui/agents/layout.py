@@ -13,7 +13,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nanomem_tui.agents.transcripts import SUFFIX, name_to_key
+from nanomem_tui.agents.session_names import SUFFIX, name_to_key
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.paths import Paths

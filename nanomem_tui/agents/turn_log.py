@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from nanomem_tui.agents.jsonl import NOTHING
-from nanomem_tui.agents.transcripts import key_to_lossy_name, lossy_name_to_key
+from nanomem_tui.agents.session_names import key_to_lossy_name, lossy_name_to_key
 from nanomem_tui.core.errors import Problem
 
 TEXT_LIMIT = 400

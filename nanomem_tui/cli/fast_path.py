@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui.cli import memory_answers
-from nanomem_tui.cli.options import State
+from nanomem_tui.cli.state import State
 
 
 class _Form(NamedTuple):

@@ -16,7 +16,8 @@ from click.core import ParameterSource
 from nanomem_tui import __version__
 from nanomem_tui.cli import output
 from nanomem_tui.cli.fast_path import open_console
-from nanomem_tui.cli.options import Count, Group, State, Words, completing, pass_state, usage_line
+from nanomem_tui.cli.options import Count, Group, Words, completing, pass_state, usage_line
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import BadInput, MissingExtra, extra_command
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import State, page
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.text import counted
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import json_objects
-from nanomem_tui.cli.options import State
+from nanomem_tui.cli.state import State
 from nanomem_tui.core.text import counted, one_line, quoted
 
 if TYPE_CHECKING:

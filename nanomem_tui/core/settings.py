@@ -21,7 +21,7 @@ from nanomem_tui.core.errors import BadInput, InvalidConfig
 
 GONE = frozenset(
     "audit capture_episodic_allowance consolidate_chars_per_token context_max_tokens "
-    "crystallize_messages export_max_items model_price_in model_price_out tiers_goal_days "
+    "crystallize_messages model_price_in model_price_out tiers_goal_days "
     "tiers_metric_hourly_days tiers_undo_days".split()
 )
 """Settings of earlier versions that have no effect any more: a file that names one is read all the same."""
@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     flush_every_updates: int = 8
     flush_interval_seconds: float = 120.0
     max_items: int = 100_000
+    export_max_items: int = 300
     max_lessons: int = 200
     lesson_confidence_decay_hours: float = 168.0
     export: bool = True
@@ -170,6 +171,7 @@ ABOUT: Mapping[str, SettingInfo] = {
     "max_items": SettingInfo(
         "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0
     ),
+    "export_max_items": SettingInfo("items written to the agent's LTM_SNAPSHOT.json", least=1),
     "max_lessons": SettingInfo("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
     "lesson_confidence_decay_hours": SettingInfo(
         "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1

@@ -19,8 +19,8 @@ from nanomem_tui.agents.git_history import GitHistory, find_repository
 from nanomem_tui.agents.jsonl import repairable
 from nanomem_tui.agents.layout import Layout, agent_settings, session_folders
 from nanomem_tui.agents.markdown import WIDE_FIX, decode
+from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
-from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core.atomic import KEPT
 from nanomem_tui.core.errors import NanomemError, Problem, shown_error

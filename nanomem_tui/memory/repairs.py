@@ -18,7 +18,7 @@ from nanomem_tui.agents import layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
 from nanomem_tui.agents.jsonl import BOM, count_shared_lines, parse_jsonl
 from nanomem_tui.agents.layout import session_folders
-from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX
+from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import Conflict, CorruptDatabase, NanomemError, Problem, from_os_error

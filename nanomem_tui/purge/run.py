@@ -24,7 +24,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.agents import git
 from nanomem_tui.agents.git_history import GitHistory, find_repository
 from nanomem_tui.agents.layout import Layout, missing_sessions, session_folders
-from nanomem_tui.agents.transcripts import CHECKPOINT_SUFFIX, SUFFIX, key_to_lossy_name, lossy_name_to_key, name_to_key
+from nanomem_tui.agents.session_names import (
+    CHECKPOINT_SUFFIX,
+    SUFFIX,
+    key_to_lossy_name,
+    lossy_name_to_key,
+    name_to_key,
+)
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, Refused, from_os_error, shown_error

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.layout import Layout, session_folders
-from nanomem_tui.agents.transcripts import (
+from nanomem_tui.agents.session_names import (
     CHECKPOINT_SUFFIX,
     SUFFIX,
     key_to_lossy_name,

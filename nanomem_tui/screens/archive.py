@@ -18,8 +18,8 @@ from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.dialogs import AskScreen, typed_number
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading
 
 if TYPE_CHECKING:

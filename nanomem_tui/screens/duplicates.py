@@ -24,8 +24,8 @@ from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_ti
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.store.values import Item, Row
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Line, Span, Spans, lay_out, side_by_side
 from nanomem_tui.widgets.theme import glyphs
 

@@ -11,8 +11,8 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import show_blame
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import EditScreen
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 SAYS: Mapping[str, str] = {

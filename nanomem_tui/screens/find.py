@@ -24,8 +24,9 @@ from nanomem_tui.memory.recall.conversations import ConversationHit, nearest_wan
 from nanomem_tui.screens.base.console import Console, show_message
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import LineInput
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
 
 if TYPE_CHECKING:

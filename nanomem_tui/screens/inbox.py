@@ -38,9 +38,9 @@ from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Preview, Spans
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
     told = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
     if forget_target(kept):
         told = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
-    waits = Body(f"HeldBackQueue: {one.why.removeprefix('waits ')}.", "warn")
+    waits = Body(f"Waits: {one.why.removeprefix('waits ')}.", "warn")
     named = (
         ("from", one.origin),
         ("is", f"{getattr(kept, 'kind', '')} {one.layer}".strip()),
@@ -447,7 +447,7 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
 
 def _edit(waits: HeldBackQueue, row: WaitingEdit, key_of: KeyOf) -> Document:
     """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
-    why = Body(f"HeldBackQueue: {row.why.removeprefix('waits ')}.", "warn")
+    why = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
     blocks: list[Block] = [Spans(((row.place, "heading"),)), *diff(row.old, row.new), why]
     accept, reject, edit_key = (key_of(name) for name in ("accept", "reject", "edit"))
     gone, mends = waits.now(row), not waits.now(row, "other words")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.memory.scopes import is_foreign, scope_label, source_label
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.columns import Column, aged
 
 __all__ = ["is_foreign", "item_columns", "scope_label", "sign_of", "source_label"]
 

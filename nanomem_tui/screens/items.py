@@ -21,7 +21,7 @@ from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_ti
 from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 # What an item was made of: the sources that were merged into it, and the other words by which it is known.

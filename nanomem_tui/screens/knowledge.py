@@ -35,9 +35,9 @@ from nanomem_tui.screens.knowledge_list import (
 )
 from nanomem_tui.store.values import Fact, checked_name
 from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import FormField
 from nanomem_tui.widgets.paged_table import Node
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Spans
 
 # Search by meaning on the Knowledge screen: ``~`` before the words of a filter brings the nearest facts first.

@@ -22,9 +22,10 @@ from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.item_columns import sign_of
 from nanomem_tui.store.values import Fact, fact_of
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.paged_table import Node, TreeTable, Turned
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.table import Column, LineTable, aged
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.theme import Glyphs, glyphs
 

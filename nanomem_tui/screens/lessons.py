@@ -16,7 +16,7 @@ from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_ti
 from nanomem_tui.screens.base.forms import TextForm
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading
 
 FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}, "the edited lesson")

@@ -20,8 +20,8 @@ from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, Sign, spans_of
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Spans
 
 if TYPE_CHECKING:

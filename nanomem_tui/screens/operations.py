@@ -15,7 +15,7 @@ from nanomem_tui.screens.base.editable_rows import SAID, format_change, format_t
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.database.operation_log import BOOKKEEPING, LogEntry
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.table import Column, aged
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_ti
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Spans
 
 if TYPE_CHECKING:

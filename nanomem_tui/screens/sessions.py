@@ -24,9 +24,9 @@ from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.dialogs import AskScreen, ConfirmScreen, typed_number
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:

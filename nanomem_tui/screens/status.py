@@ -23,8 +23,8 @@ from nanomem_tui.review.charts import Picture, pictures
 from nanomem_tui.screens.base.editable_rows import format_age, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import bars, chart_line, draw_chart, sparkline
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Preview, Spans
 from nanomem_tui.widgets.theme import ASCII, UNICODE, Glyphs, glyphs
 

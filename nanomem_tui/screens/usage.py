@@ -13,8 +13,8 @@ from nanomem_tui.memory.facts.usage import BY, By, UsageRow, UsageSum, sum_rows
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import MOST, bars, fitting_bars, legend, meter, stacked
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Preview, Spans, lay_out
 from nanomem_tui.widgets.theme import Glyphs, glyphs
 

@@ -14,8 +14,8 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import (
     Block,
     Body,

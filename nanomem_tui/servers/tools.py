@@ -27,8 +27,7 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, visible_layers
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.work.values import KnowledgeHit
-from nanomem_tui.tiers.context import USUAL_TOKENS
-from nanomem_tui.tiers.context_fitting import TIERS, render_entry
+from nanomem_tui.tiers.context_fitting import TIERS, USUAL_TOKENS, render_entry
 from nanomem_tui.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -28,8 +28,6 @@ from nanomem_tui.memory.recall.scoring import nearness
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.store.values import Item, Lesson
-from nanomem_tui.store.work import records as work_records
-from nanomem_tui.store.work import search
 from nanomem_tui.store.work.kinds import FINAL, KINDS, RECORD_KINDS, Tier
 from nanomem_tui.store.work.kinds import TIERS as KINDS_TIERS
 from nanomem_tui.store.work.values import KnowledgeHit, TierRecord, Where
@@ -37,6 +35,7 @@ from nanomem_tui.tiers import context_fitting
 from nanomem_tui.tiers.context_fitting import (
     MARK,
     TIERS,
+    USUAL_TOKENS,
     Budget,
     Context,
     ContextChunk,
@@ -59,8 +58,6 @@ if TYPE_CHECKING:
 
 # Where context comes from: what each tier has to say of a task, each asked in its own way, with a bound on the work.
 
-USUAL_TOKENS = 4_000
-"""Tokens of context that are assembled for a task where nobody says how many."""
 EACH = 12
 """Records of one kind in one tier, entries of one category, items: at most so many may be context of one task."""
 NAMED = 8
@@ -153,6 +150,8 @@ def _records(parts: ContextSources, task: Task, tiers: Sequence[str], found: Con
     records = parts.records()
     wanted = [tier for tier in KINDS_TIERS if tier in tiers]
 
+    from nanomem_tui.store.work import search
+
     def ask(connection: Connection) -> list[TierRecord]:
         hits: list[TierRecord] = []
         for tier in wanted:
@@ -184,6 +183,8 @@ def _near(parts: ContextSources, task: Task, found: ContextFindings) -> Sequence
 
 def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRecord]:
     """Yield the newest value of each metric that the task names, as that tier keeps it."""
+    from nanomem_tui.store.work import records as work_records
+
     kind = KINDS["metric" if tier == "working" else "metric-hour"]
     for name in task.names[:NAMED]:
         yield from work_records.rows(connection, kind, tier, Where({"name": name}), 1)

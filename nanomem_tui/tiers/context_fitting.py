@@ -48,6 +48,8 @@ from nanomem_tui.store.word_index import saturated
 
 TIERS = ("operational", "working", "longterm", "knowledge")
 """What is searched, in this order."""
+USUAL_TOKENS = 4_000
+"""Tokens of context that are assembled for a task where nobody says how many."""
 NAME_WEIGHT = 1.5
 """What a word counts that is part of a name: of a metric, a file, a host, an id, a thing in quotation marks."""
 MOST_WORDS = 32

@@ -12,8 +12,9 @@ from typing import ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, overload
 from textual.binding import BindingType
 
 from nanomem_tui.widgets import table
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.keys import widget_bindings
-from nanomem_tui.widgets.table import Column, LineTable, Marks, TableMessage
+from nanomem_tui.widgets.table import LineTable, Marks, TableMessage
 
 Row = TypeVar("Row")
 

@@ -8,7 +8,6 @@ calls `set_rows`. Cursor and selection are kept by row id, so they survive a ref
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rich.segment import Segment
@@ -20,8 +19,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from nanomem_tui.core import clock
 from nanomem_tui.core.text import one_line, pad, safe_text, wrap
+from nanomem_tui.widgets.columns import Column, fit
 from nanomem_tui.widgets.keys import Moves, widget_bindings
 from nanomem_tui.widgets.theme import Glyphs, glyphs, joined
 
@@ -43,7 +42,7 @@ class TableMessage(Message):
         return self.table
 
 
-class TableMessagesRowHighlighted(TableMessage):
+class RowHighlighted(TableMessage):
     """The cursor is on another row; several in a row become one. `index` is None when there is no row."""
 
     def __init__(self, table: LineTable[Any], row_id: str | None, index: int | None) -> None:
@@ -53,10 +52,10 @@ class TableMessagesRowHighlighted(TableMessage):
 
     def can_replace(self, message: Message) -> bool:
         """A later highlight of the same table makes this one moot."""
-        return isinstance(message, TableMessagesRowHighlighted) and message.table is self.table
+        return isinstance(message, RowHighlighted) and message.table is self.table
 
 
-class TableMessagesRowActivated(TableMessage):
+class RowActivated(TableMessage):
     """Enter, or a second click, on a row."""
 
     def __init__(self, table: LineTable[Any], row_id: str, index: int) -> None:
@@ -65,7 +64,7 @@ class TableMessagesRowActivated(TableMessage):
         self.index = index
 
 
-class TableMessagesSelectionChanged(TableMessage):
+class SelectionChanged(TableMessage):
     """Rows were selected or not; `count` are selected now, shown or not."""
 
     def __init__(self, table: LineTable[Any], count: int) -> None:
@@ -73,12 +72,18 @@ class TableMessagesSelectionChanged(TableMessage):
         self.count = count
 
 
-class TableMessagesRowGone(TableMessage):
+class RowGone(TableMessage):
     """The row under the cursor is no longer among the rows; the cursor stands where it was."""
 
     def __init__(self, table: LineTable[Any], row_id: str) -> None:
         super().__init__(table)
         self.row_id = row_id
+
+
+_RowHighlighted: TypeAlias = RowHighlighted  # a class cannot give them its own names of the same spelling
+_RowActivated: TypeAlias = RowActivated
+_SelectionChanged: TypeAlias = SelectionChanged
+_RowGone: TypeAlias = RowGone
 
 
 class TooMany(TableMessage):
@@ -87,76 +92,6 @@ class TooMany(TableMessage):
     def __init__(self, table: LineTable[Any], most: int) -> None:
         super().__init__(table)
         self.most = most
-
-
-# -- Columns of a list and how they share the width of a screen; pure values, no widget -------------------------------
-
-
-@dataclass(frozen=True)
-class Column(Generic[Row]):
-    """One column. `render` gives plain, untrusted text for a row; the table makes it safe and cuts it.
-
-    `width` is fixed in cells, or 0 for a column that takes a share (`flex`) of what is left, at least `min_width`
-    cells and the part `least` (0 to 1) of the list. On narrow screens the column with the highest `priority` goes
-    first; 0 never goes. `tone` is one of the table's tones ("dim", "accent", "good", "warn", "bad"), or empty. `sort`
-    gives the sort key of a row; None: not sortable. `written` gives what stands in an export, where that is another
-    text than the one on the screen.
-    """
-
-    key: str
-    title: str
-    render: Callable[[Row], str]
-    width: int = 0
-    flex: int = 1
-    min_width: int = 12
-    least: float = 0
-    priority: int = 0
-    align: Literal["left", "right"] = "left"
-    tone: str = ""
-    sort: Callable[[Row], object] | None = None
-    written: Callable[[Row], str] | None = None
-
-
-def aged(title: str, at: Callable[[Row], str | None], **options: Any) -> Column[Row]:
-    """The column "age": how long ago the ISO time `at` of a row was, and in an export that time. A text that is no time
-    is shown as it is. `options` are those of `Column`."""
-
-    def age(row: Row) -> str:
-        text = at(row)
-        moment = clock.parse(text)
-        return text if text is not None and moment is None else clock.age_text(moment)
-
-    return Column("age", title, age, **{"width": 6, **options}, written=lambda row: at(row) or "")
-
-
-def fit(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], int]]:
-    """The columns that fit into `width` cells with one cell between them, each with its width, in their order."""
-    shown = list(columns)
-    while len(shown) > 1 and _needed(shown, width) > width:
-        goes = max(shown, key=lambda column: column.priority)
-        if not goes.priority:
-            break
-        shown.remove(goes)
-    spare = width - _needed(shown, width)
-    flexible = [column for column in shown if not column.width]
-    weight = sum(column.flex for column in flexible)
-    sizes: dict[str, int] = {}
-    for column in shown:
-        size = _least(column, width)
-        if flexible and not column.width:
-            size += spare * column.flex // weight
-        sizes[column.key] = max(size, 1)
-    if flexible and spare > 0:  # what integer division left over
-        sizes[flexible[0].key] += width - sum(sizes.values()) - len(shown) + 1
-    return [(column, sizes[column.key]) for column in shown]
-
-
-def _needed(columns: Sequence[Column[Row]], width: int) -> int:
-    return sum(_least(column, width) for column in columns) + len(columns) - 1
-
-
-def _least(column: Column[Row], width: int) -> int:
-    return column.width or max(column.min_width, int(column.least * width))
 
 
 # How a line table draws its lines: header, rows and what is said instead of rows. No widget, no state of the table.
@@ -365,10 +300,10 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
     LineTable:nocolor > .line-table--selected { text-style: bold; }
     """
 
-    RowHighlighted: TypeAlias = TableMessagesRowHighlighted
-    RowActivated: TypeAlias = TableMessagesRowActivated
-    SelectionChanged: TypeAlias = TableMessagesSelectionChanged
-    RowGone: TypeAlias = TableMessagesRowGone
+    RowHighlighted: TypeAlias = _RowHighlighted
+    RowActivated: TypeAlias = _RowActivated
+    SelectionChanged: TypeAlias = _SelectionChanged
+    RowGone: TypeAlias = _RowGone
 
     def __init__(
         self,

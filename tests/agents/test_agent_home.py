@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.agents.layout import agent_settings, detect, workspace_id
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.paths import locate
 
 ID = "0123456789abcdef0123456789abcdef"

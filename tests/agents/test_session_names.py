@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name, lossy_name_to_key, name_to_key
+from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core.errors import BadInput
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents import transcripts
+from nanomem_tui.agents import session_names, transcripts
 from nanomem_tui.agents.jsonl import dump_line
 
 META = {"_type": "metadata", "key": "cli:direct", "created_at": "a", "updated_at": "b", "metadata": {"title": "T"}}
@@ -197,7 +197,7 @@ def test_real_transcripts_are_read_whole(samples, home, pattern, files, messages
     read = []
     for path in paths:
         data = path.read_bytes()
-        key = transcripts.name_to_key(path.name) or transcripts.lossy_name_to_key(path.name)
+        key = session_names.name_to_key(path.name) or session_names.lossy_name_to_key(path.name)
         session = transcripts.parse_session(data, path.name, key)
         assert session.problems == ()
         header = transcripts.session_header(data[:65536], path.name)

@@ -103,7 +103,7 @@ def test_a_message_that_led_nowhere_ends_with_1(run: Run, nb035: Path) -> None:
 
 
 def test_the_way_back_from_a_message_and_only_in_the_file_that_is_named(run: Run, tmp_path: Path) -> None:
-    from nanomem_tui.agents.transcripts import key_to_name
+    from nanomem_tui.agents.session_names import key_to_name
 
     workspace = tmp_path / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.recall import passages
 

@@ -89,7 +89,7 @@ def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AccessDenied("no permission while writing", str(path), "check its owner and mode")
 
     for place in (turn_log, traces):
-        monkeypatch.setattr(place, "opened" if place is turn_log else "append", refuse)
+        monkeypatch.setattr(place, "open_locked" if place is turn_log else "append_lines", refuse)
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.cli import fast_path
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from tests.cli.conftest import Result, Run
 from tests.store.homes import files
 

@@ -30,7 +30,7 @@ from hypothesis.stateful import (
 )
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_lossy_name
+from nanomem_tui.agents.session_names import key_to_lossy_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NothingToDo
 from nanomem_tui.workspace import Workspace

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
+from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.turns.values import turn_end

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui.agents.transcripts import key_to_lossy_name
+from nanomem_tui.agents.session_names import key_to_lossy_name
 from nanomem_tui.memory.facts import crystallize
 from nanomem_tui.memory.facts.crystallize import Crystallized, Decision, Plan
 from nanomem_tui.memory.facts.dialogue import SpokenMessage

@@ -29,10 +29,10 @@ AS_TEXT = {
     "memory/transfer/crystallized.py": OTHERS,
     "purge/databases.py": OTHERS,
     "purge/any_database.py": OTHERS,
-    "store/backup.py": HEADER,
-    "store/reading.py": HEADER,
+    "store/moving/backup.py": HEADER,
+    "store/database/reading.py": HEADER,
     "core/paths.py": HEADER,
-    "store/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
+    "store/database/migrations/work_versions/v0002_happening.py": "a migration: the models are newer than its tables",
 }
 
 

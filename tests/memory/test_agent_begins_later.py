@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
+from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 

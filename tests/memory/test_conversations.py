@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory.filters import matcher, with_neighbours
 from nanomem_tui.memory.recall import conversations, passages

@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.layout import detect
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.agents.turn_log import dump_header, dump_pre
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem

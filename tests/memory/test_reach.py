@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
+from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.memory.scopes import Audience, sessions_of
 from nanomem_tui.memory.turns.values import Begun, turn_end, turn_input

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_name
+from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.memory.sessions import repair
 from nanomem_tui.memory.sessions.files import checkpoint_name

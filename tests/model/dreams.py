@@ -34,7 +34,7 @@ def endpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelSe
 
         def serve(*script: Script) -> ModelServer:
             server = opened.enter_context(ModelServer(*script))
-            named = {"BASE_URL": server.url, "NAME": "scripted", "KEY": KEY, "PRICE_IN": "2", "PRICE_OUT": "10"}
+            named = {"BASE_URL": server.url, "NAME": "scripted", "KEY": KEY, "PRICES": "scripted=2/10"}
             for name, value in named.items():
                 monkeypatch.setenv(f"NANOMEM_MODEL_{name}", value)
             return server

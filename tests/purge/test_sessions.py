@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.agents.transcripts import key_to_lossy_name, key_to_own_name
+from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_own_name
 from tests.cli.conftest import Result
 from tests.purge import planted
 

@@ -16,7 +16,7 @@ from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import CorruptDatabase
 from nanomem_tui.screens.base.list_screen import ListDetailScreen
 from nanomem_tui.widgets.bars import ActionFooter, LineInput, TitleBar
-from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.text_view import Body, Document, Field, Preview
 
 

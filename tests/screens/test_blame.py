@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from tests.screens.console import Console, console
 
 pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.memory.recall.conversations import ConversationRecall, Conversations
 from nanomem_tui.screens.find import FindScreen
 from nanomem_tui.widgets.table import LineTable

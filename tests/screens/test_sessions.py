@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.memory.sessions import files, sessions
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.bars import FilterBar

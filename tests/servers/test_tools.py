@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.attach.tool import NOTHING, PARAMETERS
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Refused

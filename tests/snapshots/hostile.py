@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nanomem_tui.agents import snapshot_files, turn_log
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.agents.transcripts import key_to_name
+from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.workspace import open_workspace
 from tests.snapshots import hostile
 from tests.snapshots.terminal import Terminal, nanomem

@@ -365,20 +365,6 @@ def test_changes_are_appended_to_the_audit_logs_in_the_agents_form(tmp_path: Pat
     assert all(not str(e["at"]).endswith("+00:00") for e in events), "naive local times, as the agent writes them"
 
 
-def test_audit_off_writes_nothing_and_on_again_starts_from_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace = make_home(tmp_path)
-    monkeypatch.setenv("NANOMEM_AUDIT", "off")
-    with open_workspace(workspace) as ws:
-        ws.items.delete(["ltm_1"])
-    assert _events(workspace, "LTM_AUDIT.jsonl") == []
-    monkeypatch.setenv("NANOMEM_AUDIT", "on")
-    with open_workspace(workspace) as ws:
-        ws.items.delete(["ltm_2"])
-    assert [e["id"] for e in _events(workspace, "LTM_AUDIT.jsonl")] == ["ltm_2"]
-
-
 def test_what_another_process_commits_while_lines_are_written_is_in_the_audit_log_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

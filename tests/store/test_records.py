@@ -36,15 +36,15 @@ def journal(ws: Workspace) -> Records:
 
 
 def texts(ws: Workspace) -> dict[str, str]:
-    return {row.id: row.text for row in journal(ws).all()}
+    return {row.id: row.text for row in journal(ws).rows()}
 
 
 def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
     place = made(tmp_path)
     with open_workspace(place) as ws:
-        journal(ws).add([entry(1), entry(2, "Read a book")])
+        journal(ws).add_rows([entry(1), entry(2, "Read a book")])
     killed = open_workspace(place)
-    journal(killed).change(journal(killed).get("journal_1"), {"text": "Met Ana and Bo"})
+    journal(killed).change_row(journal(killed).get("journal_1"), {"text": "Met Ana and Bo"})
     kill(killed)
     with open_workspace(place) as ws:
         assert texts(ws) == {"journal_1": "Met Ana and Bo", "journal_2": "Read a book"}
@@ -54,7 +54,7 @@ def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
         ws.undo()
         assert texts(ws) == {"journal_1": "Met Ana", "journal_2": "Read a book"}
         with pytest.raises(NothingToDo):
-            journal(ws).change(journal(ws).get("journal_1"), {"text": "Met Ana"})
+            journal(ws).change_row(journal(ws).get("journal_1"), {"text": "Met Ana"})
         with pytest.raises(BadInput, match="2 of them"):
             journal(ws).get("journal_")
         with pytest.raises(NotFound):
@@ -64,10 +64,10 @@ def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
 def test_two_processes_see_each_other(tmp_path: Path) -> None:
     place = made(tmp_path)
     with open_workspace(place) as one, open_workspace(place) as two:
-        journal(one).add([entry(1)])
+        journal(one).add_rows([entry(1)])
         two.refresh()
         assert texts(two) == {"journal_1": "Met Ana"}
-        journal(two).change(journal(two).get("journal_1"), {"text": "Met Bo"})
+        journal(two).change_row(journal(two).get("journal_1"), {"text": "Met Bo"})
         two.flush()
         one.refresh()
         assert texts(one) == {"journal_1": "Met Bo"}
@@ -82,7 +82,7 @@ def test_the_tables_of_the_seed_are_there_to_be_asked(tmp_path: Path) -> None:
     with open_workspace(place) as ws:
         ws.facts.set("Home", "city", "Porto", domain="Life")
         ws.items.add('Said "fact" once')
-        journal(ws).add([entry(1)])
+        journal(ws).add_rows([entry(1)])
         fields = {"model": "m", "source": "user", "prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
         import json
 

@@ -19,9 +19,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.context_fitting import Count
 from nanomem_tui.tiers.records import SemanticAnswer, TierRecords
-from nanomem_tui.vectors.collection import FileCollection, VectorFile
+from nanomem_tui.vectors.collection import Count, FileCollection, VectorFile
 from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning
 from nanomem_tui.workspace import Workspace

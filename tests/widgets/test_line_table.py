@@ -8,7 +8,8 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from nanomem_tui.widgets.table import Column, LineTable, fit
+from nanomem_tui.widgets.columns import Column, fit
+from nanomem_tui.widgets.table import LineTable
 
 
 class Thing(NamedTuple):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.core.text import safe_text
 from nanomem_tui.screens.base.copying import format_rows
-from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.columns import Column
 
 COLUMNS = [
     Column[str]("text", "Text", lambda row: row, width=5),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state
+from nanomem_tui.cli.options import Command, Count, Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.output import Column, table
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import Refused
 

@@ -17,20 +17,9 @@ from click.shell_completion import get_completion_class
 
 from nanomem_tui import __version__
 from nanomem_tui.cli import COMPLETING, json_objects, output
-from nanomem_tui.cli.options import (
-    Command,
-    Group,
-    State,
-    Words,
-    agreed,
-    completing,
-    decided,
-    page,
-    paged,
-    pass_state,
-    rehearsable,
-)
+from nanomem_tui.cli.options import Command, Group, Words, agreed, completing, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.output import Column, table
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo
 from nanomem_tui.core.settings import without_password

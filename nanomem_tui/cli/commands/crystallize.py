@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Command, Count, State, Words, pass_state
+from nanomem_tui.cli.options import Command, Count, Words, pass_state
 from nanomem_tui.cli.output import paragraph
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import one_line, quoted

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, page, paged, pass_state
+from nanomem_tui.cli.options import Command, Count, Group, Words, agreed, paged, pass_state
 from nanomem_tui.cli.options import decided as options_decided
 from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError
 from nanomem_tui.core.text import counted, one_line

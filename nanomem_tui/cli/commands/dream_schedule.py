@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.options import Command, State, pass_state
+from nanomem_tui.cli.options import Command, pass_state
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import clock, errors
 
 if TYPE_CHECKING:

@@ -18,14 +18,12 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     asked_query,
     cannot_read,
     decided,
     ids_argument,
-    page,
     paged,
     pass_state,
     query_options,
@@ -35,6 +33,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.text import one_line
 

@@ -16,7 +16,6 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     asked_query,
@@ -24,7 +23,6 @@ from nanomem_tui.cli.options import (
     completing,
     dated,
     decided,
-    page,
     paged,
     pass_state,
     query_options,
@@ -33,6 +31,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 

@@ -13,14 +13,12 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     all_read,
     asked_query,
     completing,
     decided,
-    page,
     paged,
     pass_state,
     query_options,
@@ -28,6 +26,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.core.text import one_line

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Command, Count, Group, State, Words, agreed, decided, page, paged, pass_state, warn
+from nanomem_tui.cli.options import Command, Count, Group, Words, agreed, decided, paged, pass_state, warn
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.review.findings import KINDS, Decision, DecisionDetails, Finding
 

@@ -17,13 +17,11 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     asked_query,
     dated,
     decided,
-    page,
     paged,
     pass_state,
     query_options,
@@ -33,6 +31,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:

@@ -14,12 +14,10 @@ from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import (
     Count,
     Group,
-    State,
     Words,
     agreed,
     asked_query,
     decided,
-    page,
     paged,
     pass_state,
     query_options,
@@ -28,6 +26,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import WorkspaceMissing
 from nanomem_tui.core.text import counted, one_line
 

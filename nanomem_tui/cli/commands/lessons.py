@@ -13,12 +13,10 @@ from nanomem_tui.cli.memory_answers import conflicts
 from nanomem_tui.cli.options import (
     Count,
     Group,
-    State,
     Words,
     agreed,
     completing,
     decided,
-    page,
     paged,
     pass_state,
     rehearsable,
@@ -27,6 +25,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import added, show_changes
+from nanomem_tui.cli.state import State, page
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Lesson

@@ -12,18 +12,17 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     completing,
     decided,
-    page,
     paged,
     pass_state,
     rehearsable,
 )
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import FLAGS, SHOWN, SILENT, change_lines, show_changes, shown_value
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import NanomemError, NotFound, NothingToDo
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import quoted

@@ -16,7 +16,6 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     as_typed,
@@ -26,7 +25,6 @@ from nanomem_tui.cli.options import (
     decided,
     ids_argument,
     only_looking,
-    page,
     paged,
     pass_state,
     query_options,
@@ -37,6 +35,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import paragraph
 from nanomem_tui.cli.planned import SHOWN, added, show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import quoted
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.options import Command, State, Words, agreed, completing, decided, pass_state
+from nanomem_tui.cli.options import Command, Words, agreed, completing, decided, pass_state
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import AccessDenied, DiskFull, NotFound, Refused
 from nanomem_tui.core.text import one_line

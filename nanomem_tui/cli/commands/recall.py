@@ -15,8 +15,9 @@ from click.core import ParameterSource
 
 from nanomem_tui.cli import json_objects, memory_answers, output, passages
 from nanomem_tui.cli.memory_answers import time_lines, within
-from nanomem_tui.cli.options import Command, Count, State, Words, all_read, dated, pass_state
+from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state
 from nanomem_tui.cli.output import Column, table
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, quoted
 

@@ -19,13 +19,11 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     asked_query,
     decided,
     json_object,
-    page,
     paged,
     pass_state,
     query_options,
@@ -34,6 +32,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, show_changes, shown_value
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language.tokens import tokens

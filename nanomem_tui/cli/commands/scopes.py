@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Group, State, Words, agreed, completing, decided, page, paged, pass_state
+from nanomem_tui.cli.options import Group, Words, agreed, completing, decided, paged, pass_state
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import SHOWN, show_changes
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:

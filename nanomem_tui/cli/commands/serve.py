@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.options import Command, Group, State, Words, pass_state
+from nanomem_tui.cli.options import Command, Group, Words, pass_state
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import one_line
@@ -157,7 +158,7 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
     """
     if proto:
         output.lines(
-            Path(__file__).parents[1].joinpath("servers", "grpc", "memory.proto").read_text("utf-8").splitlines()
+            Path(__file__).parents[2].joinpath("servers", "grpc", "memory.proto").read_text("utf-8").splitlines()
         )
         return
     import asyncio

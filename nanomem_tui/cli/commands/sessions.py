@@ -14,7 +14,6 @@ from nanomem_tui.cli.options import (
     Command,
     Count,
     Group,
-    State,
     Words,
     agreed,
     all_read,
@@ -22,13 +21,13 @@ from nanomem_tui.cli.options import (
     completing,
     dated,
     decided,
-    page,
     paged,
     pass_state,
     query_options,
     with_undo,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
 

@@ -11,7 +11,6 @@ import click
 from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import (
     Command,
-    State,
     Words,
     agreed,
     as_typed,
@@ -23,6 +22,7 @@ from nanomem_tui.cli.options import (
 )
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import show_changes
+from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.options import MAX_INPUT, Command, Group, State, Words, json_object, page, paged, pass_state
+from nanomem_tui.cli.options import MAX_INPUT, Command, Group, Words, json_object, paged, pass_state
 from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
 

@@ -23,21 +23,23 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of
 from nanomem_tui.agents.layout import NOT_READ, Layout, session_folders
-from nanomem_tui.agents.transcript_edits import Splice, apply_splices, inverse_splices
-from nanomem_tui.agents.transcripts import (
+from nanomem_tui.agents.session_names import (
     CHECKPOINT_SUFFIX,
-    OFFSET_KEYS,
     SUFFIX,
-    Session,
-    compact,
-    is_metadata,
     is_own_name,
-    is_provider_state,
     key_to_lossy_name,
     key_to_name,
     key_to_own_name,
     lossy_name_to_key,
     name_to_key,
+)
+from nanomem_tui.agents.transcript_edits import Splice, apply_splices, inverse_splices
+from nanomem_tui.agents.transcripts import (
+    OFFSET_KEYS,
+    Session,
+    compact,
+    is_metadata,
+    is_provider_state,
     offset_fault,
     parse_session,
     plain_messages,

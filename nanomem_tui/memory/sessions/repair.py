@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents.jsonl import text_of
 from nanomem_tui.agents.layout import folder_name
-from nanomem_tui.agents.transcripts import MAX_NAME, key_to_name, prepend_messages, without_unreadable
+from nanomem_tui.agents.session_names import MAX_NAME, key_to_name
+from nanomem_tui.agents.transcripts import prepend_messages, without_unreadable
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.atomic import sha256
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused

@@ -22,7 +22,6 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.core.text import counted, is_utf8, one_line
 from nanomem_tui.language.secrets import mask
-from nanomem_tui.memory.sessions.sessions import message_order
 from nanomem_tui.memory.transfer import values as transfer_values
 from nanomem_tui.memory.transfer.values import NOUNS, Found, Reading
 from nanomem_tui.store.values import KINDS, Item, Record, checked_name, dumped, fact_of, id_of, identity, text_of
@@ -501,6 +500,8 @@ def _values(item: Item, name: str) -> list[Any]:
 
 def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of each of their tables, in the order in which things happened."""
+    from nanomem_tui.memory.sessions.sessions import message_order  # who only looks for files does not wait for it
+
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     names = {"journal": "journal", "message": "conversations", "reflection": "reflections"}
     ordered = sorted(records, key=message_order)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from nanomem_tui.agents.layout import Layout, session_folders
-from nanomem_tui.agents.transcripts import SUFFIX, key_to_lossy_name, key_to_own_name, lossy_name_to_key, name_to_key
+from nanomem_tui.agents.session_names import SUFFIX, key_to_lossy_name, key_to_own_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core import clock, files
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.files import read_log

@@ -17,8 +17,9 @@ from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.screens.base.console import show_place
 from nanomem_tui.store.files.user import Bookmark, NamedFilter, SavedHabits
 from nanomem_tui.widgets.bars import LineInput, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.table import LineTable
 
 if TYPE_CHECKING:
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -255,7 +256,7 @@ async def filters(screen: WorkspaceScreen[Any]) -> None:
             return
         entry = NamedFilter(choice.name, screen.SCREEN, choice.text)
         await screen.console.in_thread(lambda ws: ws.habits.save_filter(entry))
-        say(screen, f"SavedHabits as {choice.name}: {screen.key_of('filters')} chooses it")
+        say(screen, f"Kept as {choice.name}: {screen.key_of('filters')} chooses it")
 
     def forget(choice: FilterChoice) -> None:
         screen.ws.habits.delete_filter(choice.name, screen.SCREEN)

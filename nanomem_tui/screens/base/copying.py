@@ -23,7 +23,7 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.text import counted, one_line, safe_text
 from nanomem_tui.widgets.bars import say
-from nanomem_tui.widgets.table import Column
+from nanomem_tui.widgets.columns import Column
 
 if TYPE_CHECKING:
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen

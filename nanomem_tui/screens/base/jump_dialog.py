@@ -27,8 +27,9 @@ from nanomem_tui.review.find import Found, Place, Places
 from nanomem_tui.screens.base.console import Console, show_place
 from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.widgets.bars import LineInput, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
-from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Body, Document, Field, Preview
 from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Opened, Summary, Together, known, summary
 

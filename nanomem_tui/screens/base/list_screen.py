@@ -41,9 +41,10 @@ from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, rank_matches, unknown_value
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.keys import moved_keys, screen_bindings
-from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Document, Preview, TextView
 from nanomem_tui.widgets.theme import RowLine, content
 from nanomem_tui.widgets.tour import TourBar

@@ -17,8 +17,8 @@ from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 
 if TYPE_CHECKING:

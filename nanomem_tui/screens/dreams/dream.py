@@ -34,9 +34,9 @@ from nanomem_tui.screens.base.diffs import (
 from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.dialogs import ConfirmScreen
 from nanomem_tui.widgets.diff_view import DiffLine, FileDiff, Hunk
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Spans
 
 if TYPE_CHECKING:

@@ -35,9 +35,9 @@ from nanomem_tui.screens.base.diffs import (
 )
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen
 from nanomem_tui.widgets.diff_view import FileDiff, diff_texts
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Span, Spans
 
 if TYPE_CHECKING:

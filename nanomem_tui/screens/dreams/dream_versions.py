@@ -22,8 +22,8 @@ from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Spans
 
 ALL_LINES = 10**9

@@ -29,9 +29,10 @@ from nanomem_tui.screens.base.editable_rows import format_age
 from nanomem_tui.screens.base.list_screen import Listing, View
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.widgets.bars import LineInput
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog, Dialog
 from nanomem_tui.widgets.plots import meter
-from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview, Spans
 from nanomem_tui.widgets.theme import UNICODE, Glyphs
 

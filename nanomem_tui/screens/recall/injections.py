@@ -15,9 +15,9 @@ from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
 from nanomem_tui.screens.recall.answer import audience_words
 from nanomem_tui.widgets.bars import say
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.table import Column, aged
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:

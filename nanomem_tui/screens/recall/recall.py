@@ -43,8 +43,8 @@ from nanomem_tui.screens.recall.answer import (
     share,
 )
 from nanomem_tui.widgets.bars import LineBar, LineInput, TitleBar, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import meter
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
 from nanomem_tui.widgets.theme import UNICODE, Glyphs, glyphs
 

@@ -20,11 +20,11 @@ from nanomem_tui.screens.recall.answer import audience_named, audience_words
 from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, marked
 from nanomem_tui.screens.recall.recall import METER as RECALL_METER
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.context import USUAL_TOKENS, Context
-from nanomem_tui.tiers.context_fitting import TIERS, ContextChunk
+from nanomem_tui.tiers.context import Context
+from nanomem_tui.tiers.context_fitting import TIERS, USUAL_TOKENS, ContextChunk
 from nanomem_tui.widgets.bars import LineBar, TitleBar, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import bars, meter
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
 from nanomem_tui.widgets.theme import UNICODE, Glyphs, glyphs
 

@@ -20,8 +20,8 @@ from nanomem_tui.store.work.kinds import KINDS, TIERS, Tier
 from nanomem_tui.store.work.values import Among, Stretch, TierRecord
 from nanomem_tui.tiers.operational import entry_text
 from nanomem_tui.tiers.records import TierRecords
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.paged_table import MOST_SELECTED, PAGE, UNREAD
-from nanomem_tui.widgets.table import Column, aged
 
 # What the lists of records show of each kind: its name, its columns, the fields of its filter, its sign. Pure.
 

@@ -38,9 +38,10 @@ from nanomem_tui.screens.work.record_detail import Linked, RecordShown, parts_of
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
 from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.paged_table import PAGE, PagedRows, PagedTable
 from nanomem_tui.widgets.parts_view import Preface
-from nanomem_tui.widgets.table import Column, LineTable
+from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Body, Document
 from nanomem_tui.widgets.theme import glyphs
 

@@ -27,8 +27,8 @@ from nanomem_tui.screens.work.record_detail import Linked, Now, NowPart, RecordS
 from nanomem_tui.screens.work.record_list import origin_of
 from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar, say, say_error
+from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.parts_view import Part, Preface
-from nanomem_tui.widgets.table import Column
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.theme import glyphs
 

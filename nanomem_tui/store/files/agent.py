@@ -27,8 +27,6 @@ from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
 AGENT = "#agent"
-EXPORTED_ITEMS = 300
-"""Items written to the agent's LTM_SNAPSHOT.json: as many as the agent itself keeps there."""
 PAST = "#past"
 """Behind a file's name: the rows as the agent itself last wrote them, and what our exports since then replaced."""
 AUDIT_LOOK = 20_000_000
@@ -326,7 +324,7 @@ class AgentFiles:
 
     def _exported(self, file: SharedFile, table: Mapping[str, Row]) -> tuple[bytes, dict[str, Raw]]:
         """The file with our rows in it, and its rows."""
-        limit = EXPORTED_ITEMS if file.source.layer == "item" else self.settings.max_lessons
+        limit = self.settings.export_max_items if file.source.layer == "item" else self.settings.max_lessons
         return exchange.export(file.source, file.data, file.rows, table, limit, file.order)
 
     def keeps_audit(self) -> bool:
