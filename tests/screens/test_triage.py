@@ -259,30 +259,6 @@ def _stands(on: Console) -> bool:
     return any(operation_log.started_by_person(one.operation) and not one.undone for one in on.app.ws.log(1_000))
 
 
-@pytest.mark.slow
-async def test_a_decision_is_recorded_and_made_again_on_what_came_since(home: Path) -> None:
-    async with console(home, "inbox") as on:
-        await on.until(lambda: len(on.ids) == 7)
-        await on.press("#", "/")
-        await on.type("is:long")
-        await on.press("enter", "*", "x")
-        await on.shows("recording 1")
-        await on.until(lambda: len(on.ids) == 0)
-        await on.press("#")
-        await on.type("off")
-        await on.press("enter")
-        await on.shows("Kept as off: 1 step")
-        await on.app.in_thread(lambda ws: put(ws, "junk f"))
-        await on.press("escape", "escape", "f5")
-        await on.until(lambda: "junk f" in words(on))
-        await on.press("@", "enter")
-        await on.shows("would change", "junk f", "enabled: yes → no")
-        await on.press("y")
-        await on.until(lambda: "junk f" not in words(on))
-        await on.press("u")
-        await on.until(lambda: "junk f" in words(on))
-
-
 async def test_where_there_is_no_room_beside_the_list_the_whole_reason_stands_beneath_it(home: Path) -> None:
     with open_workspace(home) as ws:
         junk = next(one for one in ws.triage.findings() if one.kind == "long")
