@@ -54,7 +54,7 @@ from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.facts import crystallize
 from nanomem_tui.memory.facts.dialogue import SpokenMessage
 from nanomem_tui.memory.retention import forget_target
-from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.values import turn_end, turn_input
 from nanomem_tui.store.values import Item
@@ -412,7 +412,7 @@ def notes(half: str, show: bool) -> dict[str, Counter[str]]:
         with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
             names = gather(source, Path(folder) / "workspace" / "memory")
             with open_workspace(Path(folder) / "workspace") as ws:
-                items = markdown.preview(ws.store, ws.paths, ws.settings).items
+                items = backfill.preview(ws.store, ws.paths, ws.settings).items
         counts, differs = judge_notes(rows, [(names[Path(row.meta["from"]["file"]).name], row) for row in items])
         found[source.name if half == "open" else f"no. {len(found) + 1}"] = counts
         if show:

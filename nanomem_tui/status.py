@@ -11,8 +11,8 @@ from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import layout
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.recall.questions import HYBRID
-from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.memory.recall.meaning import HYBRID
+from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.review.parts import ReviewedMemory
 from nanomem_tui.review.waiting import HeldBackQueue, edits_waiting
 from nanomem_tui.store import lookup
@@ -148,10 +148,10 @@ def _chroma(ws: CountedMemory) -> list[dict[str, Any]]:
 def _backfill(ws: CountedMemory) -> dict[str, Any]:
     """Return whether Markdown from before the store was taken in and when (UTC ISO), how many items the last time
     brought and whether they were taken back; else of how many files it would be."""
-    at = markdown.done_at(ws.store)
+    at = backfill.done_at(ws.store)
     if at is None:
-        return {"done": False, "at": None, "files": len(markdown.files(ws.paths)), "items": 0, "undone": False}
-    made = markdown.newest(ws.store)
+        return {"done": False, "at": None, "files": len(backfill.files(ws.paths)), "items": 0, "undone": False}
+    made = backfill.newest(ws.store)
     brought = len(made.operation.changes) if made is not None else 0
     return {"done": True, "at": at or None, "files": 0, "items": brought, "undone": made is not None and made.undone}
 

@@ -261,7 +261,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def context(self) -> ContextAssembly:
         """What is to be known for a task, out of every tier."""
-        from nanomem_tui.memory.recall.questions import HYBRID
+        from nanomem_tui.memory.recall.meaning import HYBRID
         from nanomem_tui.tiers.context import ContextAssembly
         from nanomem_tui.tiers.context import ContextSources as Sources
 
@@ -348,7 +348,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def conversations(self) -> Conversations:
         """What was said and noted, recalled by passages."""
         from nanomem_tui.memory.recall.conversations import Conversations
-        from nanomem_tui.memory.recall.questions import HYBRID
+        from nanomem_tui.memory.recall.meaning import HYBRID
 
         hybrid = self.settings.recall_backend in HYBRID and self.settings.embedding_backend != "endpoint"
         vectors = (lambda: self.passage_vectors) if hybrid else None
@@ -522,7 +522,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def duplicates(self) -> Duplicates:
         """Items that say what another one says."""
-        from nanomem_tui.memory.recall.questions import HYBRID
+        from nanomem_tui.memory.recall.meaning import HYBRID
         from nanomem_tui.review.duplicates import Duplicates, NearInMeaning
         from nanomem_tui.review.findings import Marks
 

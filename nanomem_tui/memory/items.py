@@ -20,9 +20,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.language import dates
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
-from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.memory.safety import MAX_TEXT, normalise
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import lookup, values
 from nanomem_tui.store.database.operation_log import LogEntry
@@ -32,7 +30,7 @@ from nanomem_tui.store.values import KINDS, Fact, Hit, Identity, Item, active, d
 
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
-    from nanomem_tui.memory.recall.recall import Recalled
+    from nanomem_tui.memory.recall.recall import Recall, Recalled
     from nanomem_tui.memory.retention import Compaction
 
 
@@ -124,7 +122,7 @@ def merge_into(kept: Item, others: Sequence[Item]) -> Item:
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
     recalled = [row.last_accessed_at for row in rows if row.last_accessed_at]
-    kept = times.date_item(kept, times.day_said(kept)) if dates.has_relative(kept.text) else kept
+    kept = said_on.date_item(kept, said_on.day_said(kept)) if dates.has_relative(kept.text) else kept
     return kept._replace(
         hits=sum(row.hits for row in rows),
         created_at=oldest.created_at,
@@ -199,6 +197,8 @@ class SameTextIndex:
     def find(self, scope_key: str, text: str) -> Item | None:
         """Return the item of that scope that says the same; an enabled one before a disabled one, one with these very
         words before one that was merged with such, never a deleted one."""
+        from nanomem_tui.memory.safety import normalise
+
         wanted = normalise(text)
         with self._snapshot.lock:
             self._update()
@@ -422,7 +422,7 @@ class Items:
             expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
 
-        item = times.date_item(item, self._today())
+        item = said_on.date_item(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:
             return self._confirmed(twin, item)
@@ -442,7 +442,7 @@ class Items:
             expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
         )
 
-        after = times.date_item(after, self._today())
+        after = said_on.date_item(after, self._today())
         fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
         warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
         label = f"confirm {quote_start(twin.text)}, which is remembered already"
@@ -488,14 +488,14 @@ class Items:
         at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
         after = with_value(row._replace(**fields, updated_at=at, meta_json=settle_conflict(row, fields)))
 
-        after = times.redate_item(row, after, self._today())
+        after = said_on.redate_item(row, after, self._today())
         return self._perform(
             new_operation("items.edit", f"edit {quote_start(after.text)}", [change_of("item", row, after)])
         )
 
     def _today(self) -> str:
         """Return the day in the agent's zone."""
-        return times.day_of_time(clock.iso(clock.now()), times.agent_zone(self._store.paths))
+        return said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
         """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.
@@ -625,6 +625,8 @@ def _foreign_item(row: dict[str, Any], name: str) -> Item:
 
 def check_text(text: str, where: str = "--text") -> str:
     """A text as an item keeps it. Raises BadInput for one that is empty, too long or no UTF-8; `where`: its option."""
+    from nanomem_tui.memory.safety import MAX_TEXT
+
     if not text.strip():
         raise BadInput("the text is empty", where, "give the words to remember")
     if len(text) > MAX_TEXT:
@@ -836,6 +838,8 @@ class Moving:
 
 
 def _compared(row: Item, there: Item, scope: Scope) -> SameMemory:
+    from nanomem_tui.memory.safety import normalise
+
     if there.waits:
         return SameMemory(
             row, there, f"the same text waits in the inbox for {scope.name} ({there.id})", mergeable=False
@@ -864,5 +868,7 @@ def _placed(row: Item, scope: Scope) -> Item:
 
 def _marks(row: Item, scope: Scope) -> list[object]:
     """By what an item is known at its target: its words, and the fact that it is."""
+    from nanomem_tui.memory.safety import normalise
+
     identity = values.identity_of_item(_placed(row, scope))
     return [normalise(row.text), *([identity] if identity is not None else [])]

@@ -16,7 +16,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.language import times_asked
 from nanomem_tui.language.times_asked import Span, TimeAsked
 from nanomem_tui.memory.filters import Filter, Kind, Search, fold, parse
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on, times
 from nanomem_tui.store.values import fact_of
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Places:
 
     def _of_days(self, spans: Sequence[Span]) -> Callable[[Place], bool]:
         """Return what tells whether a place was said in some days, or is about them."""
-        zone = times.agent_zone(self._ws().paths)
+        zone = said_on.agent_zone(self._ws().paths)
 
         def is_of(place: Place) -> bool:
             day = times.day_of(place.said or place.at, zone)
@@ -306,4 +306,4 @@ def _items(ws: ReviewedMemory) -> Iterable[Place]:
     rows = [*ws.items.all(), *ws.items.foreign()]
     for row in rows:
         kind, screen = ("item", "items") if fact_of(row) is None else ("fact", "knowledge")
-        yield Place(kind, screen, row.id, row.text, row.updated_at, said=times.day_noted(row) or row.created_at)
+        yield Place(kind, screen, row.id, row.text, row.updated_at, said=said_on.day_noted(row) or row.created_at)

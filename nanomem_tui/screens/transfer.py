@@ -22,7 +22,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Spans
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.transfer.markdown import Backfill
+    from nanomem_tui.memory.transfer.backfill import Backfill
     from nanomem_tui.memory.transfer.values import Exported, ImportPlan, Tell
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.workspace import Workspace
@@ -216,7 +216,7 @@ def _more(count: int, shown: int) -> list[Block]:
 
 def backfill(screen: WorkspaceScreen[Any]) -> None:
     """Show what the Markdown of the workspace says that is not here yet, then take it in."""
-    from nanomem_tui.memory.transfer import markdown as backfills
+    from nanomem_tui.memory.transfer import backfill as backfills
 
     async def look() -> None:
         looked = screen.console.in_thread(lambda ws: backfills.preview(ws.store, ws.paths, ws.settings))

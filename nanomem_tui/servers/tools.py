@@ -21,7 +21,7 @@ from nanomem_tui.language import dates
 from nanomem_tui.memory import inbox
 from nanomem_tui.memory.facts.search import LIMIT, Answer, Found
 from nanomem_tui.memory.inbox import Proposals
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, visible_layers
@@ -338,11 +338,11 @@ def _line(found: Found, zone: tzinfo | None) -> str:
     """One result: where it is filed or what it is, its words, from when, and how near it is. `zone`: the agent's."""
     fact = found.fact
     filed = (fact.domain, fact.category, fact.sub_category) if fact is not None else (found.item.kind,)
-    about = [times.last_said(found.item, zone)]
+    about = [said_on.last_said(found.item, zone)]
     if found.how == "meaning" and found.distance is not None:
         about.append(f"distance {found.distance:.2f}")
     place = " / ".join(_short(name) for name in filed if name)
-    text = dates.annotated(found.text, times.day_said(found.item, zone))
+    text = dates.annotated(found.text, said_on.day_said(found.item, zone))
     return f"- [{place}] {_short(text, LINE)} ({', '.join(filter(None, about))})"
 
 

@@ -22,7 +22,7 @@ from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.language import secrets
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.tokens import shown, tokens
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import nearness
 from nanomem_tui.memory.scopes import Audience
@@ -325,7 +325,7 @@ def chunk_finding(hit: KnowledgeHit) -> Finding:
 
 def item_finding(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
     """An item of long-term memory as a finding. `zone`: the agent's."""
-    text, about = _clipped(times.resolve_dates(item, zone)), times.filed_under(item, zone)
+    text, about = _clipped(said_on.resolve_dates(item, zone)), said_on.filed_under(item, zone)
     shown = f"{text} ({about})" if about else text
     return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
 

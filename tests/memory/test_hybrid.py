@@ -18,7 +18,7 @@ from nanomem_tui.core.errors import MissingExtra, ModelUnavailable
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall import scoring
-from nanomem_tui.memory.recall.questions import ByMeaning, is_wanted
+from nanomem_tui.memory.recall.meaning import ByMeaning, is_wanted
 from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
 from nanomem_tui.store.snapshot import change_of

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.memory.transfer import backfill, markdown
 from nanomem_tui.memory.transfer.service import FORMATS
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -86,7 +86,7 @@ def test_what_an_undone_import_or_backfill_brought_was_deleted_by_nobody(tmp_pat
         if how == "import":
             made = ws.transfer.run(ws.transfer.preview(note))
         else:
-            made = markdown.run(ws.store, markdown.preview(ws.store, ws.paths, ws.settings), ws.perform)
+            made = backfill.run(ws.store, backfill.preview(ws.store, ws.paths, ws.settings), ws.perform)
         assert len(ws.items.all()) == 1
         ws.undo(made.id)
         assert ws.items.all() == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.widgets.bars import StatusBar
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
@@ -156,7 +156,7 @@ async def test_it_says_whether_the_notes_were_taken_in_and_what_that_brought(tmp
         await on.at("Backfill")
         await on.shows("The agent's first turn takes in what they say")
     with open_workspace(workspace) as ws:
-        markdown.run_once(ws.store, ws.paths, ws.settings, ws.perform)
+        backfill.run_once(ws.store, ws.paths, ws.settings, ws.perform)
     async with console(workspace, "status") as on:
         assert said(on)["Backfill"].startswith("done")
         assert said(on)["Backfill"].endswith("ago: 2 items")

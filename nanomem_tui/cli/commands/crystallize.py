@@ -132,12 +132,12 @@ def _since(state: State, text: str) -> datetime:
     moment = clock.parse(text.strip())
     if moment is None:
         from nanomem_tui.language import times_asked
-        from nanomem_tui.memory.recall import times
+        from nanomem_tui.memory.recall import said_on, times
 
         paths = state.locate()
         with contextlib.suppress(ValueError):
             day = times_asked.read_date(text, times.today(paths)).since
-            return datetime.combine(day, datetime.min.time(), times.agent_zone(paths)).astimezone(UTC)
+            return datetime.combine(day, datetime.min.time(), said_on.agent_zone(paths)).astimezone(UTC)
         raise BadInput(f"no time: {quoted(text)}", "--since", "give a date like 2026-03-01, or how long ago: 3d, 12h")
     return moment
 

@@ -247,7 +247,7 @@ def backfill(state: State, dry_run: bool) -> None:
     Example:
       nanomem memory backfill --dry-run
     """
-    from nanomem_tui.memory.transfer import markdown as backfills
+    from nanomem_tui.memory.transfer import backfill as backfills
 
     with state.open() as ws:
         plan = backfills.preview(ws.store, ws.paths, ws.settings)

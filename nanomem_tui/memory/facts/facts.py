@@ -17,7 +17,7 @@ from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.items import Items, KnownFacts, check_text
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.store import values
 from nanomem_tui.store.database.operation_log import LogEntry, takes_back_all
 from nanomem_tui.store.memory_store import MemoryStore
@@ -391,7 +391,7 @@ class Facts:
         one = values.identity(own, names["domain"], str(names["category"]), str(names["key"]))
         moment = clock.now()
         now = clock.iso(moment)
-        zone = times.agent_zone(self._store.paths)
+        zone = said_on.agent_zone(self._store.paths)
         origin: dict[str, Any] = {
             "session_key": wanted.session_key,
             "source": wanted.source,
@@ -409,7 +409,7 @@ class Facts:
                 row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
             )
             after = after._replace(**origin, updated_at=now, enabled=True)
-            return row, times.redate_item(row, after, times.day_of_time(wanted.said_at or now, zone))
+            return row, said_on.redate_item(row, after, said_on.day_of_time(wanted.said_at or now, zone))
         text = check_text(text_of(str(names["key"]), value))
         row = Item(
             id=self._free_id(one), text=text, kind="fact", scope_type=wanted.scope_type, scope_key=scope_key,
@@ -418,7 +418,7 @@ class Facts:
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
         row = values.with_fields(row, {**names, "value": value, **_told(wanted, row)})
-        row = times.date_item(row, times.day_of_time(wanted.said_at or now, zone))
+        row = said_on.date_item(row, said_on.day_of_time(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
 

@@ -21,7 +21,7 @@ from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.statements.compare import compare
 from nanomem_tui.language.tokens import fold
 from nanomem_tui.memory import retention, safety, scopes
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.memory.sessions.sessions import BESIDE
 from nanomem_tui.memory.turns import capture
@@ -464,5 +464,5 @@ def _waiting_row(one: JudgedProposal, why: str, store: MemoryStore) -> Item:
     if one.old:
         more |= {"old": one.old, "replaces": one.known}
         why = f"{why}; known is {quoted(one.old, 60)}"
-    day = times.day_of_time(proposal.evidence.at or at, times.agent_zone(store.paths))
-    return scopes.hold_for_review(times.date_item(values.with_fields(item, names), day), why, **more)
+    day = said_on.day_of_time(proposal.evidence.at or at, said_on.agent_zone(store.paths))
+    return scopes.hold_for_review(said_on.date_item(values.with_fields(item, names), day), why, **more)

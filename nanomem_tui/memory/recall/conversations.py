@@ -159,10 +159,9 @@ class Conversations:
 
     def said_in(self, spans: Sequence[Span]) -> Callable[[str], bool]:
         """Return what tells whether a time, as a transcript tells it, is within one of some spans."""
-        from nanomem_tui.memory.recall import times
-        from nanomem_tui.memory.recall import times as recall_times
+        from nanomem_tui.memory.recall import said_on, times
 
-        zone = recall_times.agent_zone(self._sessions.paths)
+        zone = said_on.agent_zone(self._sessions.paths)
 
         def is_in(at: str) -> bool:
             day = times.day_of(at, zone)
@@ -174,10 +173,9 @@ class Conversations:
         """Return the time of a question as an index takes it."""
         if asked is None:
             return None
-        from nanomem_tui.memory.recall import times
-        from nanomem_tui.memory.recall import times as recall_times
+        from nanomem_tui.memory.recall import said_on, times
 
-        zone, days = recall_times.agent_zone(self._sessions.paths), self._days
+        zone, days = said_on.agent_zone(self._sessions.paths), self._days
         if len(days) > MOST_DAYS:
             days.clear()
 

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.language import corrections, cues, times_asked
+from nanomem_tui.language import cues, times_asked
 from nanomem_tui.language.times_asked import TimeAsked
 from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import questions, scoring
-from nanomem_tui.memory.recall.questions import ByMeaning, Near, NearestItems, Question
+from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
+from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Scored, ScoreParts
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, visible_layers
 from nanomem_tui.store import item_index, lookup, word_index
@@ -680,6 +681,8 @@ _OF_ONESELF = re.compile(
 def is_order(text: str, settings: Settings) -> bool:
     """Return whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says
     it."""
+    from nanomem_tui.language import corrections
+
     found = corrections.detect(text, settings)
     return found is not None and not found.is_empty and _OF_ONESELF.search(text.replace("’", "'")) is None
 
@@ -687,6 +690,8 @@ def is_order(text: str, settings: Settings) -> bool:
 def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
     """Of the items that would stand in one block beside these lessons: those that say of answers what another says
     otherwise or again, by id, with the reason."""
+    from nanomem_tui.language import corrections
+
     said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text, settings))]
     if not said:
         return {}
@@ -700,5 +705,7 @@ def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: S
 
 
 def _topic(text: str, settings: Settings) -> str:
+    from nanomem_tui.language import corrections
+
     found = corrections.detect(text, settings)
     return corrections.topic(found.trigger, found.text) if found is not None else ""

@@ -20,7 +20,7 @@ from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped
+from nanomem_tui.memory.transfer import backfill, crystallized, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.values import Reading
 
 # What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other
@@ -144,7 +144,7 @@ def _markdown(folder: Path) -> Iterator[Path]:
         memories = home.workspace / "memories"  # of Hermes; OpenClaw keeps its MEMORY.md in the workspace itself
         own = (home.user, home.workspace / "MEMORY.md", memories / "USER.md", memories / "MEMORY.md")
         yield from (path for path in own if path.is_file())
-        yield from (path for _, path in markdown.files(home))
+        yield from (path for _, path in backfill.files(home))
 
 
 def _home(folder: Path) -> Paths | None:

@@ -21,7 +21,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.secrets import mask
 from nanomem_tui.memory import foreign, retention
 from nanomem_tui.memory.sessions.sessions import Sessions
-from nanomem_tui.memory.transfer import crystallized, detect, markdown, work
+from nanomem_tui.memory.transfer import backfill, crystallized, detect, markdown, work
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Planner
 from nanomem_tui.memory.transfer.values import (
@@ -249,7 +249,7 @@ class Transfer:
         read = detect.read(source, self._paths, self._store.workspace_id, source_workspace)
         snapshot = self._store.load()
         taken_back = self._store.journal.taken_back
-        undone = frozenset() if restore else taken_back(KIND) | taken_back(markdown.KIND)
+        undone = frozenset() if restore else taken_back(KIND) | taken_back(backfill.KIND)
         entries: list[Entry] = []
         problems: list[Problem] = []
         notes: list[str] = []

@@ -33,7 +33,7 @@ from nanomem_tui.language.statements.pair_features import LIGHT
 from nanomem_tui.language.statements.statement import statement
 from nanomem_tui.language.tokens import query_tokens, tokens
 from nanomem_tui.memory import retention, safety
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on as recall_said_on
 from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.safety import Finding, normalise
 from nanomem_tui.memory.scopes import (
@@ -341,7 +341,7 @@ def _row(
         expires = retention.expires_at(twin.kind, moment, settings)
         row = _again(candidate, finding, twin, at, expires, origin)
         is_newer = at >= twin.updated_at
-        return row._replace(item=times.date_item(row.item, origin.said_on)) if is_newer else row
+        return row._replace(item=recall_said_on.date_item(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = Item(
         id=new_key("ltm"),
@@ -364,7 +364,7 @@ def _row(
         expires_at=expires,
         hits=1,
     )
-    item = times.date_item(item, origin.said_on)
+    item = recall_said_on.date_item(item, origin.said_on)
     if finding is None:
         return Row(item)
     return Row(hold_for_review(item, finding.why, finding=finding.kind), None, finding.why)

@@ -34,10 +34,10 @@ from nanomem_tui.language import corrections, dates, message, secrets
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import recall as recall_recall
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.recall.recall import CutItem, Question, Recall
 from nanomem_tui.memory.safety import same_words
-from nanomem_tui.memory.transfer import markdown
+from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.memory.turn_log import WalWriter, state_folder
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
@@ -239,19 +239,19 @@ class Engine:
         if not self._filled:
             self._filled = True
             store, perform = self._store, self._durably
-            self._try("the backfill", lambda: markdown.run_once(store, store.paths, self._settings, perform))
+            self._try("the backfill", lambda: backfill.run_once(store, store.paths, self._settings, perform))
 
     def _dated(self, given: TurnInput) -> TurnInput:
         """A turn with its time, and the day in the zone in which it was said; one to come counts as now."""
         at = given.at or clock.iso(clock.now())
         is_past = clock.iso(clock.past_time(at)) == at
-        day = given.said_on if given.said_on and is_past else times.day_of_time(at, self.zone)
+        day = given.said_on if given.said_on and is_past else said_on.day_of_time(at, self.zone)
         return given._replace(at=at, said_on=day)
 
     @property
     def zone(self) -> tzinfo | None:
         """The zone of the agent's configuration, in which a day is meant where nothing else tells."""
-        return times.agent_zone(self._store.paths)
+        return said_on.agent_zone(self._store.paths)
 
     def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
         """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
@@ -340,7 +340,7 @@ class Engine:
     def _resolved(self, turn: Exchange) -> Exchange:
         """A turn with the date behind each relative one in its words, from the day in the zone in which it was said."""
         logged = self.traces.injections.get(turn.turn) if turn.turn else None
-        day = (logged.said_on if logged else "") or (times.day_of_time(turn.at, self.zone) if turn.at else "")
+        day = (logged.said_on if logged else "") or (said_on.day_of_time(turn.at, self.zone) if turn.at else "")
         answer = None if turn.assistant is None else dates.annotated(turn.assistant, day)
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 

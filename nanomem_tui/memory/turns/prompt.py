@@ -29,7 +29,7 @@ from nanomem_tui.core.text import counted, one_line, safe_text
 from nanomem_tui.language import corrections, injection, remembering, secrets
 from nanomem_tui.language.tokens import fold, query_words
 from nanomem_tui.memory import safety
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL, same_words, short_line
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns import capture
@@ -440,8 +440,8 @@ def item_line(item: Item, zone: tzinfo | None = None) -> str:
     """One item as the block shows it: its kind, its words with the date behind each relative one, where it is filed and
     the day it was said. `zone`: the agent's."""
     kind = item.kind if _KIND.fullmatch(item.kind) else "fact"
-    about = plain(times.filed_under(item, zone))
-    return f"- [{kind}] {plain(times.resolve_dates(item, zone))}{about and f' ({about})'}"
+    about = plain(said_on.filed_under(item, zone))
+    return f"- [{kind}] {plain(said_on.resolve_dates(item, zone))}{about and f' ({about})'}"
 
 
 def lesson_line(lesson: Lesson) -> str:

@@ -34,7 +34,6 @@ from nanomem_tui.core.operations import Actor, Change, Operation, Perform, Value
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.language import secrets
 from nanomem_tui.memory import scopes
 from nanomem_tui.memory.retention import get_superseded
 
@@ -372,6 +371,8 @@ class Injections:
 
 def logged_words(text: str) -> str:
     """Return the words of a message as the log keeps them: their beginning, with a name in place of each secret."""
+    from nanomem_tui.language import secrets
+
     return secrets.mask_start(text)[:MAX_USER]
 
 

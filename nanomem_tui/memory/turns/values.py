@@ -16,7 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import is_utf8
 from nanomem_tui.language import secrets
-from nanomem_tui.memory.recall import times
+from nanomem_tui.memory.recall import said_on as recall_said_on
 from nanomem_tui.memory.recall.recall import CutItem, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.turn_log import checked_key
@@ -375,7 +375,9 @@ def row_json(row: Row) -> dict[str, Any]:
 def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
     """A hit as the block gives it (`given`, `about`), with its layer, its score and the parts of it. `zone`: the
     agent's."""
-    given, about = (secrets.mask(tell(hit.item, zone)) for tell in (times.resolve_dates, times.filed_under))
+    given, about = (
+        secrets.mask(tell(hit.item, zone)) for tell in (recall_said_on.resolve_dates, recall_said_on.filed_under)
+    )
     shown = {"given": given, "about": about}
     return {**row_json(hit.item), **shown, "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
 
@@ -425,7 +427,7 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         leave_out=_parts(body),
         clipped=clipped_fields(body, "text"),
         problems=tuple(problems),
-        said_on=times.day_of_offset_time(text_field(body, "at", 60)),
+        said_on=recall_said_on.day_of_offset_time(text_field(body, "at", 60)),
     )
     # A malformed channel, chat or sender, and the session of another chat, are refused here.
     _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)

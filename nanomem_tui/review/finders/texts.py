@@ -127,9 +127,9 @@ def _judged_on(row: Item) -> tuple[str, str, str]:
 
 def with_absolute_dates(row: Item) -> str:
     """Return the words of an item with dates in place of the relative ones, as far as each is sure."""
-    from nanomem_tui.memory.recall import times
+    from nanomem_tui.memory.recall import said_on
 
-    return dates.absolute(row.text, times.day_said(row))
+    return dates.absolute(row.text, said_on.day_said(row))
 
 
 def _said(row: Item) -> str:

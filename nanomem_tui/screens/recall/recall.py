@@ -21,7 +21,8 @@ from textual.widgets import Input
 from nanomem_tui.actions import Context
 from nanomem_tui.core.text import cell_width, counted, one_line
 from nanomem_tui.language.tokens import query_words, tokens
-from nanomem_tui.memory.recall.questions import REPLY_WEIGHT, is_wanted
+from nanomem_tui.memory.recall.meaning import is_wanted
+from nanomem_tui.memory.recall.questions import REPLY_WEIGHT
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.screens.base.console import show_turns_of

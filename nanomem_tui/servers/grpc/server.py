@@ -455,7 +455,7 @@ async def serve(ws: Workspace, where: Listening, began: Callable[[Sequence[str]]
 
 def _begin(ws: Workspace) -> None:
     """What goes on beside the calls: checkpoints, what ages, measuring, the index of recall, vectors of records."""
-    from nanomem_tui.memory.recall.questions import HYBRID
+    from nanomem_tui.memory.recall.meaning import HYBRID
 
     ws.start_checkpoints()
     ws.start_collecting()
