@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.archive import RAW_PREFIX, cap_content, marked_lines
 from nanomem_tui.agents.jsonl import Record, dump_line, dump_line_as_read, parse_jsonl
@@ -18,7 +18,6 @@ from nanomem_tui.agents.transcripts import (
     BOUNDARY_TEXT,
     OFFSET_KEYS,
     Compacted,
-    Message,
     compact,
     is_about,
     is_boundary,
@@ -30,6 +29,9 @@ from nanomem_tui.agents.transcripts import (
     with_offsets,
 )
 from nanomem_tui.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from nanomem_tui.agents.messages import Message
 
 MAX_SUMMARY = 12_000
 """Characters of the summary that an agent carries along in each prompt."""

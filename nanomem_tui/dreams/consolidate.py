@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.agents.archive import HistoryEntry, cap_content
+from nanomem_tui.agents.messages import Message, Session, parse_session
 from nanomem_tui.agents.transcript_edits import (
     Slice,
     apply_splices,
@@ -33,7 +34,6 @@ from nanomem_tui.agents.transcript_edits import (
     tokens,
     without_thoughts,
 )
-from nanomem_tui.agents.transcripts import Message, Session, parse_session
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, ModelError, ModelTooLong, NotFound, NothingToDo, Refused
 from nanomem_tui.core.files import Stamp, read_log, stamp_of

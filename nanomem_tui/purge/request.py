@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.agents.transcripts import parse_session
+from nanomem_tui.agents.messages import parse_session
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.files import read_log
 from nanomem_tui.purge import cleaning

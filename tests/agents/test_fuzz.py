@@ -26,8 +26,8 @@ from nanomem_tui.agents import (  # fmt: skip
     jsonl,
     layout,
     markdown,
+    messages,
     snapshot_files,
-    transcripts,
     turn_log,
 )
 from nanomem_tui.cli.options import json_object
@@ -94,7 +94,7 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "history in Markdown": ("memory/MEMORY.md", lambda data, _: archive.parse_history_md(data, "x", 0.0)),
     "cursor": ("memory/.cursor", lambda data, _: archive.parse_cursor(data)),
     "lines of JSON": ("memory/history.jsonl", lambda data, _: jsonl.parse_jsonl(data, "x")),
-    "transcript": ("../sessions/", lambda data, _: transcripts.parse_session(data, "x", "cli:x")),
+    "transcript": ("../sessions/", lambda data, _: messages.parse_session(data, "x", "cli:x")),
     "turn log": ("memory/session-state/", lambda data, _: turn_log.parse_wal(data, "x")),
     "snapshot": ("memory/LTM_SNAPSHOT.json", lambda data, _: snapshot_files.parse_snapshot(data, "x")),
     "lessons": ("memory/LESSONS.jsonl", lambda data, _: snapshot_files.parse_lessons(data, "x")),

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from nanomem_tui.agents import transcript_edits
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
+from nanomem_tui.agents.messages import parse_session
 from nanomem_tui.agents.transcript_edits import compact_long
-from nanomem_tui.agents.transcripts import BOUNDARY_TEXT, compact, parse_session, uncompact, without_unreadable
+from nanomem_tui.agents.transcripts import BOUNDARY_TEXT, compact, uncompact, without_unreadable
 from nanomem_tui.core.errors import BadInput
 
 BOUNDARY = {"role": "user", "content": BOUNDARY_TEXT, "_hidden_history": True}

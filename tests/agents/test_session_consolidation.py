@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.messages import parse_session
 from nanomem_tui.agents.transcript_edits import (
     Splice,
     apply_splices,
@@ -17,7 +18,6 @@ from nanomem_tui.agents.transcript_edits import (
     last_summary,
     merged_summary,
 )
-from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core.errors import BadInput
 
 NOW = "2026-02-03T04:05:06.000007"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.messages import Message, parse_session
 from nanomem_tui.agents.transcript_edits import RAW_CHARS, archivable, dump, fits_dump, oldest_slice, safe_ends, tokens
-from nanomem_tui.agents.transcripts import Message, parse_session
 
 
 def said(role: str, text: str = "", **more: Any) -> dict[str, Any]:

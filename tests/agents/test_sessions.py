@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents import session_names, transcripts
+from nanomem_tui.agents import messages, session_names, transcripts
 from nanomem_tui.agents.jsonl import dump_line
 
 META = {"_type": "metadata", "key": "cli:direct", "created_at": "a", "updated_at": "b", "metadata": {"title": "T"}}
@@ -22,7 +22,7 @@ def say(text, role="user", **more):
 
 def test_a_transcript_is_read_with_its_metadata():
     data = transcript(say("hi"), say("hello", "assistant", latency_ms=4), last_archived=1, last_consolidated=2)
-    session = transcripts.parse_session(data, "s.jsonl", "x:y")
+    session = messages.parse_session(data, "s.jsonl", "x:y")
     assert (session.key, session.title, session.created_at, session.updated_at) == ("cli:direct", "T", "a", "b")
     assert (session.last_archived, session.last_consolidated) == (1, 2)
     assert [(m.index, m.role, m.content, m.line) for m in session.messages] == [
@@ -35,7 +35,7 @@ def test_a_transcript_is_read_with_its_metadata():
 
 def test_provider_state_is_known_and_is_no_message():
     data = transcript({"_type": "provider_state", "state": {"payload": "secret"}}, say("hi"))
-    session = transcripts.parse_session(data, "s", "x:y")
+    session = messages.parse_session(data, "s", "x:y")
     assert session.has_provider_state
     assert [message.content for message in session.messages] == ["hi"]
     assert "secret" not in repr(session)
@@ -49,11 +49,11 @@ def test_tool_calls_and_their_results():
         say("found", "tool", tool_call_id="c1", name="grep"),
         say("x", tool_calls=3),
     )
-    first, second, third = transcripts.parse_session(data, "s", "k").messages
+    first, second, third = messages.parse_session(data, "s", "k").messages
     assert first.content == ""
     assert first.tool_calls == (
-        transcripts.ToolCall("c1", "grep", '{"a": 1}'),
-        transcripts.ToolCall("", "", '{"a": 1}'),
+        messages.ToolCall("c1", "grep", '{"a": 1}'),
+        messages.ToolCall("", "", '{"a": 1}'),
     )
     assert (second.tool_call_id, second.name) == ("c1", "grep")
     assert third.tool_calls == ()
@@ -67,10 +67,10 @@ def test_content_in_blocks_is_flattened_to_text():
         7,
         {"a": 1},
     ]
-    (message,) = transcripts.parse_session(transcript(say(blocks)), "s", "k").messages
+    (message,) = messages.parse_session(transcript(say(blocks)), "s", "k").messages
     assert message.content == "see\n[image_url]\nand\n7\n[block]"
     assert message.raw["content"] == blocks
-    (other,) = transcripts.parse_session(transcript(say({"a": "é"})), "s", "k").messages
+    (other,) = messages.parse_session(transcript(say({"a": "é"})), "s", "k").messages
     assert other.content == '{"a": "é"}'
 
 
@@ -80,7 +80,7 @@ def test_hidden_messages_commands_and_the_boundary_are_marked():
         say(transcripts.BOUNDARY_TEXT),
         say("/status", _command=True),
     )
-    first, second, third = transcripts.parse_session(data, "s", "k").messages
+    first, second, third = messages.parse_session(data, "s", "k").messages
     assert (first.hidden, first.boundary) == (True, True)
     assert (second.hidden, second.boundary) == (False, False)
     assert (third.command, third.hidden) == (True, False)
@@ -89,29 +89,29 @@ def test_hidden_messages_commands_and_the_boundary_are_marked():
 @pytest.mark.parametrize("offset", [True, False, -1, 4, "2", None, 1.0, [1]])
 def test_an_offset_that_an_agent_refuses_is_nought_with_a_problem(offset):
     data = transcript(say("a"), say("b"), say("c"), last_archived=offset, last_consolidated=2)
-    session = transcripts.parse_session(data, "s", "k")
+    session = messages.parse_session(data, "s", "k")
     assert (session.last_archived, session.last_consolidated) == (0, 2)
     assert len(session.problems) == 1
     assert "last_archived" in session.problems[0].what
 
 
 def test_a_release_with_one_offset_means_it_for_both():
-    session = transcripts.parse_session(transcript(say("a"), say("b"), last_consolidated=1), "s", "k")
+    session = messages.parse_session(transcript(say("a"), say("b"), last_consolidated=1), "s", "k")
     assert (session.last_archived, session.last_consolidated) == (1, 1)
     assert session.problems == ()
 
 
 def test_a_file_without_metadata_is_read_and_reported():
-    session = transcripts.parse_session(dump_line(say("hi")), "s", "telegram:1")
+    session = messages.parse_session(dump_line(say("hi")), "s", "telegram:1")
     assert (session.key, session.has_metadata, len(session.messages)) == ("telegram:1", False, 1)
     assert "does not list it" in session.problems[0].what
 
 
 def test_the_metadata_knows_the_key_better_than_the_name():
     data = transcript(say("I am T1_C2"), key="slack_T1:C2")
-    fallback = transcripts.lossy_name_to_key("slack_T1_C2.jsonl")
-    assert transcripts.parse_session(data, "slack_T1_C2.jsonl", fallback).key == "slack_T1:C2"
-    assert transcripts.parse_session(transcript(say("x"), key=7), "s", fallback).key == "slack:T1_C2"
+    fallback = session_names.lossy_name_to_key("slack_T1_C2.jsonl")
+    assert messages.parse_session(data, "slack_T1_C2.jsonl", fallback).key == "slack_T1:C2"
+    assert messages.parse_session(transcript(say("x"), key=7), "s", fallback).key == "slack:T1_C2"
 
 
 def test_damage_costs_its_own_line():
@@ -119,7 +119,7 @@ def test_damage_costs_its_own_line():
     good[1] = b"\0" * 30 + b"\n"
     good[2] = b"\0" * 30 + good[2]
     good[3] = good[3].replace(b"3", b"\xff", 1)
-    session = transcripts.parse_session(dump_line(META) + b"".join(good) + b'{"role": "us', "s", "k")
+    session = messages.parse_session(dump_line(META) + b"".join(good) + b'{"role": "us', "s", "k")
     assert [message.content for message in session.messages] == ["0", "2", "4"]
     assert [message.index for message in session.messages] == [0, 1, 2]
     assert session.unreadable == 3
@@ -127,24 +127,24 @@ def test_damage_costs_its_own_line():
 
 
 def test_a_line_of_ten_megabytes_is_a_message():
-    session = transcripts.parse_session(transcript(say("x" * 10_000_000)), "s", "k")
+    session = messages.parse_session(transcript(say("x" * 10_000_000)), "s", "k")
     assert len(session.messages[0].content) == 10_000_000
 
 
 def test_an_object_without_a_role_counts_as_agents_count_it():
-    session = transcripts.parse_session(transcript({"content": "?"}, say("a"), last_archived=2), "s", "k")
+    session = messages.parse_session(transcript({"content": "?"}, say("a"), last_archived=2), "s", "k")
     assert (len(session.messages), session.last_archived) == (2, 2)
     assert session.problems[0].severity == "warning"
 
 
 def test_a_header_is_read_from_the_first_bytes():
     data = transcript(*(say("x" * 100) for _ in range(50)))
-    assert transcripts.session_header(data[:300], "s") == META
-    assert transcripts.session_header(b"\xef\xbb\xbf" + data[:300], "s") == META
-    assert transcripts.session_header(data[:20], "s") is None
-    assert transcripts.session_header(dump_line(say("a")), "s") is None
-    assert transcripts.session_header(b"", "s") is None
-    assert transcripts.session_header(b"\xff\n", "s") is None
+    assert messages.session_header(data[:300], "s") == META
+    assert messages.session_header(b"\xef\xbb\xbf" + data[:300], "s") == META
+    assert messages.session_header(data[:20], "s") is None
+    assert messages.session_header(dump_line(say("a")), "s") is None
+    assert messages.session_header(b"", "s") is None
+    assert messages.session_header(b"\xff\n", "s") is None
 
 
 @given(st.integers(0, 30), st.booleans(), st.booleans(), st.booleans())
@@ -153,15 +153,15 @@ def test_messages_are_counted_without_reading_them(count, header, state, ended):
     data = b"".join(line + b"\n" for line in lines + [dump_line(say("x"))[:-1]] * count)
     if not ended:
         data = data.removesuffix(b"\n")
-    assert transcripts.count_messages(data) == count == len(transcripts.parse_session(data, "s", "k").messages)
+    assert messages.count_messages(data) == count == len(messages.parse_session(data, "s", "k").messages)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_readers_raise(data):
     for whole in (data, dump_line(META) + data):
-        transcripts.parse_session(whole, "s", "k")
-        transcripts.session_header(whole, "s")
-        transcripts.count_messages(whole)
+        messages.parse_session(whole, "s", "k")
+        messages.session_header(whole, "s")
+        messages.count_messages(whole)
 
 
 HOSTILE = st.recursive(
@@ -178,40 +178,40 @@ FIELDS = ("role", "content", "timestamp", "tool_calls", "tool_call_id", "name", 
 )
 def test_no_shape_of_message_or_metadata_makes_it_raise(message, meta):
     data = json.dumps({**meta, "_type": "metadata"}).encode() + b"\n" + json.dumps(message).encode() + b"\n"
-    session = transcripts.parse_session(data, "s", "k")
+    session = messages.parse_session(data, "s", "k")
     assert 0 <= session.last_archived <= len(session.messages)
     transcripts.compact(data, 0)
 
 
 @pytest.mark.parametrize(
-    ("home", "pattern", "files", "messages"),
+    ("home", "pattern", "files", "many"),
     [
         ("nb035", "home/.nanobot/sessions/*/*.jsonl", 39, 1395),
         ("v0_1_5", "home/.nanobot/workspace/sessions/*.jsonl", 8, 269),
         ("ramfirst", "home/.nanobot/sessions/*.jsonl", 6, 840),
     ],
 )
-def test_real_transcripts_are_read_whole(samples, home, pattern, files, messages):
+def test_real_transcripts_are_read_whole(samples, home, pattern, files, many):
     paths = list((samples / home).glob(pattern))
     assert len(paths) == files
     read = []
     for path in paths:
         data = path.read_bytes()
         key = session_names.name_to_key(path.name) or session_names.lossy_name_to_key(path.name)
-        session = transcripts.parse_session(data, path.name, key)
+        session = messages.parse_session(data, path.name, key)
         assert session.problems == ()
-        header = transcripts.session_header(data[:65536], path.name)
+        header = messages.session_header(data[:65536], path.name)
         assert header is not None
         assert header.get("key", key) == session.key
-        assert transcripts.count_messages(data) == len(session.messages)
+        assert messages.count_messages(data) == len(session.messages)
         lines = [json.dumps(message.raw, ensure_ascii=False).encode() for message in session.messages]
         assert b"\n".join([data.split(b"\n", 1)[0], *lines, b""]) == data
         read.extend(session.messages)
-    assert len(read) == messages
+    assert len(read) == many
 
 
 def test_the_session_with_nuls_keeps_its_other_messages(samples):
     path = samples / "torn/home/.nanobot/sessions/cli_direct.jsonl"
-    session = transcripts.parse_session(path.read_bytes(), path.name, "cli:direct")
+    session = messages.parse_session(path.read_bytes(), path.name, "cli:direct")
     assert (len(session.messages), session.unreadable) == (139, 1)
     assert [problem.line for problem in session.problems] == [4]

@@ -9,8 +9,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry
+from nanomem_tui.agents.messages import Message
 from nanomem_tui.agents.session_names import key_to_name
-from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.blame import Candidates, SessionWords

@@ -10,6 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import transcript_edits
+from nanomem_tui.agents.messages import Session
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import Conflict
@@ -51,7 +52,7 @@ def test_a_part_is_that_of_the_whole(
         found, there = ws.sessions.part(KEY, start=start, many=many)
     assert there == total == 500
 
-    def told(part: sessions.Session) -> list[tuple[int, str, str]]:
+    def told(part: Session) -> list[tuple[int, str, str]]:
         return [(one.index, one.role, one.content) for one in part.messages]
 
     assert told(found) == told(expected)

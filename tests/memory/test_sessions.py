@@ -10,8 +10,8 @@ import time
 import pytest
 
 from nanomem_tui.agents.layout import detect, named_folders
+from nanomem_tui.agents.messages import parse_session
 from nanomem_tui.agents.session_names import key_to_name
-from nanomem_tui.agents.transcripts import parse_session
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation

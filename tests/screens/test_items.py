@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.agents.messages import Message
 from nanomem_tui.agents.session_names import key_to_name
-from nanomem_tui.agents.transcripts import Message
 from nanomem_tui.background import look_at_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, DiskFull

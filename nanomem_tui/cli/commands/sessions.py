@@ -32,7 +32,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.transcripts import Message, Session
+    from nanomem_tui.agents.messages import Message, Session
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.consolidate import Consolidation
     from nanomem_tui.language.times_asked import Span, TimeAsked

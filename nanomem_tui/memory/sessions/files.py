@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of
 from nanomem_tui.agents.layout import NOT_READ, Layout, session_folders
@@ -36,12 +36,10 @@ from nanomem_tui.agents.session_names import (
 from nanomem_tui.agents.transcript_edits import Splice, apply_splices, inverse_splices
 from nanomem_tui.agents.transcripts import (
     OFFSET_KEYS,
-    Session,
     compact,
     is_metadata,
     is_provider_state,
     offset_fault,
-    parse_session,
     plain_messages,
     uncompact,
 )
@@ -55,6 +53,9 @@ from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import secrets
 from nanomem_tui.store.files.presence import Presence
+
+if TYPE_CHECKING:
+    from nanomem_tui.agents.messages import Session
 
 NO_METADATA = "no metadata line"
 BYTES_PER_TOKEN = 4.0
@@ -287,6 +288,8 @@ class OwnSession:
 
     def read(self) -> Session:
         """Return the whole transcript as it is on disk. Raises the errors of `from_os_error`."""
+        from nanomem_tui.agents.messages import parse_session
+
         data = read_log(self.path) if self.path.exists() else b""
         return parse_session(data, self.path.name, self.key)
 
@@ -648,6 +651,8 @@ def _goes_on(current: bytes, start: bytes) -> bool:
 
 
 def _messages(data: bytes) -> Session:
+    from nanomem_tui.agents.messages import parse_session
+
     return parse_session(data, "", "")
 
 

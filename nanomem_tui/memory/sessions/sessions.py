@@ -10,7 +10,6 @@ import builtins
 import contextlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.agents.jsonl import repairable, text_of
 from nanomem_tui.agents.layout import NOT_READ
-from nanomem_tui.agents.transcripts import Session, messages_in, parse_session
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.files import Stamp, chunks, has_stamp, read_end, read_log
@@ -45,7 +43,8 @@ from nanomem_tui.store.values import Record
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
-    from nanomem_tui.agents.transcripts import Compacted, Message
+    from nanomem_tui.agents.messages import Message, Session
+    from nanomem_tui.agents.transcripts import Compacted
     from nanomem_tui.memory.filters import Matcher, Neighbour, Range
     from nanomem_tui.store.files.presence import Presence
 
@@ -232,6 +231,8 @@ class Sessions:
 
     def _transcript(self, file: SessionFile, key: str) -> Session:
 
+        from nanomem_tui.agents.messages import parse_session
+
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
@@ -259,6 +260,8 @@ class Sessions:
                 fix = "move it away" if file.link else "check its owner, its mode and what it is"
                 found.append(Problem(unreadable, where, None, fix))
             elif summary.problems:
+                from nanomem_tui.agents.messages import parse_session
+
                 told = parse_session(read_log(file.path), where, "").problems
                 found += repairable(told, TAKEN_OUT)
         return found
@@ -316,6 +319,8 @@ class Sessions:
         They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
         the errors of `from_os_error`.
         """
+        from nanomem_tui.agents.messages import parse_session
+
         size = file.stamp[1]
         if size <= most:
             whole = parse_session(read_log(file.path), "", "")
@@ -328,7 +333,7 @@ class Sessions:
     def _counted(self, file: SessionFile) -> tuple[str, int]:
         """Return the key of a long transcript and its messages: as counted before, else by its lines, which takes no
         time."""
-        from nanomem_tui.agents.transcripts import count_messages, session_header
+        from nanomem_tui.agents.messages import count_messages, session_header
 
         kept = self._summaries.get(str(file.path))
         if kept is not None and kept[0] == file.stamp:
@@ -517,6 +522,8 @@ class Sessions:
 
     def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
         """Yield the messages of a transcript with their index, a piece of the file at a time."""
+        from nanomem_tui.agents.messages import parse_session
+
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
             yield from enumerate(chat.said())
@@ -559,6 +566,8 @@ AT_ONCE = 2_000
 
 def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[Session, int]:
     """So many messages from an index on (None: the last ones, or all), and how many there are."""
+    from dataclasses import replace
+
     total = len(whole.messages)
     first = (max(0, total - many) if many is not None else 0) if start is None else start
     return replace(whole, messages=whole.messages[first : None if many is None else first + many]), total
@@ -567,6 +576,8 @@ def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[
 def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
     """Return the same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
     `from_os_error`."""
+    from nanomem_tui.agents.messages import Session
+
     count = AT_ONCE if many is None and start is None else many
     first = max(0, summary.messages - (count or 0)) if start is None else start
     last = summary.messages if count is None else first + count
@@ -614,6 +625,10 @@ _shown: dict[Path, tuple[Stamp, int, Compacted]] = {}
 
 def _from(path: Path, start: int) -> Iterator[Message]:
     """Yield the messages from an index on."""
+    from dataclasses import replace
+
+    from nanomem_tui.agents.messages import messages_in, parse_session
+
     first = 0
     for chunk in chunks(path):
         count = messages_in(chunk)
@@ -639,7 +654,7 @@ class Chat(NamedTuple):
 
     def said(self) -> list[Message]:
         """Return the messages as those of a transcript are."""
-        from nanomem_tui.agents.transcripts import Message
+        from nanomem_tui.agents.messages import Message
 
         return [
             Message(number, str(row.meta.get("role") or ""), row.text, _local(row.at), raw={"content": row.text})
@@ -648,6 +663,8 @@ class Chat(NamedTuple):
 
     def transcript(self, key: str) -> Session:
         """Return the whole as a transcript of that key."""
+        from nanomem_tui.agents.messages import Session
+
         said = self.said()
         return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())
 

@@ -32,7 +32,7 @@ from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.transcripts import Message
+    from nanomem_tui.agents.messages import Message
     from nanomem_tui.core.operations import Change
     from nanomem_tui.language.secrets import Secret
     from nanomem_tui.memory.parts import Memory
