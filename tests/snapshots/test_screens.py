@@ -77,10 +77,10 @@ def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     async def run(pilot: Pilot[Any]) -> None:
         app = pilot.app
         assert isinstance(app, NanomemApp)
-        await app.settled()
+        await steady(app, pilot)
         for key in keys:
             await pilot.press(key)
-            await app.settled()
+            await steady(app, pilot)  # a screen under a window is drawn no more: its scroll bar must have followed
         app.look()  # the status bar knows what was read by now
         await steady(app, pilot)
 
