@@ -35,7 +35,6 @@ check: $(VENV)/.dev ## style, types, layers, generated docs and statements
 	$(PYTHON_IN_VENV) scripts/size.py --check
 	$(PYTHON_IN_VENV) scripts/docs.py --check
 	$(PYTHON_IN_VENV) scripts/statements.py --check
-	$(PYTHON_IN_VENV) scripts/bench.py --check
 
 docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 	$(PYTHON_IN_VENV) scripts/docs.py
@@ -52,7 +51,7 @@ packs: $(VENV)/.dev ## learn the packs of language/ anew from the sentences that
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py
 
-bench: $(VENV)/.bench peer $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/vectors/.done ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
+bench: $(VENV)/.bench peer $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/vectors/.done ## every figure that docs/benchmarks.md quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
 	$(PYTHON_IN_VENV) scripts/bench.py
 
 bench-full: $(VENV)/.bench peer peers manuals sshd .peers/vectors/.done ## the same and a million items, PostgreSQL, and half an hour of everything at once: hours

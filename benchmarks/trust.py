@@ -20,7 +20,7 @@ command, and every key of every screen, with hostile words in all that they show
 `traps`: pipes, sockets, devices, folders and links in the place of files. `hooks`: a repository that names programs of
 its own. `open`: what others could read of what all commands make. `spoiled`: real files flipped, cut, spliced and
 repeated. nanobot has none of these to compare: MEMORY.md and the archive take what the model writes. Exits with 1 where
-nanomem lost something. The JSON has the counts, and the words of each row; the README's table is made from it
+nanomem lost something. The JSON has the counts, and the words of each row; the README's rows of trust are made from it
 (`scripts/bench.py trust`).
 """
 

@@ -1,13 +1,12 @@
-"""Runs the benchmarks and keeps what they measured in benchmarks/figures.json, from which the README's tables, the page
-docs/benchmarks.md and its pictures are made.
+"""Runs the benchmarks and keeps what they measured in benchmarks/figures.json, from which the page docs/benchmarks.md
+and its pictures are made.
 
-    scripts/bench.py                      # all, as the README quotes them; data sets by NANOMEM_LOCOMO and NANOMEM_CMRC
+    scripts/bench.py                      # all, as the page quotes them; data sets by NANOMEM_LOCOMO and NANOMEM_CMRC
     scripts/bench.py recall turn_speed    # these
     scripts/bench.py --quick              # all, smaller; prints and keeps nothing
     scripts/bench.py --long               # all, then a million items and half an hour; kept in figures_long.json
     scripts/bench.py --long soak          # only the large form of these
     scripts/bench.py --gate               # a few ratios beside the committed ones; 1 where one is too large
-    scripts/bench.py --readme             # only write the tables anew; --check says whether one is stale (exit code 1)
 
 Each part of the file says when it was measured, on what, under which load and with which seed. How large each form is
 stands in bench_forms.py, what the gate looks at in gate.py.
@@ -31,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import bench_forms
-import figures
 import gate
 from bench_forms import Run
 from report import page
@@ -48,15 +46,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="benchmarks; all when none is named")
     form = parser.add_mutually_exclusive_group()
-    for name in ("quick", "long", "gate", "readme", "check"):
+    for name in ("quick", "long", "gate"):
         form.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--into", type=Path, help="the file that keeps the figures")
     parser.add_argument("--keep", action="store_true", help="with --gate: expect the ratios of this machine")
     given = parser.parse_args()
     if given.gate:
         return gate.main(keep=given.keep)
-    if given.readme or given.check:
-        return figures.bring_up_to_date(ROOT / "README.md", page.KEPT, check=given.check)
     known = sorted(path.stem for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text("utf-8"))
     if unknown := set(given.names) - set(known):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(known)}")
@@ -78,7 +74,6 @@ def all_of(runs: Sequence[Run], into: Path | None) -> int:
         if into and done == 0:
             keep(into, one.name, found)
     if into in {page.KEPT, page.KEPT_LONG} and not failed:
-        figures.bring_up_to_date(ROOT / "README.md", page.KEPT, check=False)
         page.write(ROOT / "docs")
     return failed
 

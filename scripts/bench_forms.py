@@ -1,4 +1,4 @@
-"""How large each benchmark is in each form: the usual one, which the README quotes, a quick look, and the large one.
+"""How large each benchmark is in each form: the usual one, of docs/benchmarks.md, a quick look, and the large one.
 
 Owns sizes and environments; runs nothing.
 """
@@ -86,7 +86,7 @@ def everyday(names: Iterable[str]) -> list[str]:
 
 
 def usual(names: Iterable[str]) -> list[Run]:
-    """As the README quotes them."""
+    """As docs/benchmarks.md quotes them."""
     return [Run(name, name, USUAL.get(name, []), *(SERVER if name in ON_A_SERVER else ())) for name in names]
 
 

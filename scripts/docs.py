@@ -1,25 +1,29 @@
-"""Writes the pages of docs/ that are made from something; with --check only says which are stale (exit code 1).
+"""Writes the pages of docs/ that are made from something, and the README's table of trust; with --check only says
+which are stale (exit code 1).
 
 Owns which page comes from where: the words come from the program itself, the measurements from benchmarks/figures.json.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
-from report import page
+from report import page, trust_table
 
 from nanomem_tui import actions
 from nanomem_tui.cli.commands.config import manual
 from nanomem_tui.cli.main import root
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+README = "../README.md"
 
 
 def made() -> dict[str, str]:
-    """Every generated file of docs/ by its name."""
-    return {"keys.md": actions.keys_markdown(), "nanomem.1": manual(root), **page.files()}
+    """Every generated file by its name, as seen from docs/."""
+    readme = trust_table.front_page(_text(DOCS / README), json.loads(page.KEPT.read_bytes())["trust"])
+    return {"keys.md": actions.keys_markdown(), "nanomem.1": manual(root), README: readme, **page.files()}
 
 
 def main(arguments: list[str]) -> int:
