@@ -245,8 +245,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         """What happens now."""
         from nanomem_tui.tiers.operational import Operational
 
-        old_files = self.paths.data / "operational" / self.id
-        return Operational(self.records, self.settings, old_files, self.paths.quarantine, self._forgotten)
+        return Operational(self.records, self.settings, self._forgotten)
 
     def _forgotten(self) -> Forgotten:
         return forgotten.load(self.paths)

@@ -313,11 +313,6 @@ def without_subjects(title: str) -> str:
     return _pattern("subjects").sub(" ", title)
 
 
-def people_in(title: str) -> frozenset[str]:
-    """Return the Chinese words of a heading by which it is of others than the user."""
-    return frozenset(_pattern("people").findall(title))
-
-
 @lru_cache(4096)
 def topics_of_line(text: str) -> frozenset[str]:
     """Return what a line is about."""

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import zlib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -155,62 +154,6 @@ def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_re
     assert told(ws) == []
     assert ws.operational.age(clock.now() + timedelta(hours=2)) == 1
     assert ws.operational.problems() == []
-
-
-def line(key: str, **more: Any) -> bytes:
-    """An entry as an earlier release wrote it into a file of its own."""
-    named = {"id": key, "at": "2026-03-01T09:50:00+00:00", "category": "event", "source": "s", "critical": False}
-    body = json.dumps({**named, "data": {"message": key}, **more}).encode()
-    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
-
-
-def aged(key: str) -> bytes:
-    body = b'{"aged":"%b"}' % key.encode()
-    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
-
-
-@pytest.mark.parametrize("junk", [b"\xff\xfe\n", b'{"c":"00000000","r":{"id":"x"}}\n', b"[1]\n", b""])
-def test_what_an_earlier_release_kept_in_files_is_taken_in_once(workspace: Path, junk: bytes) -> None:
-    with time_machine.travel(START, tick=False), open_workspace(workspace) as ws:
-        folder = ws.paths.data / "operational" / ws.id
-        folder.mkdir(parents=True)
-        one, two, three = (line(key) for key in ("one", "two", "three"))
-        (folder / "1-1-a.spool").write_bytes(one + aged("one") + junk + two + three[:-9])
-        (folder / "2-2-b.spool").write_bytes(line("gone") + aged("gone"))
-        push(ws, "now")
-        assert sorted(messages(ws)) == ["now", "two"]
-        assert not list(folder.glob("*.spool"))
-        assert [path.name[17:] for path in ws.paths.quarantine.iterdir()] == ["1-1-a.spool"], "with the torn line"
-        assert ws.operational.age() == 0
-
-
-def test_what_an_earlier_release_left_of_long_ago_is_in_working_memory_at_once(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False), open_workspace(workspace) as ws:
-        folder = ws.paths.data / "operational" / ws.id
-        folder.mkdir(parents=True)
-        long_ago = "2026-02-01T10:00:00+00:00"
-        task = {"id": "t", "status": "pending"}
-        (folder / "1-1-a.spool").write_bytes(
-            line("old", at=long_ago) + line("task", at=long_ago, category="task", data=task) + line("young")
-        )
-        push(ws, "now")
-        assert sorted(messages(ws)) == ["now", "young"]
-        assert {"message": "old"} in told(ws)
-        assert [one.id for one in ws.operational.active_tasks()] == ["t"]
-        assert not ws.paths.quarantine.exists()
-
-
-def test_what_an_earlier_release_had_moved_already_comes_back_no_second_time(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False) as time, open_workspace(workspace) as ws:
-        push(ws, "now")
-        time.shift(4000)
-        ws.operational.age()
-        (key,) = (record.id for record in ws.records.of("event"))
-        folder = ws.paths.data / "operational" / ws.id
-        folder.mkdir(parents=True)
-        (folder / "1-1-a.spool").write_bytes(line(key))
-        assert messages(ws) == []
-        assert told(ws) == [{"message": "now"}]
 
 
 # -- several processes ------------------------------------------------------------------------------------------------
