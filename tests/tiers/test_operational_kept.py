@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,20 +20,9 @@ from nanomem_tui.core.errors import BadInput, NanomemError, StoreError
 from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
-from tests.tiers.happened import kill, messages, opened, push, refusing, small_home, told
+from tests.tiers.happened import kill, messages, opened, push, refusing, told
 
 START = "2026-03-01T10:00:00+00:00"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return small_home(tmp_path)
-
-
-@pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
-    with open_workspace(workspace) as found:
-        yield found
 
 
 # -- what cannot be kept ----------------------------------------------------------------------------------------------
@@ -94,12 +82,12 @@ def test_data_without_an_end_is_refused(ws: Workspace) -> None:
 # -- who comes after --------------------------------------------------------------------------------------------------
 
 
-def test_what_was_acknowledged_is_there_after_a_kill(workspace: Path) -> None:
-    ws = open_workspace(workspace)
+def test_what_was_acknowledged_is_there_after_a_kill(place: Path) -> None:
+    ws = open_workspace(place)
     push(ws, "one", "two")
     ws.operational.push("metric", {"name": "x", "value": 3})
     kill(ws.operational)
-    with open_workspace(workspace) as again:
+    with open_workspace(place) as again:
         assert len(again.operational.recent()) == 3
         found = again.operational.metric("x")
         assert found is not None
@@ -109,30 +97,30 @@ def test_what_was_acknowledged_is_there_after_a_kill(workspace: Path) -> None:
 
 
 @pytest.mark.sqlite("the bytes of its file")
-def test_looking_changes_no_byte(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
+def test_looking_changes_no_byte(place: Path) -> None:
+    with open_workspace(place) as ws:
         assert ws.operational.recent() == []
         assert ws.operational.state()["entries"] == 0
         assert not ws.paths.data.exists()
-    with open_workspace(workspace) as ws:
+    with open_workspace(place) as ws:
         push(ws, "one")
-    with open_workspace(workspace) as ws:
+    with open_workspace(place) as ws:
         path = ws.paths.work_database
         before = path.read_bytes(), path.stat().st_mtime_ns
         assert messages(ws) == ["one"]
         assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
 
-def test_what_has_aged_is_not_there_again_after_a_kill(workspace: Path) -> None:
+def test_what_has_aged_is_not_there_again_after_a_kill(place: Path) -> None:
     with time_machine.travel(START, tick=False) as time:
-        ws = open_workspace(workspace)
+        ws = open_workspace(place)
         push(ws, "old")
         time.shift(3000)
         push(ws, "young")
         time.shift(1000)
         assert ws.operational.age() == 1
         kill(ws.operational)
-        with open_workspace(workspace) as again:
+        with open_workspace(place) as again:
             assert messages(again) == ["young"]
             assert told(again) == [{"message": "old"}]
 
@@ -159,8 +147,8 @@ def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_re
 # -- several processes ------------------------------------------------------------------------------------------------
 
 
-def test_one_process_sees_what_another_pushes(workspace: Path) -> None:
-    with open_workspace(workspace) as ours, open_workspace(workspace) as theirs:
+def test_one_process_sees_what_another_pushes(place: Path) -> None:
+    with open_workspace(place) as ours, open_workspace(place) as theirs:
         push(ours, "ours")
         push(theirs, "theirs")
         ours.operational.push("metric", {"name": "x", "value": 1})
@@ -185,9 +173,9 @@ def messages_of(ws: Workspace) -> list[str]:
     return [entry.data["message"] for entry in reversed(ws.operational.recent(category="event"))]
 
 
-def test_what_a_process_left_ages_by_another(workspace: Path) -> None:
+def test_what_a_process_left_ages_by_another(place: Path) -> None:
     with time_machine.travel(START, tick=False) as time:
-        ours, theirs = open_workspace(workspace), open_workspace(workspace)
+        ours, theirs = open_workspace(place), open_workspace(place)
         push(ours, "ours")
         time.shift(1)
         push(theirs, "theirs")
@@ -201,8 +189,8 @@ def test_what_a_process_left_ages_by_another(workspace: Path) -> None:
         ours.close()
 
 
-def test_the_ring_holds_so_many_of_all_processes(workspace: Path) -> None:
-    with opened(workspace, operational_entries=10) as ours, opened(workspace, operational_entries=10) as theirs:
+def test_the_ring_holds_so_many_of_all_processes(place: Path) -> None:
+    with opened(place, operational_entries=10) as ours, opened(place, operational_entries=10) as theirs:
         for number in range(8):
             push(ours, f"ours {number}")
             push(theirs, f"theirs {number}")
@@ -214,13 +202,13 @@ def test_the_ring_holds_so_many_of_all_processes(workspace: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_nothing_acknowledged_is_lost_by_a_kill(workspace: Path) -> None:
+def test_nothing_acknowledged_is_lost_by_a_kill(place: Path) -> None:
     read, write = os.pipe()
     child = fork()
     if child == 0:
         try:
             os.close(read)
-            ws = opened(workspace, operational_entries=40)
+            ws = opened(place, operational_entries=40)
             for number in range(1_000_000):
                 push(ws, number)
                 os.write(write, b".")
@@ -235,7 +223,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(workspace: Path) -> None:
     while more := os.read(read, 65_536):
         acknowledged += len(more)
     os.close(read)
-    with opened(workspace, operational_entries=40) as ws:
+    with opened(place, operational_entries=40) as ws:
         kept = messages(ws)
         found = [data["message"] for data in told(ws)] + kept
         assert len(kept) == 40
@@ -245,20 +233,20 @@ def test_nothing_acknowledged_is_lost_by_a_kill(workspace: Path) -> None:
         assert ws.problems() == []
 
 
-def test_processes_push_at_the_same_time(workspace: Path) -> None:
+def test_processes_push_at_the_same_time(place: Path) -> None:
     children = []
     for name in range(3):
         child = fork()
         if child == 0:
             status = 1
             try:
-                with opened(workspace, operational_entries=50) as ws:
+                with opened(place, operational_entries=50) as ws:
                     push(ws, *(f"{name} {number}" for number in range(200)))
                 status = 0
             finally:
                 os._exit(status)
         children.append(child)
-    with opened(workspace, operational_entries=50) as ws:
+    with opened(place, operational_entries=50) as ws:
         for _ in range(20):
             ws.operational.age()
             messages(ws)
@@ -270,8 +258,8 @@ def test_processes_push_at_the_same_time(workspace: Path) -> None:
         assert ws.problems() == []
 
 
-def test_threads_push_at_the_same_time(workspace: Path) -> None:
-    with opened(workspace, operational_entries=100) as ws:
+def test_threads_push_at_the_same_time(place: Path) -> None:
+    with opened(place, operational_entries=100) as ws:
         failures: list[NanomemError] = []
 
         def work(name: str) -> None:
