@@ -73,8 +73,7 @@ def memory_entries(path: Path) -> list[dict[str, Any]]:
 
 
 def row_counts(path: Path, tables: Sequence[str]) -> dict[str, int]:
-    """How many rows those of the tables have that are there; one that cannot be read is left out. Raises like
-    `open_read_only`."""
+    """Count the rows of those tables that exist and can be read. Raises like `open_read_only`."""
     import sqlite3
 
     counts: dict[str, int] = {}
@@ -265,8 +264,7 @@ class ChromaEntry(NamedTuple):
 
 
 class ChromaFolder(NamedTuple):
-    """What was read: the `entries` of the collections that were asked for, in their order, and how many entries each
-    of the `others` has."""
+    """The `entries` of the collections asked for, in order, and how many entries each of the `others` has."""
 
     entries: list[ChromaEntry]
     others: dict[str, int]

@@ -392,8 +392,7 @@ def refs(git_dir: Path) -> dict[str, str]:
 
 
 def ref_names(git_dir: Path) -> set[str]:
-    """The name of every ref, also of one that leads to nothing: a branch without a commit, a file that is damaged.
-    Raises DamagedGit."""
+    """List every ref, also of a branch without a commit or a damaged file. Raises DamagedGit."""
     from dulwich.refs import HEADREF
 
     container = _container(git_dir)

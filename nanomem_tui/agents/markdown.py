@@ -131,8 +131,7 @@ def bullets(text: str) -> list[Bullet]:
 
 
 def daily_note_name(name: str) -> date | None:
-    """The day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, with other separators or none in the day; None
-    when it is no such name."""
+    """Return the day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, with any separators; else None."""
     match = re.fullmatch(_DAILY, name)
     try:
         return date(int(match[1]), int(match[3]), int(match[4])) if match else None

@@ -196,8 +196,7 @@ class Blames:
         self._kept: dict[str, tuple[str, list[LineOrigin]]] = {}  # by file: who wrote its lines as of the commit
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Return every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput,
-        NotFound."""
+        """Return every line of a memory file with its writer, without the messages. Raises BadInput, NotFound."""
         name, work, placed = self._placed(file)
         if work is None:
             return [BlamedLine(name, number, text, None) for number, text, _ in placed]
@@ -212,8 +211,7 @@ class Blames:
         return [f"{sha[:8]}: {what}: {why}" for sha, why in doubts if why]
 
     def own_headings(self, file: str) -> frozenset[int]:
-        """Return the lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one
-        proposed."""
+        """Return the numbers of headings that our Dreams made, or a person who accepted a proposal of one."""
         _, work, placed = self._placed(file)
         lines = (work.line(number, text, written) for number, text, written in placed if work and text[:1] == "#")
         made = ((line.number, line.origin) for line in lines)
@@ -395,8 +393,7 @@ class _Transcripts:
         return [(info.key, info.created_at, info.updated_at) for info in infos]
 
     def _at_that_time(self, entry: EntryEvidence) -> list[str]:
-        """Return the sessions that were under way when an entry was written that names none, the least long ago
-        first."""
+        """Return the sessions under way when an entry was written that names none, the newest first."""
         at = clock.parse(entry.timestamp)
         if at is None:
             return []

@@ -207,8 +207,7 @@ class StudySession:
         )
 
     def _found(self, edit: LineEdit) -> tuple[LineEdit, str]:
-        """Return the edit with the number that its line has now; `old` must stand there, or at one other place
-        alone."""
+        """Return the edit with its line's number now, or why `old` stands neither there nor at one other place."""
         seen = _lines(self._seen.get(edit.file, ""))
         at = edit.line or 0
         there = seen[at - 1] if 0 < at <= len(seen) else None
@@ -524,8 +523,7 @@ class ModelDreamer:
     # Phase one
 
     def _studied(self, entries: Sequence[HistoryEntry], files: Mapping[str, str], watch: Watch) -> _Study:
-        """Return the facts of as many entries as the model takes at once, from the oldest; of one too long, part by
-        part."""
+        """Study as many entries as the model takes at once, from the oldest; one too long, part by part."""
         room = self._room()
         for halving in range(_HALVINGS + 1):
             try:
@@ -613,8 +611,7 @@ class ModelDreamer:
 
 
 def _fitting(entries: Sequence[HistoryEntry], space: int) -> Sequence[HistoryEntry]:
-    """Return the oldest entries that fit into `space` tokens together; a cursor as a whole, the first whatever its
-    size."""
+    """Return the oldest entries that fit into `space` tokens; a cursor as a whole, at least the first."""
     used, fits = 0, 0
     for number, entry in enumerate(entries, 1):
         used += estimate_tokens(entry_text(entry))
@@ -628,8 +625,7 @@ def _fitting(entries: Sequence[HistoryEntry], space: int) -> Sequence[HistoryEnt
 
 
 def _parts(entry: HistoryEntry, space: int) -> list[str]:
-    """Return the entry in parts of at most `space` tokens, cut between lines where that is possible, nothing left
-    out."""
+    """Split an entry into parts of at most `space` tokens, between lines where possible."""
     size = max(1, space - 40) * 3  # bytes: some scripts count more tokens than others
     parts: list[str] = []
     held = b""

@@ -248,8 +248,7 @@ class Outline:
             yield "said by somebody"
 
     def _made(self, fact: Fact, about: frozenset[str], there: Sequence[Section]) -> Iterator[Section]:
-        """Yield the sections that could be made for a fact, beside those that may take it: of its subjects, of its
-        kind, and for notes."""
+        """Yield the sections that could be made for a fact: of its subjects, of its kind, and for notes."""
         name = " ".join(fact.under.strip("*#:： ").split())
         if name and len(name) <= 40 and names_of_heading(name):
             yield Section(MEMORY, name, topics_of_heading(name), stems(name), is_new=True)

@@ -529,8 +529,7 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
 
 
 def restore_hunks(diff: FileDiff) -> tuple[merge.Hunk, ...]:
-    """Return the hunks of a restore: the runs of changed lines, with at least one unchanged line between two of
-    them."""
+    """Return the hunks of a restore: runs of changed lines, parted by at least one unchanged line."""
     return merge.hunks(diff.before or "", diff.after or "", 0)
 
 

@@ -81,8 +81,7 @@ class Dreams(DreamLog):
         return DreamRevert(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
 
     def _newest(self) -> GitHistory | None:
-        """Return the history as it is now; objects that were read once stay in memory as long as it is the same
-        repository."""
+        """Return the history as it is now; one of the same repository keeps the objects it has read."""
         now = self._open()
         kept = self._opened
         if (
@@ -94,8 +93,7 @@ class Dreams(DreamLog):
         return self._opened
 
     def _sound(self) -> GitHistory | None:
-        """Return the history for who would tell what is in it. Raises Refused when it cannot be read: it is not
-        none."""
+        """Return the history. Raises Refused when there is one that cannot be read."""
         git = self._newest()
         if git is None and self._paths.is_versioned:
             from nanomem_tui.store.files.layer import refuse_unreadable
@@ -241,8 +239,7 @@ class Dreams(DreamLog):
         return self._make_blames(self._sound)
 
     def own_headings(self, file: str) -> Collection[int]:
-        """Return the lines of the headings that Dreams of ours made in a memory file; none where that cannot be
-        told."""
+        """Return the lines of headings that our Dreams made in a file; none where that cannot be told."""
         try:
             return self.blames.own_headings(file) if self._make_blames else ()
         except NanomemError:

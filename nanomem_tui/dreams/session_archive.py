@@ -463,8 +463,7 @@ def _stands_for(one: Line, said: Line) -> bool:
 
 
 def own_words(text: str, cited: Message) -> list[Line]:
-    """Return the sentences of a person's message that a fact which it does not say was made of, where they may be
-    archived."""
+    """Return the sentences that a fact not said by its message was made of, where they may be archived."""
     if cited.role != "user" or injection.reason(cited.content):
         return []
     wanted = edits.meaningful_words(text)
@@ -549,8 +548,7 @@ class ModelSummariser:
     def _summary(
         self, messages: Sequence[Message], end: int, found: _Found, why: str, usage: Usage, watch: Watch
     ) -> Summary:
-        """Return what the model made of the messages before `end`, and what people said, by the rules, that is not in
-        it."""
+        """Return the model's facts before `end`, and what the rules find that the model left out."""
         wanted = archivable(messages)
         rules = self._rules.summarise(messages, [end], watch)
         told = {one.message for one in found.left_out}

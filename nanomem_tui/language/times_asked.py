@@ -96,8 +96,7 @@ class TimeAsked(NamedTuple):
         return max(span.until for span in self.spans)
 
     def to_json(self) -> dict[str, Any]:
-        """As a command prints it: the first and last day, None where it has none, and the words; of several spans
-        each of them too."""
+        """As a command prints it: first and last day (None: none), the words, and each of several spans."""
         body: dict[str, Any] = {"since": _told(self.since), "until": _told(self.until), "said": self.said}
         if len(self.spans) > 1:
             body["spans"] = [{"since": _told(span.since), "until": _told(span.until)} for span in self.spans]

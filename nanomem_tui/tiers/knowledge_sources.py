@@ -200,8 +200,7 @@ def _made(reading: Reading, kind: str, source: str, meta: dict[str, Any], title:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Return whether bytes are no text: NUL in them, or many bytes that are no UTF-8 and no old character set
-    either."""
+    """Return whether bytes are no text: NUL, or many bytes of no UTF-8 and no old character set."""
     head = data[:65_536]
     odd = sum(head.count(bytes([code])) for code in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
     return b"\0" in head or odd * 20 > max(len(head), 20)
@@ -277,8 +276,7 @@ def _file(path: Path, meta: dict[str, Any] | None = None) -> Document:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that may be documents, in the order of their names, and the links; none is
-    followed."""
+    """Yield a folder's files that may be documents, sorted by name, and its links, which are not followed."""
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
         links = [name for name in folders if os.path.islink(os.path.join(at, name))]
@@ -518,8 +516,7 @@ def manual_pages(name: str = "") -> Iterator[ManualPage]:
 
 
 def _manual_folders() -> list[Path]:
-    """Return where man pages lie: MANPATH (an empty part of it stands for what follows), beside the programs of PATH,
-    and the usual places."""
+    """List the folders of man pages: MANPATH, beside the programs of PATH, and the usual places."""
     usual: list[str] = []
     for program in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(program):

@@ -156,8 +156,7 @@ def is_active(status: str) -> bool:
 
 
 def entry_text(category: str, data: Any) -> str:
-    """Return what an entry of that category says, in words: those of a message, a metric, a task; else its data as
-    JSON."""
+    """Return an entry in words: a message, a metric, a task; else its data as JSON."""
     if isinstance(data, str):
         return data
     if isinstance(data, dict):
@@ -174,8 +173,7 @@ def entry_text(category: str, data: Any) -> str:
 
 
 def entry_records(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is
-    an event too."""
+    """Yield the kinds and fields that working memory keeps of an entry; a metric with more is an event too."""
     data = entry.data
     told = {"source": entry.source, "timestamp": entry.at}
     if entry.category == "metric":
@@ -437,8 +435,7 @@ class Operational:
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
-        """Return what there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it
-        can)."""
+        """Return counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
         number, oldest = self._database.ask(models.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
@@ -613,8 +610,7 @@ Standing = tuple[str, int, str]
 
 
 def lasting_state(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
-    """Return what of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last
-    event."""
+    """Return what of an event stays for a while; `memory` in bytes, `before`: what stood at the last event."""
     found: set[Standing] = {("port", port, "") for port in event.get("listening", ())}
     processes = event.get("processes", {})
     for what, top, field, least in (

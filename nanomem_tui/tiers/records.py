@@ -192,8 +192,7 @@ class RecordTrail:
     # -- what an agent asks ---------------------------------------------------------------------------------------
 
     def goals(self, statuses: Sequence[str] = ACTIVE, limit: int | None = None) -> list[TierRecord]:
-        """Return the goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each
-        state, the newest."""
+        """Return the goals in these states, most urgent (0) first, then oldest; the newest `limit` of each state."""
 
         def look(connection: Connection) -> list[TierRecord]:
             kind = KINDS["goal"]
@@ -252,8 +251,7 @@ def _run_of(task: TierRecord | None) -> _Run | None:
 
 
 def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
-    """Return the counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the
-    mean."""
+    """Return a procedure's counts with one run more (`way` 1) or less (-1); without a duration the mean stays."""
     name = "success_count" if run.success else "fail_count"
     runs = fields["success_count"] + fields["fail_count"]
     mean = fields["avg_duration_ms"]
@@ -441,8 +439,7 @@ class TierRecords(RecordTrail):
             yield from down("same file", "config-change", "file_path", fields["file_path"])
 
     def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
-        """Return the records that a record names and that are not there: the field, the id, the kinds that it can be
-        of."""
+        """Return (field, id, possible kinds) of each record that a record names and that does not exist."""
         leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
         named = [lead for lead in leads if lead[1]]
 
@@ -463,8 +460,7 @@ class TierRecords(RecordTrail):
                 raise NotFound(f"no such {' or '.join(kinds)} (`{field}` of a {record.kind})", record_id, fix)
 
     def history(self, kind: str, record_id: str) -> list[RecordChange]:
-        """Return every change of a record, newest first: operations of people and imports, those taken back too, and
-        what agents overwrote."""
+        """Return every change of a record, newest first: operations, undone ones too, and what agents overwrote."""
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
@@ -493,8 +489,7 @@ class TierRecords(RecordTrail):
     def add(
         self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, actor: Actor = "human"
     ) -> tuple[Operation, TierRecord]:
-        """A new record. Raises BadInput, Conflict when there is one of that id, or NotFound when it refers to a record
-        that does not exist."""
+        """Add a record. Raises BadInput, Conflict for a known id, NotFound for a reference to no record."""
         known = kind_of(kind)
         if known.name == "agent-state":
             record_id = record_id or str(fields.get("agent_name") or "")
