@@ -157,15 +157,6 @@ def test_a_snapshot_tells_what_was_measured(ws: Workspace) -> None:
 # -- how it ages ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_too_much_ages_the_oldest_and_no_other(place: Path) -> None:
-    with opened(place, operational_entries=10) as ws:
-        push(ws, *range(11))
-        assert ws.operational.age() == 1
-        assert told(ws) == [{"message": "0"}]
-        assert messages(ws) == [str(number) for number in range(1, 11)]
-        assert ws.operational.age() == 0
-
-
 def test_names_of_any_length_are_kept(ws: Workspace) -> None:
     tool, agent = "t" * 5000, "a" * 5000
     entry_id = ws.operational.push("tool_result", {"tool": tool, "input": 1, "output": 2})
@@ -176,14 +167,6 @@ def test_names_of_any_length_are_kept(ws: Workspace) -> None:
     assert found is not None
     assert found.data == {"tool": tool, "input": 1, "output": 2}
     assert [one.state for one in ws.operational.agent_states()] == [{"at": "work"}, "idle"]
-
-
-@pytest.mark.slow
-def test_the_ten_thousand_and_first_entry(ws: Workspace) -> None:
-    push(ws, *range(10_001))
-    assert ws.operational.age() == 1
-    assert told(ws) == [{"message": "0"}]
-    assert ws.operational.state()["entries"] == 10_000
 
 
 def test_whoever_pushes_without_an_end_moves_what_is_too_much(place: Path) -> None:
