@@ -408,9 +408,26 @@ class TierRecords(RecordTrail):
         return self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
-        """Return the records most like a question, by their words and their meaning at once (seed 004). `collections`:
-        of these alone, such as incidents or procedures; none: of all. Raises BadInput."""
-        return find_semantic(self.search, self._meaning, query, collections, n_results)
+        """Return the records most like a question, by their words and their meaning at once (seed 004).
+
+        `collections`: of these alone, by their names or those of their kinds; those that are not embedded, as patterns,
+        are found by their words. Raises BadInput for a question that is empty, or no such collection or number.
+        """
+        kinds = list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())
+        if not query.strip() or len(query) > MAX_QUERY:
+            raise BadInput("no usable question", "query", f"give 1 to {MAX_QUERY:,} characters")
+        if not 1 <= n_results <= MOST:
+            raise BadInput("no such number of results", str(n_results), f"give 1 to {MOST}")
+        by_words = self.search(query, [kind.name for kind in kinds], limit=BESIDE * n_results)
+        near: Sequence[NearRecord] = ()
+        note = "" if self._meaning is not None else "nothing here finds by meaning"
+        if self._meaning is not None:
+            try:
+                embedded = [kind.name for kind in kinds if kind.embedded]
+                near = self._meaning().nearest(query, embedded, BESIDE * n_results)
+            except NanomemError as error:
+                note = error.line()
+        return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
 
     def links(self, record: TierRecord) -> list[Link]:
         """Return what hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task
@@ -592,34 +609,6 @@ class SemanticAnswer(NamedTuple):
         return "words" if self.note else "words and meaning"
 
 
-def find_semantic(
-    search: Callable[..., list[TierHit]],
-    meaning: Callable[[], RecordMeaning] | None,
-    query: str,
-    collections: Sequence[str] = (),
-    n_results: int = 5,
-) -> SemanticAnswer:
-    """Return the records most like a question; `search` finds by words, `meaning` gives what finds by it.
-
-    `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
-    found by their words. Raises BadInput for a question that is empty, or no such collection or number.
-    """
-    kinds = _kinds(collections)
-    if not query.strip() or len(query) > MAX_QUERY:
-        raise BadInput("no usable question", "query", f"give 1 to {MAX_QUERY:,} characters")
-    if not 1 <= n_results <= MOST:
-        raise BadInput("no such number of results", str(n_results), f"give 1 to {MOST}")
-    by_words = search(query, [kind.name for kind in kinds], limit=BESIDE * n_results)
-    near: Sequence[NearRecord] = ()
-    note = "" if meaning is not None else "nothing here finds by meaning"
-    if meaning is not None:
-        try:
-            near = meaning().nearest(query, [kind.name for kind in kinds if kind.embedded], BESIDE * n_results)
-        except NanomemError as error:
-            note = error.line()
-    return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
-
-
 def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord]) -> list[TierHit]:
     """Return the records of both, best first; of equal ones those that hold rarer words, then the newest."""
     weights = query_weights(query, MOST_WORDS)
@@ -640,7 +629,3 @@ def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord])
     hits.sort(key=lambda hit: (hit.record.at, hit.record.key), reverse=True)
     rarity = {key: hit.score for key, hit in lexical.items()}
     return sorted(hits, key=lambda hit: (-hit.score, -rarity.get(hit.record.key, 0.0)))
-
-
-def _kinds(collections: Sequence[str]) -> list[Kind]:
-    return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())
