@@ -64,8 +64,6 @@ LARGEST = 8 * 2**20
 """Bytes of a file that is read."""
 MOST_FILES = 5_000
 """Files of a folder or a pack."""
-MOST_MEMBERS = 50_000
-"""Members of a pack, those too that are not read."""
 MOST_UNPACKED = 256 * 2**20
 """Bytes of all the members of a pack."""
 MANIFEST = "manifest.json"
@@ -353,10 +351,8 @@ def read_pack(path: Path, tell: Tell = no_progress) -> Found:
     found = Found([], [])
     unpacked = 0
     try:
-        for number, member in enumerate(_members(whole)):
+        for member in _members(whole):
             tell("Reading the pack", len(texts), 0)
-            if number >= MOST_MEMBERS:
-                raise BadInput(f"more than {counted(MOST_MEMBERS, 'member')}", str(whole), "nothing was added")
             unpacked += member.size  # what is skipped of a .tar is unpacked too
             if unpacked > MOST_UNPACKED:
                 raise _too_large(whole)
@@ -441,7 +437,6 @@ def _members(path: Path) -> Iterator[_Member]:
             for entry in packed:
                 packed.members = []  # type: ignore[attr-defined]  # nobody asks for them by name
                 if entry.isdir():
-                    yield _Member("", 0, bytes)  # it counts
                     continue
                 data = packed.extractfile(entry) if entry.isreg() else None
                 yield _Member(entry.name, entry.size, data.read if data is not None else bytes, data is None)
