@@ -302,7 +302,7 @@ def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
 
     def ours() -> list[str | None]:
         with open_workspace(workspace) as ws:
-            return [line.sha for line in ws.dream.blame(BLAMED)]
+            return [line.sha for line in ws.dream.blames.blame(BLAMED)]
 
     def command() -> None:
         line = [sys.executable, "-m", "nanomem_tui", "blame", BLAMED, "--workspace", str(workspace)]

@@ -114,12 +114,13 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
     if trouble := meaning.state()["problem"]:
         raise SystemExit(trouble)
     said = words()
+    found = tier_records.TierRecords(ws.tier_database, ws.perform, lambda key: [], lambda: meaning)
 
     def question() -> str:
         return " ".join(itertools.islice(said, 8))
 
     def ask(*collections: str) -> None:
-        answer = tier_records.find_semantic(ws.records.search, lambda: meaning, question(), collections, WANTED)
+        answer = found.semantic_search(question(), collections, WANTED)
         assert not answer.note, answer.note
         assert answer.hits
 

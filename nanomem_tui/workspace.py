@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.layout import Layout
     from nanomem_tui.core.operations import Change, Layer
     from nanomem_tui.dreams.blame import Blames
-    from nanomem_tui.dreams.consolidate import Consolidator
     from nanomem_tui.dreams.service import Dreams
+    from nanomem_tui.dreams.session_archive import Consolidator
     from nanomem_tui.memory.facts.crystallize import Crystallizer
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.memory.facts.journal import Journal, Reflections
@@ -245,8 +245,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         """What happens now."""
         from nanomem_tui.tiers.operational import Operational
 
-        old_files = self.paths.data / "operational" / self.id
-        return Operational(self.records, self.settings, old_files, self.paths.quarantine, self._forgotten)
+        return Operational(self.records, self.settings, self._forgotten)
 
     def _forgotten(self) -> Forgotten:
         return forgotten.load(self.paths)
@@ -437,7 +436,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def consolidator(self) -> Consolidator:
         """Sessions summarised into the archive."""
-        from nanomem_tui.dreams import consolidate as made
+        from nanomem_tui.dreams import session_archive as made
 
         def spent(used: Spent) -> None:
             self.usage.spent("consolidate", used)

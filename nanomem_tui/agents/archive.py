@@ -95,8 +95,7 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
 
 
 def plain_cursors(data: bytes) -> list[int] | None:
-    """The cursors in whole lines that all have the form in which agents write them, and are not read out; None where
-    one has not."""
+    """Return the cursors of whole lines that all have an agent's usual form; None where one has another."""
     found = [*map(int, _plain().findall(data))]
     return found if data.endswith(b"\n") and len(found) == data.count(b"\n") else None
 

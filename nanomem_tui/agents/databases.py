@@ -5,9 +5,8 @@ Knows which system a database belongs to and gives its rows as they are. What th
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, time
 from pathlib import Path
@@ -74,8 +73,7 @@ def memory_entries(path: Path) -> list[dict[str, Any]]:
 
 
 def row_counts(path: Path, tables: Sequence[str]) -> dict[str, int]:
-    """How many rows those of the tables have that are there; one that cannot be read is left out. Raises like
-    `open_read_only`."""
+    """Count the rows of those tables that exist and can be read. Raises like `open_read_only`."""
     import sqlite3
 
     counts: dict[str, int] = {}
@@ -255,8 +253,6 @@ _NEEDED = {
     "embedding_metadata": frozenset({"id", "key", "string_value", "int_value", "float_value"}),
 }
 _VALUES = ("string_value", "int_value", "float_value", "bool_value")
-_QUEUE = ("seq_id", "operation", "topic", "id", "metadata")
-_ADD, _UPDATE, _UPSERT, _DELETE = range(4)
 
 
 class ChromaEntry(NamedTuple):
@@ -268,8 +264,7 @@ class ChromaEntry(NamedTuple):
 
 
 class ChromaFolder(NamedTuple):
-    """What was read: the `entries` of the collections that were asked for, in their order, and how many entries each
-    of the `others` has."""
+    """The `entries` of the collections asked for, in order, and how many entries each of the `others` has."""
 
     entries: list[ChromaEntry]
     others: dict[str, int]
@@ -285,8 +280,7 @@ def chroma_database(path: Path) -> Path | None:
 def read_chroma_folder(path: Path, where: str) -> ChromaFolder:
     """The entries of both collections in the database at `path`, and what could not be read.
 
-    What waits in Chroma's queue and is in no table yet is read as if it were. Raises BadInput for a version whose
-    tables are others, and like `foreign_databases.open_read_only`.
+    Raises BadInput for a version whose tables are others, and like `foreign_databases.open_read_only`.
     """
     with open_tables(path, where) as source:
         _check(source, path)
@@ -306,7 +300,6 @@ def read_chroma_folder(path: Path, where: str) -> ChromaFolder:
         for _, raw in source.rows("embedding_metadata", ("id", "key", *_VALUES)):
             if raw["id"] in by_number:
                 by_number[raw["id"]][str(raw["key"])] = _value(raw)
-        _replay(source, found, segments)
         entries = [ChromaEntry(key, names[of], meta) for of, rows in found.items() for key, meta in rows.items()]
         return ChromaFolder(entries, others, source.problems)
 
@@ -329,44 +322,6 @@ def _value(raw: Raw) -> Any:
     if raw.get("bool_value") is not None:
         return bool(raw["bool_value"])
     return next((raw[name] for name in _VALUES if raw.get(name) is not None), None)
-
-
-def _replay(source: Tables, wanted: Mapping[str, dict[str, dict[str, Any]]], segments: Mapping[str, str]) -> None:
-    """Do to the collections (by their ids) what was queued after the last change that is in their tables."""
-    done = dict.fromkeys(wanted, 0)
-    for table, columns in (("max_seq_id", ("segment_id", "seq_id")), ("embeddings", ("segment_id", "seq_id"))):
-        for _, raw in source.rows(table, columns):
-            collection = segments.get(str(raw["segment_id"]), "")
-            if collection in done:
-                done[collection] = max(done[collection], _number(raw["seq_id"]))
-    for _, raw in source.rows("embeddings_queue", _QUEUE):
-        collection = str(raw["topic"]).rpartition("/")[2]
-        if collection in done and _number(raw["seq_id"]) > done[collection]:
-            _apply(wanted[collection], raw)
-
-
-def _apply(rows: dict[str, dict[str, Any]], raw: Raw) -> None:
-    """One queued change, as Chroma makes it: a key of None goes."""
-    key, operation = str(raw["id"]), raw["operation"]
-    if operation == _DELETE:
-        rows.pop(key, None)
-        return
-    if (operation == _ADD and key in rows) or (operation == _UPDATE and key not in rows):
-        return
-    try:
-        told = json.loads(raw["metadata"] or "{}")
-    except (ValueError, TypeError, RecursionError):
-        return
-    if isinstance(told, dict) and operation in (_ADD, _UPDATE, _UPSERT):
-        merged = {**rows.get(key, {}), **told}
-        rows[key] = {name: value for name, value in merged.items() if value is not None}
-
-
-def _number(value: Any) -> int:
-    """A position in the queue; releases before 0.5 kept it as bytes."""
-    if isinstance(value, bytes):
-        return int.from_bytes(value, "big")
-    return value if isinstance(value, int) else 0
 
 
 # The token log of nanobot (0.3.5: `llm_usage.sqlite3` in its data folder): one row for each call of a provider.

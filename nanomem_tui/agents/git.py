@@ -232,7 +232,6 @@ _UNREADABLE = "the branches of the git repository cannot be read"
 _NOWHERE = "HEAD of the git repository names nothing we can follow"
 _INDEX_WAIT = 0.2  # seconds, for who holds the lock
 _NOTE = "nanomem-locks"
-_OLD_MARK = b"nanomem\n"
 _KILLED = 10.0  # seconds after its note in which a process of ours takes a lock, or was killed
 
 
@@ -393,8 +392,7 @@ def refs(git_dir: Path) -> dict[str, str]:
 
 
 def ref_names(git_dir: Path) -> set[str]:
-    """The name of every ref, also of one that leads to nothing: a branch without a commit, a file that is damaged.
-    Raises DamagedGit."""
+    """List every ref, also of a branch without a commit or a damaged file. Raises DamagedGit."""
     from dulwich.refs import HEADREF
 
     container = _container(git_dir)
@@ -438,7 +436,6 @@ def move_branch(git_dir: Path, head: Head, new: str, wait: float = 2.0) -> bool:
     old = ObjectID(head.sha.encode()) if head.sha else ZERO_SHA
     container = _container(git_dir)
     with _noted(git_dir, head.name):
-        _remove_old(git_dir)
         if read_head(git_dir) != head:
             return False
         try:
@@ -498,16 +495,6 @@ def noted_lock(git_dir: Path) -> Path | None:
         return lock if -0.1 < lock.lstat().st_mtime - note.stat().st_mtime < _KILLED else None
     except OSError:
         return None
-
-
-def _remove_old(git_dir: Path) -> None:
-    """Remove what a killed process of an earlier release left: locks with its mark, and what was to be refs."""
-    locks = (git_dir / "index.lock", git_dir / "HEAD.lock", *(git_dir / "refs").rglob("*.lock"))
-    for path in (*locks, *git_dir.glob("nanomem-*.tmp"), *git_dir.glob("nanomem-*.lock")):
-        with contextlib.suppress(OSError):
-            is_ours = path.suffix == ".tmp" or core_files.read(path, 4096) == _OLD_MARK
-            if is_ours and time.time() - path.lstat().st_mtime > _KILLED:
-                path.unlink()
 
 
 def when_free(do: Callable[[], _T], wait: float) -> _T:

@@ -319,8 +319,7 @@ class GitHistory:
             return frozenset()
 
     def missing(self) -> Iterator[tuple[str, str, str]]:
-        """(name, what is wrong, what to do) of each ref and HEAD of a worktree that leads to no object. Raises
-        DamagedGit."""
+        """Yield (name, what is wrong, fix) for each ref or worktree HEAD without its object. Raises DamagedGit."""
         for name, sha in git.refs(self.git_dir).items():
             try:
                 self.raw(sha)

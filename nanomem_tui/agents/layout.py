@@ -327,8 +327,7 @@ def _other_agent(paths: Paths) -> str:
 
 
 def _is_openclaw(workspace: Path) -> bool:
-    """Whether its configuration lies beside a workspace, or its own files in it: a folder of notes may have a
-    `MEMORY.md` too."""
+    """Whether its configuration lies beside a workspace, or its own files in it (notes may have a `MEMORY.md`)."""
     own = ("SOUL.md", "IDENTITY.md", "AGENTS.md", "DREAMS.md", "dreams.md")
     return _is_file(workspace.parent / "openclaw.json") or any(_is_file(workspace / name) for name in own)
 

@@ -20,7 +20,6 @@ _FENCE = r"[ \t]*(`{3,}|~{3,})"
 _COMMENT = r"[ \t]*(?:[-*+][ \t]+)?<!--"
 _BULLET = r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)"
 _DAILY = r"(\d{4})([-_.]?)(\d{2})\2(\d{2})(?:(?:[-_ .]|T(?=\d))[^/\0]*)?\.md"
-_MIRROR = r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)"
 
 
 class Section(NamedTuple):
@@ -41,15 +40,6 @@ class Bullet(NamedTuple):
     line: int
     indent: int
     text: str
-
-
-class MirrorLine(NamedTuple):
-    """One entry of a mirror: when it was stored (aware UTC) and its text."""
-
-    at: datetime
-    text: str
-    line: int
-    section: str = ""
 
 
 def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
@@ -141,8 +131,7 @@ def bullets(text: str) -> list[Bullet]:
 
 
 def daily_note_name(name: str) -> date | None:
-    """The day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, with other separators or none in the day; None
-    when it is no such name."""
+    """Return the day of a note named `YYYY-MM-DD.md` or `YYYY-MM-DD-slug.md`, with any separators; else None."""
     match = re.fullmatch(_DAILY, name)
     try:
         return date(int(match[1]), int(match[3]), int(match[4])) if match else None
@@ -150,36 +139,9 @@ def daily_note_name(name: str) -> date | None:
         return None
 
 
-def parse_mirror(data: bytes, where: str) -> tuple[tuple[MirrorLine, ...], tuple[Problem, ...]]:
-    """The entries of a mirror (`semantic/*.md`, `episodic/YYYY-MM-DD.md`); a list line of another form is reported."""
-    text, problems = decode(data, where)
-    entries: list[MirrorLine] = []
-    found = list(problems)
-    section = ""
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.removesuffix("\r")
-        if heading := re.fullmatch(_HEADING, line):
-            section = (heading[2] or "").strip()
-        elif line.startswith("- "):
-            entry = _mirror_line(line, number, section)
-            if entry is None:
-                found.append(Problem("not of the form `- [time UTC] text`", where, number, severity="warning"))
-            else:
-                entries.append(entry)
-    return tuple(entries), tuple(found)
-
-
 def dump_mirror_line(at: datetime, text: str) -> bytes:
     """One entry as the scoped system appends it; `at` is aware, white space in `text` is collapsed."""
     return f"- [{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC] {' '.join(text.split())}\n".encode("utf-8", "replace")
-
-
-def _mirror_line(line: str, number: int, section: str) -> MirrorLine | None:
-    match = re.fullmatch(_MIRROR, line)
-    try:
-        return MirrorLine(datetime.fromisoformat(f"{match[1]}+00:00"), match[2], number, section) if match else None
-    except ValueError:
-        return None
 
 
 def _bad_lines(data: bytes, where: str) -> list[Problem]:

@@ -21,7 +21,8 @@ from nanomem_tui.core import files
 from nanomem_tui.core.errors import Problem
 
 VERSION = 1
-_KNOWN = frozenset({"id", "text", "source", "session_key", "created_at", "updated_at", "hits"})
+_ITEM_TEXTS = ("id", "text", "source", "session_key", "created_at", "updated_at")
+_KNOWN = (*_ITEM_TEXTS, "hits")
 _TOP = frozenset({"version", "updated_at", "items"})
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENTED_ITEM = re.compile(r"\n    \{")
@@ -55,23 +56,15 @@ class LtmItem(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
-        return merge_fields(self.origin, _known(self), _known(LtmItem.from_dict(self.origin)), self.extra)
+        as_read = LtmItem.from_dict(self.origin)
+        return merge_fields(self.origin, _fields(self, _KNOWN), _fields(as_read, _KNOWN), self.extra)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any], number: int = 0) -> LtmItem:
         """The item in an object of the file; a missing or strange field has its default."""
-        return cls(
-            id=text_of(value.get("id")),
-            text=text_of(value.get("text")),
-            source=text_of(value.get("source")),
-            session_key=text_of(value.get("session_key")),
-            created_at=text_of(value.get("created_at")),
-            updated_at=text_of(value.get("updated_at")),
-            hits=whole_number(value.get("hits")),
-            extra=unknown_keys(value, _KNOWN),
-            origin=value,
-            number=number,
-        )
+        texts = {name: text_of(value.get(name)) for name in _ITEM_TEXTS}
+        hits, extra = whole_number(value.get("hits")), unknown_keys(value, frozenset(_KNOWN))
+        return cls(**texts, hits=hits, extra=extra, origin=value, number=number)
 
 
 class LtmSnapshot(NamedTuple):
@@ -253,19 +246,6 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _known(item: LtmItem) -> dict[str, Any]:
-    """The fields that an agent knows, in its order."""
-    return {
-        "id": item.id,
-        "text": item.text,
-        "source": item.source,
-        "session_key": item.session_key,
-        "created_at": item.created_at,
-        "updated_at": item.updated_at,
-        "hits": item.hits,
-    }
-
-
 # `LESSONS.jsonl` of the RAM-first system: lessons as they are on disk. A torn line costs that line. Writes no file.
 
 _TEXTS = (
@@ -306,7 +286,7 @@ class LessonLine(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
         as_read = LessonLine.from_dict(self.origin)
-        return merge_fields(self.origin, _fields(self), _fields(as_read), self.extra)
+        return merge_fields(self.origin, _fields(self, _ORDER), _fields(as_read, _ORDER), self.extra)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any], line: int = 0) -> LessonLine:
@@ -360,8 +340,9 @@ def dump_lessons(lessons: Iterable[LessonLine]) -> bytes:
     return b"".join(dump_line_as_read(lesson.to_dict()) for lesson in lessons)
 
 
-def _fields(lesson: LessonLine) -> dict[str, Any]:
-    return {name: getattr(lesson, name) for name in _ORDER}
+def _fields(row: LtmItem | LessonLine, names: Iterable[str]) -> dict[str, Any]:
+    """The fields that an agent knows, in its order."""
+    return {name: getattr(row, name) for name in names}
 
 
 # `LTM_AUDIT.jsonl` and `LESSONS_AUDIT.jsonl` of the RAM-first system: their events. Appends nothing itself.

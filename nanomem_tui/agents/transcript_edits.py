@@ -201,8 +201,7 @@ def compact_long(pieces: Callable[[], Iterable[bytes]], keep: int) -> Compacted 
 
 
 def _lines(pieces: Iterable[bytes], most: int) -> Iterator[bytes | int]:
-    """The lines of a transcript. Of messages in the form that agents write, which at least `most` of the same follow,
-    only how many there are."""
+    """Yield a transcript's lines; for messages in an agent's form before the last `most`, only their number."""
     waiting: deque[tuple[bytes, int]] = deque()
     for piece in pieces:
         plain = None if _HIDDEN in piece else plain_messages(piece)

@@ -7,14 +7,11 @@ evidence. `Versions` lists every version and how long what each Dream wrote last
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.agents import git_history
@@ -199,8 +196,7 @@ class Blames:
         self._kept: dict[str, tuple[str, list[LineOrigin]]] = {}  # by file: who wrote its lines as of the commit
 
     def blame(self, file: str) -> list[BlamedLine]:
-        """Return every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput,
-        NotFound."""
+        """Return every line of a memory file with its writer, without the messages. Raises BadInput, NotFound."""
         name, work, placed = self._placed(file)
         if work is None:
             return [BlamedLine(name, number, text, None) for number, text, _ in placed]
@@ -215,8 +211,7 @@ class Blames:
         return [f"{sha[:8]}: {what}: {why}" for sha, why in doubts if why]
 
     def own_headings(self, file: str) -> frozenset[int]:
-        """Return the lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one
-        proposed."""
+        """Return the numbers of headings that our Dreams made, or a person who accepted a proposal of one."""
         _, work, placed = self._placed(file)
         lines = (work.line(number, text, written) for number, text, written in placed if work and text[:1] == "#")
         made = ((line.number, line.origin) for line in lines)
@@ -398,8 +393,7 @@ class _Transcripts:
         return [(info.key, info.created_at, info.updated_at) for info in infos]
 
     def _at_that_time(self, entry: EntryEvidence) -> list[str]:
-        """Return the sessions that were under way when an entry was written that names none, the least long ago
-        first."""
+        """Return the sessions under way when an entry was written that names none, the newest first."""
         at = clock.parse(entry.timestamp)
         if at is None:
             return []
@@ -440,149 +434,6 @@ def _dreamt_before(git: GitHistory, commit: Commit) -> datetime | None:
 # Every version of the memory files: their texts as of a commit or now, what each changed, and how long what Dreams
 # wrote lasted.
 
-# How long what Dreams wrote lasts: of the lines that each Dream added, those that stand after every later version.
-
-
-class Version(NamedTuple):
-    """One version of the memory files, and the texts of those files that it changed (None: no file from then on).
-
-    `sha` is its commit, "" for the files as they are now; `at` is UTC ISO.
-    """
-
-    sha: str
-    at: str
-    is_dream: bool
-    files: Mapping[str, str | None]
-
-
-class LineFate(NamedTuple):
-    """A line that a Dream added, and the version that took it away: None while it stands, "" for an edit of today."""
-
-    text: str
-    gone: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DreamSurvival:
-    """What became of the lines of one Dream.
-
-    `number` is its place among all versions, from 0; `versions` is how many there are. `steps` are (number of a
-    version, lines that stand from it on), the first that of the Dream itself.
-    """
-
-    sha: str
-    at: str
-    number: int
-    versions: int
-    added: int
-    steps: tuple[tuple[int, int], ...]
-    lines: tuple[LineFate, ...]
-
-    @property
-    def standing(self) -> int:
-        """How many of its lines stand today."""
-        return self.steps[-1][1]
-
-    @property
-    def share(self) -> float:
-        """How much of it stands today, 0 to 1; nothing was added: 1."""
-        return self.standing / self.added if self.added else 1.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as a JSON object, a line as `text` and the version that took it away."""
-        names = ("sha", "at", "added", "standing", "share", "number", "versions")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "steps": [list(step) for step in self.steps],
-            "lines": [fate._asdict() for fate in self.lines],
-        }
-
-    def curve(self) -> list[float]:
-        """Return the share that stands after the Dream itself and after each later version, 0 to 1."""
-        shares: list[float] = []
-        ends = [number for number, _ in self.steps[1:]] + [self.versions]
-        for (start, standing), end in zip(self.steps, ends, strict=True):
-            shares += [standing / self.added if self.added else 1.0] * (end - start)
-        return shares
-
-
-def survival(versions: Iterable[Version]) -> list[DreamSurvival]:
-    """Return what became of each Dream among `versions` (the oldest first), in their order."""
-    files: dict[str, Counter[str]] = {}
-    counts: Counter[str] = Counter()
-    dreams: list[_Dream] = []
-    writers: dict[str, list[_Dream]] = {}
-    number = -1
-    for number, version in enumerate(versions):
-        touched = _touched(files, counts, version)
-        for text, (before, after) in touched.items():
-            for dream in writers.get(text, ()):
-                dream.changed(text, before, after, number, version.sha)
-        if version.is_dream:
-            added = {text: after - before for text, (before, after) in touched.items() if after > before}
-            dreams.append(_Dream(version, number, added))
-            for text in added:
-                writers.setdefault(text, []).append(dreams[-1])
-    return [dream.lasting(number + 1) for dream in dreams]
-
-
-def _touched(files: dict[str, Counter[str]], counts: Counter[str], version: Version) -> dict[str, tuple[int, int]]:
-    """Return how often each line that the version changed was there before and is now; brings `files`, `counts` up to
-    it.
-
-    Lines are compared whole and as they stand, so that only those that differ are looked into.
-    """
-    moved: Counter[str] = Counter()
-    for name, text in version.files.items():
-        now, before = Counter((text or "").split("\n")), files.get(name, Counter())
-        files[name] = now
-        differ = {line for line, _ in now.items() ^ before.items()}
-        for line in (*now, *(before.keys() - now.keys())):  # in the order of the file
-            if line in differ and is_statement(line):
-                moved[line.strip()] += now[line] - before[line]
-    touched = {text: (counts[text], counts[text] + step) for text, step in moved.items() if step}
-    for text, (_, after) in touched.items():
-        counts[text] = after
-    return touched
-
-
-class _Dream:
-    """One Dream while the versions after it are gone through."""
-
-    def __init__(self, version: Version, number: int, added: Mapping[str, int]) -> None:
-        self._version = version
-        self._number = number
-        self._added = added
-        self._steps = [(number, sum(added.values()))]
-        self._gone: dict[str, str] = {}
-
-    def changed(self, text: str, before: int, after: int, number: int, sha: str) -> None:
-        """A later version holds `text` another number of times."""
-        own = self._added[text]
-        step = min(own, after) - min(own, before)
-        if not step:
-            return
-        if step < 0:
-            self._gone[text] = sha
-        elif after >= own:
-            self._gone.pop(text, None)
-        last, standing = self._steps[-1]
-        if last == number:
-            self._steps.pop()
-        self._steps.append((number, standing + step))
-
-    def lasting(self, versions: int) -> DreamSurvival:
-        """Return what became of it, of so many versions."""
-        return DreamSurvival(
-            sha=self._version.sha,
-            at=self._version.at,
-            number=self._number,
-            versions=versions,
-            added=sum(self._added.values()),
-            steps=tuple(self._steps),
-            lines=tuple(LineFate(text, self._gone.get(text)) for text in self._added),
-        )
-
 
 NOW = ""
 """In place of the id of a commit: the files as they are now."""
@@ -615,8 +466,6 @@ class Versions:
         self._why_none = why_none
         self._files = files
         self._line_counts: dict[Blobs, tuple[int, int]] = {}
-        self._counting = Lock()
-        self._counted: tuple[tuple[str, str], list[DreamSurvival]] | None = None
 
     def text(self, sha: str, path: str) -> str | None:
         """A file as of a commit (`NOW`: as it is now), bytes that are no UTF-8 replaced; None when there was none.
@@ -671,46 +520,6 @@ class Versions:
             found = merge.count_changes(git.text(old) or "", git.text(new) or "")
             self._line_counts[old, new] = found
         return found
-
-    def all(self) -> Iterator[Version]:
-        """Yield all of them, the oldest first; the last are the files as they are now, where a commit does not hold
-        them."""
-        git = self._git()
-        head: dict[str, str | None] = dict.fromkeys(TRACKED_FILES)
-        for commit in reversed(git.commits() if git else []):
-            assert git is not None
-            files = {path: text for path, text in _changed(git, commit).items() if head[path] != text}
-            head |= files
-            yield Version(commit.sha, commit.at, commit.is_dream, files)
-        now = {path: self._files.load(path).text for path in TRACKED_FILES}
-        differs = {path: text for path, text in now.items() if text != head[path]}
-        if differs:
-            yield Version(NOW, clock.iso(clock.now()), False, differs)
-
-    def survival(self) -> list[DreamSurvival]:
-        """Return what became of the lines of each Dream, the newest Dream first. Counted once for each state of the
-        files."""
-        git = self._git()
-        key = ((git.head() if git else None) or "", self._fingerprint())
-        with self._counting:
-            if self._counted is None or self._counted[0] != key:
-                self._counted = (key, survival(self.all())[::-1])
-            return self._counted[1]
-
-    def _fingerprint(self) -> str:
-        digest = hashlib.sha256()
-        for path in TRACKED_FILES:
-            digest.update((self._files.load(path).data or b"") + b"\0\0")
-        return digest.hexdigest()
-
-
-def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
-    """Return the texts of the memory files that a commit changed, those that can be read."""
-    texts: dict[str, str | None] = {}
-    for path, (_, blob) in _blobs(git, commit).items():
-        with suppress(DamagedGit):
-            texts[path] = None if blob is None else core_files.decode(git.blob(blob), "replace")
-    return texts
 
 
 def _blobs(git: GitHistory, commit: Commit) -> dict[str, Blobs]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.agents import markdown
 from nanomem_tui.agents.archive import HistoryEntry, marked_lines
@@ -23,10 +23,6 @@ from nanomem_tui.language import classify, dates
 from nanomem_tui.language.statements.pair_features import is_said
 from nanomem_tui.language.tokens import fold, tokens
 from nanomem_tui.store.files import layer
-
-if TYPE_CHECKING:
-    pass
-
 
 Op = Literal["add", "replace", "remove", "move"]
 TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memory/MEMORY.md": "Long-term Memory"}
@@ -287,8 +283,7 @@ def meaningful_words(text: str) -> frozenset[str]:
 
 
 def says_all(new: str, old: str) -> bool:
-    """Return whether `old` says all that `new` says, of the same one: in its words one after the other, with its
-    details."""
+    """Return whether `old` contains all that `new` says, in its words and with its details."""
     wanted = meaningful_words(new)
     if not wanted <= meaningful_words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)

@@ -63,8 +63,7 @@ class _Above(NamedTuple):
 
 
 def lines_of(content: str) -> list[EntryLine]:
-    """Return the statements of an entry, in order. What opens a list, `Kestrel:`, is none: each line of the list begins
-    so."""
+    """Split an entry into statements. A line that opens a list, `Kestrel:`, begins each line of that list."""
     lines: list[EntryLine] = []
     above: list[_Above] = []
     opened: set[int] = set()
@@ -119,8 +118,7 @@ def _names(head: str) -> bool:
 
 
 def _joined(head: str, text: str) -> str:
-    """Return what stands under `head` as a statement of its own. A colon would make the whole of it the value of
-    `head`."""
+    """Join a list line to its `head` as one statement; a colon would make it the value of `head`."""
     if not head:
         return text
     if SPEECH.fullmatch(f"{head}:"):
@@ -331,8 +329,7 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
 
 
 def _judged(text: str, shown: str, fact: Fact) -> Fact | Skipped:
-    """Return what is made of a text: a fact, one that is held for a person, or why it is left out. `shown` is what is
-    read."""
+    """Return a fact, a fact held for a person, or why a text is left out. `shown` is what is read."""
     mark = fact.mark
     reading = language_sentences.read(f"[{mark}] {shown}" if mark and not shown.startswith("- ") else shown)
     plain = _NUMBER.sub("", statement.without_speaker(language_sentences.parted(text).text)).strip()

@@ -187,8 +187,7 @@ def _secrets(text: str) -> set[tuple[str, str]]:
 
 
 def _loses(edit: LineEdit, before: Mapping[str, str]) -> bool:
-    """Return whether a line goes: removed with no copy left, replaced by one that has little to do with it, or moved
-    away."""
+    """Return whether a line goes: removed with no copy left, replaced by something else, or moved away."""
     if edit.op == "move":
         return edit.to_file not in ("", edit.file)
     if edit.op != "replace" or edit.supersedes:
@@ -200,8 +199,7 @@ def _loses(edit: LineEdit, before: Mapping[str, str]) -> bool:
 def _unaccounted(
     edit: LineEdit, before: Mapping[str, str], after: Mapping[str, str], evidence: Mapping[int, str], today: str
 ) -> str:
-    """Return the names, numbers, dates and addresses that would be nowhere: in no file, and in no entry that asks for
-    it."""
+    """Return the names, numbers, dates and addresses that no file and no cited entry would hold any more."""
     if edit.op not in ("replace", "remove"):
         return ""
     if edit.op == "remove" and (
@@ -370,8 +368,7 @@ def reason_unsupported(edit: LineEdit, said: str, today: str, text: str, around:
 
 
 def _unsaid(new: str, said: str, old: str, around: str) -> str:
-    """Return why the entries do not say a new line; of one that goes on where the old one ends, what it adds to
-    that."""
+    """Return why the entries do not say a new line, or what it adds to the old one."""
     why = compare.held(said, new, around).why
     added = new.removeprefix(old).strip(" ,;.，；。、") if old and new.startswith(old) else ""
     return compare.held(said, added, f"{around} {old}").why if why and len(added.split()) > 1 else why

@@ -448,8 +448,7 @@ class Queue(NamedTuple):
         return tuple(bad[line] for line in sorted(bad))
 
     def passed(self, last: int = 0) -> tuple[int, ...]:
-        """Return the numbers of those that a Dream up to the line `last` passes over: before it, all when it reads
-        all."""
+        """Return the unreadable lines that a Dream up to the line `last` passes over; all when it reads all."""
         rest = any(entry.line > last for entry in self.waiting)
         lines = (problem.line for problem in self.unreadable if problem.line is not None)
         return tuple(line for line in lines if line < last or not rest)
@@ -514,8 +513,7 @@ class DreamQueue:
         return [entry for entry in found if entry.cursor <= cursor and entry.cursor in noted]
 
     def count_between(self, queue: Queue, before: int, last: int) -> int:
-        """Return how many entries there are behind the cursor `before`, up to that of `last`; `queue`: what was read
-        now."""
+        """Count the entries after the cursor `before` up to `last`; `queue` is what was read now."""
         path = self._paths.history
         if is_long(path):
             long = long_archive(path, self._paths.relative(path))

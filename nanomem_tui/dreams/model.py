@@ -8,16 +8,15 @@ it proposes goes through the guards like any other edit. Must not know endpoints
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from nanomem_tui.agents import markdown
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.errors import BadInput, Conflict, ModelTooLong
 from nanomem_tui.core.text import one_line
 from nanomem_tui.dreams import edits, guards
-from nanomem_tui.dreams import edits as dreams_edits
 from nanomem_tui.dreams.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dreams.entries import MAX_FACT, MEMORY, NO_EDIT, Proposal, Skipped, Watch, no_watcher
 from nanomem_tui.dreams.guards import (
@@ -34,7 +33,7 @@ from nanomem_tui.language.statements.statement import owner_of
 from nanomem_tui.model.client import Fence, estimate_tokens
 
 if TYPE_CHECKING:
-    from nanomem_tui.model.client import Answer, ModelClient
+    from nanomem_tui.model.client import ModelClient
 
 
 # Where a model's edits are laid on the files: each is held against the lines that it saw and the entries it names.
@@ -207,8 +206,7 @@ class StudySession:
         )
 
     def _found(self, edit: LineEdit) -> tuple[LineEdit, str]:
-        """Return the edit with the number that its line has now; `old` must stand there, or at one other place
-        alone."""
+        """Return the edit with its line's number now, or why `old` stands neither there nor at one other place."""
         seen = _lines(self._seen.get(edit.file, ""))
         at = edit.line or 0
         there = seen[at - 1] if 0 < at <= len(seen) else None
@@ -444,6 +442,7 @@ _HALVINGS = 4
 _MOST_ANSWERS = 30  # however many steps there are
 _STOPPED = "it repeated an edit that was refused"
 _ENTRIES_SHARE = 0.6
+_T = TypeVar("_T")
 
 
 class _Fact(NamedTuple):
@@ -486,7 +485,8 @@ class ModelDreamer:
         before = self._client.usage
         veil = MaskedFiles({name: files.get(name, "") for name in TITLES})
         try:
-            study = self._studied(hide_entries(entries), veil.files, watch)
+            new = hide_entries(entries)
+            study = _in_halves(lambda room, _: self._study(new, veil.files, room, watch), self._room())
             desk = StudySession(veil.files, study.entries)
             if study.facts:
                 self._edited(study, desk, steps, watch)
@@ -523,20 +523,8 @@ class ModelDreamer:
 
     # Phase one
 
-    def _studied(self, entries: Sequence[HistoryEntry], files: Mapping[str, str], watch: Watch) -> _Study:
-        """Return the facts of as many entries as the model takes at once, from the oldest; of one too long, part by
-        part."""
-        room = self._room()
-        for halving in range(_HALVINGS + 1):
-            try:
-                return self._study(entries, files, room, watch)
-            except ModelTooLong:
-                if halving == _HALVINGS or room // 2 < _LEAST:
-                    raise
-                room //= 2
-        raise AssertionError("unreachable")
-
     def _study(self, entries: Sequence[HistoryEntry], files: Mapping[str, str], room: int, watch: Watch) -> _Study:
+        """Study as many entries as the model takes at once, from the oldest; one too long, part by part."""
         space = max(_LEAST, int(room * _ENTRIES_SHARE))
         taken = _fitting(entries, space)
         questions = [[entry_text(entry) for entry in taken]]
@@ -554,9 +542,9 @@ class ModelDreamer:
             asked = study_messages(texts, shown, _span(taken) + part)
             shape = study_shape([entry.cursor for entry in taken])
             answer = self._ask(asked, shape, "study", f"studying the entries {_span(taken)}{part}", watch)
-            found, left_out = _facts(answer.value["facts"], taken)
+            found, left_out = _facts(answer["facts"], taken)
             facts += found
-            notes += [answer.value["analysis"].strip()] if answer.value["analysis"].strip() else []
+            notes += filter(None, [answer["analysis"].strip()])
             if left_out:
                 notes.append(f"{left_out} of its facts named no entry of this Dream and were left out.")
         return _Study(taken, tuple(facts), "\n".join(notes), whole)
@@ -582,39 +570,49 @@ class ModelDreamer:
                 return
 
     def _step(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> Mapping[str, Any]:
-        room = self._room()
         facts = [fact.line() for fact in study.facts]
-        entries = [entry_text(entry) for entry in study.entries] if study.whole else []
         shape = step_shape([entry.cursor for entry in study.entries])
         at = f"editing, step {desk.steps + 1} of at most {steps}"
-        for halving in range(_HALVINGS + 1):
+
+        def ask(room: int, is_first: bool) -> Mapping[str, Any]:
+            # where it was too long, the facts say what counts in the entries
+            entries = [entry_text(entry) for entry in study.entries] if study.whole and is_first else []
             left = room - sum(map(estimate_tokens, (*entries, *facts, *desk.log)))
             shown = _shown(desk.files, desk.asked, [*entries, *facts], left)
-            asked = step_messages(entries, facts, shown, desk.log, steps - desk.steps)
-            try:
-                answer = self._ask(asked, shape, "step", at, watch).value
-                desk.show()
-                return answer
-            except ModelTooLong:
-                if halving == _HALVINGS or room // 2 < _LEAST:
-                    raise
-                room //= 2
-                entries = []  # the facts say what counts in them
-        raise AssertionError("unreachable")
+            return self._ask(
+                step_messages(entries, facts, shown, desk.log, steps - desk.steps), shape, "step", at, watch
+            )
+
+        answer = _in_halves(ask, self._room())
+        desk.show()
+        return answer
 
     def _room(self) -> int:
         """Return how many tokens memory may take in one question."""
         config = self._client.config
         return max(_LEAST, config.context_tokens - config.max_tokens - _OURS)
 
-    def _ask(self, messages: list[Message], schema: Mapping[str, Any], name: str, step: str, watch: Watch) -> Answer:
+    def _ask(
+        self, messages: list[Message], schema: Mapping[str, Any], name: str, step: str, watch: Watch
+    ) -> Mapping[str, Any]:
         watch(step)
-        return self._client.ask(messages, schema, name, watch=lambda _at: watch(step))
+        return self._client.ask(messages, schema, name, watch=lambda _at: watch(step)).value
+
+
+def _in_halves(ask: Callable[[int, bool], _T], room: int) -> _T:
+    """Ask with so much room, the first time, and with half of it each time that a question is too long."""
+    for left in range(_HALVINGS, 0, -1):
+        try:
+            return ask(room, left == _HALVINGS)
+        except ModelTooLong:
+            if room // 2 < _LEAST:
+                raise
+            room //= 2
+    return ask(room, False)
 
 
 def _fitting(entries: Sequence[HistoryEntry], space: int) -> Sequence[HistoryEntry]:
-    """Return the oldest entries that fit into `space` tokens together; a cursor as a whole, the first whatever its
-    size."""
+    """Return the oldest entries that fit into `space` tokens; a cursor as a whole, at least the first."""
     used, fits = 0, 0
     for number, entry in enumerate(entries, 1):
         used += estimate_tokens(entry_text(entry))
@@ -628,8 +626,7 @@ def _fitting(entries: Sequence[HistoryEntry], space: int) -> Sequence[HistoryEnt
 
 
 def _parts(entry: HistoryEntry, space: int) -> list[str]:
-    """Return the entry in parts of at most `space` tokens, cut between lines where that is possible, nothing left
-    out."""
+    """Split an entry into parts of at most `space` tokens, between lines where possible."""
     size = max(1, space - 40) * 3  # bytes: some scripts count more tokens than others
     parts: list[str] = []
     held = b""
@@ -658,12 +655,12 @@ def _shown(files: Mapping[str, str], asked: Mapping[str, set[int]], texts: Seque
     whole = {name: numbered(found) for name, found in lines.items()}
     if sum(map(estimate_tokens, whole.values())) <= room:
         return whole
-    wanted = dreams_edits.meaningful_words("\n".join(texts))
+    wanted = edits.meaningful_words("\n".join(texts))
     ranked: list[tuple[int, str, int]] = []
     for name, found in lines.items():
         for number, line in enumerate(found, 1):
             near = 10_000 if number in asked.get(name, ()) else 1_000 if line.startswith("#") else 0
-            near += len(dreams_edits.meaningful_words(line) & wanted)
+            near += len(edits.meaningful_words(line) & wanted)
             if near and line.strip():
                 ranked.append((-near, name, number))
     chosen: dict[str, list[int]] = {name: [] for name in files}
@@ -702,9 +699,9 @@ def _left_alone(study: _Study, desk: StudySession) -> list[_Fact]:
     for fact in study.facts:
         tries = _tries(fact, desk)
         others = [one for one in study.facts if not {*one.evidence}.isdisjoint(fact.evidence)]
-        said = dreams_edits.meaningful_words(fact.text)
+        said = edits.meaningful_words(fact.text)
         if len(tries) < len(others) and not any(
-            2 * len(said & dreams_edits.meaningful_words(line)) >= len(said) for line in tries
+            2 * len(said & edits.meaningful_words(line)) >= len(said) for line in tries
         ):
             left.append(fact)
     return left

@@ -135,7 +135,6 @@ class Outline:
         self._owner = owner
         self._files: dict[str, str] = {}
         self._of: dict[str, tuple[Section, ...]] = {}
-        self._found = Counter[str]()
         self._named: dict[str, frozenset[str]] = {}
         self.read(files)
 
@@ -143,17 +142,10 @@ class Outline:
         """Take over the files as they are now."""
         for name, text in files.items():
             if self._files.get(name) is not text:
-                self._files[name] = text
-                before, now = self._of.get(name, ()), _sections_of(name, text)
-                for section in before:
-                    if section not in now:
-                        self._found.subtract(_words_of(section))
-                for section in now:
-                    if section not in before:
-                        self._found.update(_words_of(section))
-                self._of[name] = now
+                self._files[name], self._of[name] = text, _sections_of(name, text)
                 self._named[name] = _names(text) - stems(self._owner)
         self._sections = [section for sections in self._of.values() for section in sections]
+        self._found = Counter(word for one in self._sections for word in one.heading.union(*one.lines))
 
     def place(self, fact: Fact) -> SectionPlace:
         """Return where a fact goes."""
@@ -248,8 +240,7 @@ class Outline:
             yield "said by somebody"
 
     def _made(self, fact: Fact, about: frozenset[str], there: Sequence[Section]) -> Iterator[Section]:
-        """Yield the sections that could be made for a fact, beside those that may take it: of its subjects, of its
-        kind, and for notes."""
+        """Yield the sections that could be made for a fact: of its subjects, of its kind, and for notes."""
         name = " ".join(fact.under.strip("*#:： ").split())
         if name and len(name) <= 40 and names_of_heading(name):
             yield Section(MEMORY, name, topics_of_heading(name), stems(name), is_new=True)
@@ -336,10 +327,6 @@ def _names(text: str) -> frozenset[str]:
 @lru_cache(16384)
 def _names_of_line(line: str) -> frozenset[str]:
     return frozenset[str]().union(*map(stems, edits.details(line)))
-
-
-def _words_of(section: Section) -> frozenset[str]:
-    return section.heading.union(*section.lines)
 
 
 @lru_cache(32)

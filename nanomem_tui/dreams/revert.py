@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from nanomem_tui.agents.archive import clamp_cursor
 from nanomem_tui.agents.git import Commit, DamagedGit, FileDiff
@@ -228,6 +228,16 @@ _SETTLED = {"now": "keeping lines changed since", "then": "also lines changed si
 _ONLY_CHANGED = "nothing of it is left but lines that later edits changed"
 
 
+class RevertOptions(TypedDict, total=False):
+    """What to take back of a commit, and how. See `DreamRevert.preview`."""
+
+    edit: int | None
+    whole: bool
+    rewind_cursor: bool | None
+    settle: Side | None
+    as_of: bool
+
+
 class _Reverted(NamedTuple):
     """What a revert comes to: the files, the conflicts, and what it takes of later changes."""
 
@@ -331,22 +341,16 @@ class DreamRevert:
         sha: str,
         file: str | None = None,
         hunk: int | None = None,
-        *,
-        edit: int | None = None,
-        whole: bool = False,
-        rewind_cursor: bool | None = None,
-        settle: Side | None = None,
-        as_of: bool = False,
+        **how: Unpack[RevertOptions],
     ) -> Operation:
         """Do what `preview` shows, as one operation and one commit.
 
         Raises Conflict, naming file and lines, where a later edit changed the same lines; NothingToDo when nothing of
         it is in force any more; Refused when the cursor is to move while a Dream runs.
         """
-        preview = self.preview(
-            sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        preview = self.preview(sha, file, hunk, **how)
         commit = preview.commit
+        edit, settle = how.get("edit"), how.get("settle")
         if preview.conflicts:
             first = preview.conflicts[0]
             lines = ", ".join(str(c.line) for c in preview.conflicts if c.path == first.path)
@@ -367,9 +371,9 @@ class DreamRevert:
         part += f", hunk {hunk + 1}" if hunk is not None else ""
         part += f", edit {edit}" if edit is not None else ""
         part += f", {_SETTLED[settle]}" if settle else ""
-        what = "go back to before" if whole else "take back"
+        what = "go back to before" if preview.whole else "take back"
         label = f"{what} {'dream' if commit.is_dream else 'commit'} {commit.short}{part}"
-        if as_of:
+        if preview.as_of:
             label = f"go back to {preview.files[0].path} of {commit.short}"
         meta = {"commit": f"nanomem: {label}\n\n{commit.subject}", "sha": commit.sha}
         return self._perform(new_operation("dream.restore", label, changes, meta=meta))
@@ -525,8 +529,7 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
 
 
 def restore_hunks(diff: FileDiff) -> tuple[merge.Hunk, ...]:
-    """Return the hunks of a restore: the runs of changed lines, with at least one unchanged line between two of
-    them."""
+    """Return the hunks of a restore: runs of changed lines, parted by at least one unchanged line."""
     return merge.hunks(diff.before or "", diff.after or "", 0)
 
 

@@ -344,8 +344,7 @@ def kept_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
 
 
 def reword(edit: LineEdit, text: str) -> LineEdit:
-    """Return the edit with other words: what stands before the text of a list line stays. Raises BadInput for no
-    line."""
+    """Return the edit with other words; what stands before the text of a list line stays. Raises BadInput."""
     words = text.strip()
     if edit.op == "remove":
         raise BadInput("a removal has no words", edit.file, "accept or reject it")

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core.text import counted
@@ -64,10 +64,6 @@ from nanomem_tui.language.statements.statement import (
     without_denied,
 )
 from nanomem_tui.language.tokens import fold
-
-if TYPE_CHECKING:
-    pass
-
 
 _REPEATS = (0.1, 0.7)  # how likely a line has to be repeated that a person is asked; whatever the sentences say
 _ALSO_SAME = 0.15  # … how likely the sentences say the same, else

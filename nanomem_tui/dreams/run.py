@@ -81,8 +81,7 @@ def begin_versions(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
 
 
 def foresee_problems(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
-    """Return what to tell before a Dream is run: that it would be refused, or that not all of it would have a
-    version."""
+    """Return what to say before a Dream: that it would be refused, or not all of it would have a version."""
     if git is not None:
         names = " and ".join(git.unversioned())
         if git.inside:

@@ -306,8 +306,7 @@ class Schedule:
 
 
 def _worth_a_try(queue: Queue) -> bool:
-    """Return whether there is something to read, or a cursor ahead of all entries, which a Dream tells as what keeps
-    it."""
+    """Return whether there is something to read, or a cursor ahead of all entries, which a Dream reports."""
     return bool(queue.waiting or queue.ahead)
 
 
@@ -317,8 +316,7 @@ def _refused_by_model(error: Exception) -> bool:
 
 
 def backoff(failures: int, every: timedelta) -> timedelta:
-    """Return how long to wait after so many failures in a row: a minute, doubled each time, never longer than the
-    interval."""
+    """Return the wait after so many failures in a row: a minute, doubled each time, up to the interval."""
     return min(RETRY * (1 << min(failures - 1, 20)), every)
 
 
@@ -371,8 +369,7 @@ def _version(release: str) -> tuple[int, ...]:
 
 
 def _uses(paths: Paths, configured: object) -> bool:
-    """Return whether the agent of this home works on this workspace: unless its configuration plainly names another
-    one."""
+    """Return whether this agent works on this workspace: unless its configuration plainly names another."""
     if not isinstance(configured, str) or not configured or configured.startswith("~"):
         return True  # its own default, wherever the home was moved to
     from pathlib import Path

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from nanomem_tui.agents.archive import (
-    ReadTo,
-)
+from nanomem_tui.agents.archive import ReadTo
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
 from nanomem_tui.core.operations import Operation, Perform
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.dreams.log import DreamLog, DreamQueue, DreamRun, Queue, Recorded, run_of
+from nanomem_tui.dreams.log import DreamLog, DreamQueue, Queue, run_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.git import Commit, FileDiff
+    from nanomem_tui.agents.git import Commit
     from nanomem_tui.agents.git_history import GitHistory
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.dreams.blame import Blames, Versions
     from nanomem_tui.dreams.entries import Dreamer
-    from nanomem_tui.dreams.log import BlamedLine
-    from nanomem_tui.dreams.revert import DreamRevert, RestorePreview, Side
+    from nanomem_tui.dreams.revert import DreamRevert, RestorePreview, RevertOptions
     from nanomem_tui.dreams.review import Review
     from nanomem_tui.dreams.run import DreamResult, DreamRunner
     from nanomem_tui.model.client import Usage
@@ -30,10 +27,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.files.presence import Presence
 
 
-# -- Where Dream stands: what waits for the next one, and whether one runs now. Reads only ----------------------------
-
-
-class Dreams:
+class Dreams(DreamLog):
     """Runs, their log, and their restore."""
 
     def __init__(
@@ -59,7 +53,7 @@ class Dreams:
         self._files = files
         self._perform = perform
         self._presence = presence
-        self._log = DreamLog(self._sound, lambda: self._blames.edits(DREAM_CURSOR) if blames else (), self.why_none)
+        super().__init__(self._sound, lambda: self.blames.edits(DREAM_CURSOR) if blames else (), self.why_none)
         self._read_to = read_to
         self._queue = DreamQueue(paths, files, presence, read_to)
         self._make_blames = blames
@@ -71,7 +65,7 @@ class Dreams:
 
         return DreamRunner(
             self._paths,
-            self._git,
+            self._newest,
             self._files,
             self._perform,
             self._presence,
@@ -86,9 +80,8 @@ class Dreams:
 
         return DreamRevert(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
 
-    def _git(self) -> GitHistory | None:
-        """Return the history as it is now; objects that were read once stay in memory as long as it is the same
-        repository."""
+    def _newest(self) -> GitHistory | None:
+        """Return the history as it is now; one of the same repository keeps the objects it has read."""
         now = self._open()
         kept = self._opened
         if (
@@ -100,9 +93,8 @@ class Dreams:
         return self._opened
 
     def _sound(self) -> GitHistory | None:
-        """Return the history for who would tell what is in it. Raises Refused when it cannot be read: it is not
-        none."""
-        git = self._git()
+        """Return the history. Raises Refused when there is one that cannot be read."""
+        git = self._newest()
         if git is None and self._paths.is_versioned:
             from nanomem_tui.store.files.layer import refuse_unreadable
 
@@ -111,12 +103,12 @@ class Dreams:
 
     def outer_repository(self) -> str:
         """Return the folder above the workspace whose repository keeps the versions; "" where none does."""
-        git = self._git()
+        git = self._newest()
         return str(git.git_dir.parent) if git is not None and git.inside else ""
 
     def why_none(self) -> str:
         """Return as a sentence why no versions are kept; "" where they are, or cannot be read, or none is expected."""
-        if self._git() is not None:
+        if self._newest() is not None:
             return ""
         from nanomem_tui.agents.git_history import find_repository
 
@@ -124,7 +116,7 @@ class Dreams:
         if found.problems:
             return ""
         why = found.why_none
-        ran = self._log.ran()
+        ran = self.ran()
         if not ran:
             return f"No versions of the memory files are kept: {why}." if why else ""
         said = f"{counted(ran, 'Dream')} ran here, but no versions of the memory files are kept"
@@ -144,13 +136,13 @@ class Dreams:
         commits: list[Commit] = []
         problem = None
         try:
-            commits = self._log.commits()
+            commits = self.commits()
         except Refused as error:
             problem = {"what": error.what, "where": error.where, "fix": error.fix}
         dreams = [commit for commit in commits if commit.is_dream]
         ahead = queue.too_far(None if problem else self._opened)
         # The record of Dreams is loaded only where there may be one: every Dream of ours leaves a cursor.
-        recorded = self._log.ran() if not self._opened and self._paths.dream_cursor.exists() else 0
+        recorded = self.ran() if not self._opened and self._paths.dream_cursor.exists() else 0
         return {
             "runs": None if problem else len(dreams) if self._opened else recorded,
             "commits": None if problem else len(commits),
@@ -165,34 +157,6 @@ class Dreams:
             "running": self._queue.running(),
             "last": run_of(dreams[0]).to_json() if dreams else None,
         }
-
-    def runs(self, limit: int | None = None) -> list[DreamRun]:
-        """Return the Dreams, newest first, with files, lines and entries counted."""
-        return self._log.runs(limit)
-
-    def recorded(self) -> Recorded:
-        """Return what the ledger holds of the Dreams of ours, by commit."""
-        return self._log.recorded()
-
-    def commits(self, limit: int | None = None) -> list[Commit]:
-        """Return every commit of the memory files, newest first."""
-        return self._log.commits(limit)
-
-    def damage(self, shas: Iterable[str] = ()) -> list[str]:
-        """Return what of the versions could not be read, of these commits and of all before the oldest that can be."""
-        return self._log.damage(shas)
-
-    def commit(self, sha: str) -> Commit:
-        """Return the one commit whose id begins so. Raises NotFound."""
-        return self._log.commit(sha)
-
-    def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
-        """A commit by the start of its id, and what it changed. Raises NotFound."""
-        return self._log.show(sha)
-
-    def diff(self, first: str, second: str) -> list[FileDiff]:
-        """Return the memory files as of one commit against another. Raises NotFound."""
-        return self._log.diff(first, second)
 
     def run(
         self,
@@ -230,7 +194,7 @@ class Dreams:
 
     def taken_back(self) -> bool:
         """Return whether a person took back the last Dream, so that only a person begins the next one."""
-        return self._make_blames is not None and self._blames.taken_back(self._queue.queue().cursor)
+        return self._make_blames is not None and self.blames.taken_back(self._queue.queue().cursor)
 
     def running(self) -> bool:
         """Return whether a Dream, ours or the agent's own, is under way."""
@@ -269,64 +233,26 @@ class Dreams:
         return ModelDreamer(ModelClient(model_config(self._paths, self._settings), self._spent))
 
     @cached_property
-    def _blames(self) -> Blames:
+    def blames(self) -> Blames:
+        """Who wrote each line of a memory file, and which entries asked for it."""
         assert self._make_blames is not None, "who makes the Dreams of a workspace hands it over"
         return self._make_blames(self._sound)
 
-    def doubts(self, lines: Iterable[BlamedLine]) -> list[str]:
-        """Return for which commits the lines may be older than said. See `Blames.doubts`."""
-        return self._blames.doubts(lines)
-
-    def blame(self, file: str) -> list[BlamedLine]:
-        """Return who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
-        return self._blames.blame(file)
-
     def own_headings(self, file: str) -> Collection[int]:
-        """Return the lines of the headings that Dreams of ours made in a memory file; none where that cannot be
-        told."""
+        """Return the lines of headings that our Dreams made in a file; none where that cannot be told."""
         try:
-            return self._blames.own_headings(file) if self._make_blames else ()
+            return self.blames.own_headings(file) if self._make_blames else ()
         except NanomemError:
             return ()
 
-    def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
-        """Blamed lines with the messages that their entries came from."""
-        return self._blames.with_messages(lines)
-
-    def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
-        """Return the lines that a message of a session led to. Raises NotFound."""
-        return self._blames.led_to(session_key, index)
-
     def restore_preview(
-        self,
-        sha: str,
-        file: str | None = None,
-        hunk: int | None = None,
-        *,
-        edit: int | None = None,
-        whole: bool = False,
-        rewind_cursor: bool | None = None,
-        settle: Side | None = None,
-        as_of: bool = False,
+        self, sha: str, file: str | None = None, hunk: int | None = None, **how: Unpack[RevertOptions]
     ) -> RestorePreview:
-        """Return what a restore would do. See `DreamRestore.preview`."""
-        return self._restore.preview(
-            sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        """Return what a restore would do. See `DreamRevert.preview`."""
+        return self._restore.preview(sha, file, hunk, **how)
 
     def restore(
-        self,
-        sha: str,
-        file: str | None = None,
-        hunk: int | None = None,
-        *,
-        edit: int | None = None,
-        whole: bool = False,
-        rewind_cursor: bool | None = None,
-        settle: Side | None = None,
-        as_of: bool = False,
+        self, sha: str, file: str | None = None, hunk: int | None = None, **how: Unpack[RevertOptions]
     ) -> Operation:
-        """Take back a commit, a file of it, or a hunk. See `DreamRestore.restore`."""
-        return self._restore.restore(
-            sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        """Take back a commit, a file of it, or a hunk. See `DreamRevert.restore`."""
+        return self._restore.restore(sha, file, hunk, **how)

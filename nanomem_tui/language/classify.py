@@ -246,8 +246,7 @@ _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Words:
-    """Which subjects the words of a text belong to: whole words, beginnings of longer ones, parts of scripts that put
-    no spaces."""
+    """The subjects that words belong to: whole words, beginnings of longer ones, parts of unspaced scripts."""
 
     def __init__(self, tables: Mapping[str, str], longest: int = 4) -> None:
         self._begins: dict[str, set[str]] = {}
@@ -311,11 +310,6 @@ _pattern = pack_files.patterns("titles")
 def without_subjects(title: str) -> str:
     """Return a heading without the Chinese words that only name a subject."""
     return _pattern("subjects").sub(" ", title)
-
-
-def people_in(title: str) -> frozenset[str]:
-    """Return the Chinese words of a heading by which it is of others than the user."""
-    return frozenset(_pattern("people").findall(title))
 
 
 @lru_cache(4096)

@@ -70,8 +70,7 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
 
 
 def _about_all_answers(rule: str) -> str:
-    """What a rule is about; one that only names a language (“write French letters to the office”) is not about that of
-    the answers."""
+    """What a rule is about; naming a language alone (“write French letters”) is not about the answers."""
     trigger = _of_all_answers(rule) or _about(rule)
     is_of_answers = trigger != "response:language" or _pattern("in_language").search(rule) is not None
     return trigger if is_of_answers else "response:alignment"

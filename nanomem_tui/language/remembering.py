@@ -85,8 +85,7 @@ class Said(NamedTuple):
 
 @lru_cache(4)  # a message is asked for them several times in one turn
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a message, without list marks, none ending within a quotation; lines that quote somebody (`>`)
-    are left out."""
+    """Split a message into sentences, without list marks, quoted lines (`>`) and ends within quotations."""
     joined, at, found = quotations.joined(text), 0, []
     for part in split(joined):
         at = joined.index(part, at)
@@ -213,8 +212,7 @@ def points_only(sentence: str) -> bool:
 
 
 def said_in(text: str) -> tuple[Said, ...]:
-    """Everything that a message says for memory: the entries of a list that it asks to be remembered, then what its
-    sentences say."""
+    """Return all that a message says for memory: the entries of its lists first, then its sentences."""
     entries, rest = _listed(text)
     return (*entries, *_said(sentences(rest)))
 

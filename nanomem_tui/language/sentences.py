@@ -311,8 +311,7 @@ class Block(NamedTuple):
 
 
 def readable(text: str) -> str:
-    """Return a text with its lines where they are, without marks of encodings, front matter, comments and what is
-    struck out."""
+    """Return a text, line by line, without encoding marks, front matter, comments and struck-out words."""
     text = text.replace("\0", "").replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT_MATTER.match(text)
     if front and all(map(_FRONT_FIELD.fullmatch, (front[1] or front[2] or "").split("\n"))):

@@ -96,8 +96,7 @@ class TimeAsked(NamedTuple):
         return max(span.until for span in self.spans)
 
     def to_json(self) -> dict[str, Any]:
-        """As a command prints it: the first and last day, None where it has none, and the words; of several spans
-        each of them too."""
+        """As a command prints it: first and last day (None: none), the words, and each of several spans."""
         body: dict[str, Any] = {"since": _told(self.since), "until": _told(self.until), "said": self.said}
         if len(self.spans) > 1:
             body["spans"] = [{"since": _told(span.since), "until": _told(span.until)} for span in self.spans]
@@ -275,13 +274,13 @@ def _expressions(text: str, today: date, *, is_past: bool = False, as_they_are: 
     shown = dates.pattern("kept_files").sub(lambda one: "\0" * len(one[0]), text)
     has_words, is_ascii, reader = _has_words(text), text.isascii(), _Reader(today, shown, is_past=is_past)
     found: list[_Found] = []
-    for name, meaning in _FORMS.items():
+    for name in _FORMS:
         if (not has_words and name not in _OF_NUMBERS) or (is_ascii and name in _OF_OTHER_SCRIPTS):
             continue
         pattern = _pattern(name) if name != "relative" else dates.pattern(name)
         for match in pattern.finditer(shown):
             try:
-                one = meaning(reader, match)
+                one: _Found | None = getattr(reader, name)(match)
             except (KeyError, ValueError, OverflowError):
                 continue
             if one is not None and one.spans:
@@ -437,7 +436,7 @@ class _Reader:
     def eastern_year(self, found: re.Match[str]) -> _Found:
         return _of(found, _year(int(found["year"])))
 
-    def year_alone(self, found: re.Match[str]) -> _Found | None:
+    def year(self, found: re.Match[str]) -> _Found | None:
         is_in = found[0].casefold().startswith(_IN)
         start = found.start() if is_in else found.start("year")
         return _Found(start, found.end(), (_year(int(found["year"])),))
@@ -580,28 +579,11 @@ class _Reader:
         return None
 
 
-_FORMS: dict[str, Callable[[_Reader, re.Match[str]], _Found | None]] = {
-    "iso": _Reader.iso,
-    "iso_month": _Reader.iso_month,
-    "local": _Reader.local,
-    "german_day": _Reader.german_day,
-    "eastern": _Reader.eastern,
-    "eastern_year": _Reader.eastern_year,
-    "year": _Reader.year_alone,
-    "month_name": _Reader.month_name,
-    "day": _Reader.day,
-    "vague_ago": _Reader.vague_ago,
-    "stretch": _Reader.stretch,
-    "turn": _Reader.turn,
-    "weekend": _Reader.weekend,
-    "season_alone": _Reader.season_alone,
-    "weekday": _Reader.weekday,
-    "eastern_weekday": _Reader.eastern_weekday,
-    "thai": _Reader.thai,
-    "phrase_more": _Reader.phrase_more,
-    "relative": _Reader.relative,
-}
-"""By pattern, what it means. Of what overlaps the longest stands."""
+_FORMS = (
+    "iso", "iso_month", "local", "german_day", "eastern", "eastern_year", "year", "month_name", "day", "vague_ago",
+    "stretch", "turn", "weekend", "season_alone", "weekday", "eastern_weekday", "thai", "phrase_more", "relative",
+)  # fmt: skip
+"""The patterns, each with the method of `_Reader` that says what it means. Of what overlaps the longest stands."""
 
 _OF_NUMBERS = frozenset(("iso", "iso_month", "local", "german_day", "year"))
 """Those that hold no word of `packs/time-words.json`."""

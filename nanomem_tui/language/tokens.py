@@ -446,8 +446,7 @@ def _of_syllables(word: str) -> float:
 
 
 def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
-    """The tokens of a query with what each counts, the parts of its words, and two neighbours as one word: what is
-    asked of `index_tokens`."""
+    """Weigh the tokens that a query asks of `index_tokens`: its words, their parts, two neighbours as one."""
     weights = query_weights(text, limit)
     runs = _runs(text)
     pairs = [_stem_of(one + other) for one, other in pairwise(runs[: limit + 1]) if _may_be_one(one, other)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.agents.messages import Message, Session, ToolCall
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dreams.consolidate import Consolidation
+    from nanomem_tui.dreams.session_archive import Consolidation
     from nanomem_tui.memory.sessions.sessions import SessionCompaction, SessionInfo
     from nanomem_tui.workspace import Workspace
 

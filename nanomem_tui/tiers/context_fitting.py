@@ -454,8 +454,7 @@ def instructing_reason(source: str, content: str) -> str:
 
 
 def _orders(source: str, content: str) -> str:
-    """Return the same of where it comes from, alone or with what stands below it: who writes a document writes its
-    title and its headings too."""
+    """Return why a source reads as an order, alone or with what stands below it: titles are hostile text too."""
     written = _PARTS.sub(" ", source)
     below = "" if injection.reason(content) else content[:_BELOW]
     return injection.reason(written) or injection.reason(f"{written} {below}")

@@ -502,8 +502,7 @@ class KnowledgeBase:
         self._database.write(lambda connection: set_note(connection, stored.DECLINED, ""))
 
     def get(self, document_id: str) -> KnowledgeDocument:
-        """Return the document of that id, of the one id that begins so, or of that title. Raises NotFound or
-        BadInput."""
+        """Find a document by its id, the beginning of one, or its title. Raises NotFound or BadInput."""
         every = self.documents()
         found = [one for one in every if document_id in {one.id, one.title}]
         found = found or [one for one in every if document_id and one.id.startswith(document_id)]

@@ -64,8 +64,6 @@ LARGEST = 8 * 2**20
 """Bytes of a file that is read."""
 MOST_FILES = 5_000
 """Files of a folder or a pack."""
-MOST_MEMBERS = 50_000
-"""Members of a pack, those too that are not read."""
 MOST_UNPACKED = 256 * 2**20
 """Bytes of all the members of a pack."""
 MANIFEST = "manifest.json"
@@ -200,8 +198,7 @@ def _made(reading: Reading, kind: str, source: str, meta: dict[str, Any], title:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Return whether bytes are no text: NUL in them, or many bytes that are no UTF-8 and no old character set
-    either."""
+    """Return whether bytes are no text: NUL, or many bytes of no UTF-8 and no old character set."""
     head = data[:65_536]
     odd = sum(head.count(bytes([code])) for code in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
     return b"\0" in head or odd * 20 > max(len(head), 20)
@@ -277,8 +274,7 @@ def _file(path: Path, meta: dict[str, Any] | None = None) -> Document:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that may be documents, in the order of their names, and the links; none is
-    followed."""
+    """Yield a folder's files that may be documents, sorted by name, and its links, which are not followed."""
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
         links = [name for name in folders if os.path.islink(os.path.join(at, name))]
@@ -355,10 +351,8 @@ def read_pack(path: Path, tell: Tell = no_progress) -> Found:
     found = Found([], [])
     unpacked = 0
     try:
-        for number, member in enumerate(_members(whole)):
+        for member in _members(whole):
             tell("Reading the pack", len(texts), 0)
-            if number >= MOST_MEMBERS:
-                raise BadInput(f"more than {counted(MOST_MEMBERS, 'member')}", str(whole), "nothing was added")
             unpacked += member.size  # what is skipped of a .tar is unpacked too
             if unpacked > MOST_UNPACKED:
                 raise _too_large(whole)
@@ -443,7 +437,6 @@ def _members(path: Path) -> Iterator[_Member]:
             for entry in packed:
                 packed.members = []  # type: ignore[attr-defined]  # nobody asks for them by name
                 if entry.isdir():
-                    yield _Member("", 0, bytes)  # it counts
                     continue
                 data = packed.extractfile(entry) if entry.isreg() else None
                 yield _Member(entry.name, entry.size, data.read if data is not None else bytes, data is None)
@@ -518,8 +511,7 @@ def manual_pages(name: str = "") -> Iterator[ManualPage]:
 
 
 def _manual_folders() -> list[Path]:
-    """Return where man pages lie: MANPATH (an empty part of it stands for what follows), beside the programs of PATH,
-    and the usual places."""
+    """List the folders of man pages: MANPATH, beside the programs of PATH, and the usual places."""
     usual: list[str] = []
     for program in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(program):

@@ -220,8 +220,7 @@ class LifecyclePlan(NamedTuple):
 
 
 class FinishedRun(NamedTuple):
-    """What a run did: rows per kind (`<kind>: <rows>`), the operation (None: nothing was due), and whether it was
-    stopped before all was done."""
+    """What a run did: rows per kind, the operation (None: nothing was due), and whether it was stopped early."""
 
     operation: Operation | None
     rows: Mapping[str, int]
@@ -440,8 +439,7 @@ class Lifecycle:
     # -- yearly archives ----------------------------------------------------------------------------------------------
 
     def archive_plan(self, year: int) -> dict[str, int]:
-        """Return how many records of a year would leave for an archive, by kind. Raises Refused for a year that is not
-        over."""
+        """Count, by kind, the records of a year that an archive would take. Raises Refused for an open year."""
         if year >= clock.now().year:
             raise Refused(f"the year {year} is not over", "", "only the records of a closed year leave for an archive")
         return self.archives.counts(year)

@@ -9,22 +9,19 @@ its state, and a port on which somebody listens.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import math
 import shutil
 import subprocess
 import time
-import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, MissingExtra, NanomemError, Problem, extra_command
 from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.schedule import Repeating
@@ -72,31 +69,6 @@ class MetricValue(NamedTuple):
     value: float
     unit: str
     at: str
-
-
-def read_spool(data: bytes) -> tuple[list[OperationalEntry], bool]:
-    """Read the entries of a file of an earlier release, each a line `{"c":"<crc32>","r":<entry>}`, but for those that
-    had aged; and whether every line could be read. Lines that were torn or harmed are passed over."""
-    found: list[OperationalEntry] = []
-    is_whole = True
-    for line in data.split(b"\n"):
-        body = line[20:-1]
-        if line[6:14] != b"%08x" % zlib.crc32(body):
-            is_whole = is_whole and not line.strip(b"\0\r ")
-            continue
-        try:
-            said = files.loads(body)
-            if said.get("aged") in (ids := [one.id for one in found]):
-                found = found[ids.index(said["aged"]) + 1 :]
-            elif "id" in said:
-                check_entry(said["category"], said["data"], said["source"])
-                critical = said["critical"] is not False
-                at = clock.iso(clock.parse(said["at"]) or clock.now())
-                found.append(OperationalEntry(
-                    str(said["id"]), at, said["category"], said["source"], said["data"], critical))  # fmt: skip
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadInput):
-            is_whole = False
-    return found, is_whole
 
 
 def check_entry(category: str, data: Any, source: Any) -> None:
@@ -184,8 +156,7 @@ def is_active(status: str) -> bool:
 
 
 def entry_text(category: str, data: Any) -> str:
-    """Return what an entry of that category says, in words: those of a message, a metric, a task; else its data as
-    JSON."""
+    """Return an entry in words: a message, a metric, a task; else its data as JSON."""
     if isinstance(data, str):
         return data
     if isinstance(data, dict):
@@ -202,8 +173,7 @@ def entry_text(category: str, data: Any) -> str:
 
 
 def entry_records(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is
-    an event too."""
+    """Yield the kinds and fields that working memory keeps of an entry; a metric with more is an event too."""
     data = entry.data
     told = {"source": entry.source, "timestamp": entry.at}
     if entry.category == "metric":
@@ -275,16 +245,12 @@ class AgentState(NamedTuple):
 class Operational:
     """What happens now, of one workspace, whoever tells it. Every method may be called from any thread."""
 
-    def __init__(
-        self, trail: RecordTrail, settings: Settings, old_files: Path, quarantine: Path, gone: Callable[[], Forgotten]
-    ) -> None:
-        """`old_files`: the folder in which earlier releases kept what happens now; `quarantine`: where those of them
-        lie that could not be read whole; `gone`: what is forgotten, and kept out."""
+    def __init__(self, trail: RecordTrail, settings: Settings, gone: Callable[[], Forgotten]) -> None:
+        """`gone`: what is forgotten, and kept out."""
         self._gone = gone
         self._trail, self._database = trail, trail.database
         self._limit = settings.operational_entries
         self._seconds = settings.operational_seconds
-        self._old_files, self._quarantine = old_files, quarantine
         self._pushed = 0
         self._aged_at = -float("inf")
         self._trouble = ""
@@ -322,7 +288,6 @@ class Operational:
         before = clock.iso((now or clock.now()) - timedelta(seconds=self._seconds))
         moved = 0
         try:
-            self._take_in_old_files(before)
             while upto := self._database.ask(lambda asked: models.due(asked, self._limit, before, most), 0):
                 moved += self._database.write(partial(self._age, upto=upto), durable=True)
             self._trouble = ""
@@ -372,33 +337,6 @@ class Operational:
         self._aged_at = time.monotonic() if most is not None else self._aged_at
         with contextlib.suppress(NanomemError):
             self.age(most=most)
-
-    def _take_in_old_files(self, before: str) -> None:
-        """Take in what earlier releases left in files, but for one whose process still runs."""
-        for path in sorted(self._old_files.glob("*.spool")):
-            with contextlib.suppress(OSError), files.opened(path) as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                data = file.read()
-                left, is_whole = read_spool(data)
-                self._database.write(partial(self._keep_new, left=left, before=before), durable=True)
-                if not is_whole:
-                    atomic.quarantine(self._quarantine, path.name, data)
-                path.unlink()
-
-    def _keep_new(self, connection: Connection, left: Iterable[OperationalEntry], before: str) -> None:
-        """Keep entries that are not here yet, nor in working memory; there alone those from before a time."""
-        aged: list[OperationalEntry] = []
-        for entry in left:
-            kind = KINDS["metric" if entry.category == "metric" else "event"]
-            is_there = not entry.critical and records.get(connection, kind, entry.id) is not None
-            if is_there or next(models.newest(connection, id=entry.id), None) is not None:
-                continue
-            if entry.at >= before:
-                _keep(connection, entry)
-            else:
-                aged.append(entry)
-                records.put_new(connection, _records(entry))
-        self._keep_tasks(connection, aged)
 
     def problems(self) -> list[Problem]:
         """Return why entries cannot leave."""
@@ -497,8 +435,7 @@ class Operational:
         return sorted(AgentState(row["agent"], _entry(row).data["state"], row["at"]) for row in told)
 
     def state(self) -> dict[str, Any]:
-        """Return what there is of it: counts, when the oldest entry was, and why nothing can age now (empty: it
-        can)."""
+        """Return counts, when the oldest entry was, and why nothing can age now (empty: it can)."""
         number, oldest = self._database.ask(models.count, (0, ""))
         tasks = sum(is_active(_entry(row).data["status"]) for row in self._newest_of_each("task"))
         counts = {"metrics": len(self.metrics()), "agents": len(self.agent_states())}
@@ -673,8 +610,7 @@ Standing = tuple[str, int, str]
 
 
 def lasting_state(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
-    """Return what of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last
-    event."""
+    """Return what of an event stays for a while; `memory` in bytes, `before`: what stood at the last event."""
     found: set[Standing] = {("port", port, "") for port in event.get("listening", ())}
     processes = event.get("processes", {})
     for what, top, field, least in (

@@ -192,8 +192,7 @@ class RecordTrail:
     # -- what an agent asks ---------------------------------------------------------------------------------------
 
     def goals(self, statuses: Sequence[str] = ACTIVE, limit: int | None = None) -> list[TierRecord]:
-        """Return the goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each
-        state, the newest."""
+        """Return the goals in these states, most urgent (0) first, then oldest; the newest `limit` of each state."""
 
         def look(connection: Connection) -> list[TierRecord]:
             kind = KINDS["goal"]
@@ -252,8 +251,7 @@ def _run_of(task: TierRecord | None) -> _Run | None:
 
 
 def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
-    """Return the counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the
-    mean."""
+    """Return a procedure's counts with one run more (`way` 1) or less (-1); without a duration the mean stays."""
     name = "success_count" if run.success else "fail_count"
     runs = fields["success_count"] + fields["fail_count"]
     mean = fields["avg_duration_ms"]
@@ -410,9 +408,26 @@ class TierRecords(RecordTrail):
         return self.database.ask(lambda connection: work_search.find(connection, asked, question, limit), none)
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
-        """Return the records most like a question, by their words and their meaning at once (seed 004). `collections`:
-        of these alone, such as incidents or procedures; none: of all. Raises BadInput."""
-        return find_semantic(self.search, self._meaning, query, collections, n_results)
+        """Return the records most like a question, by their words and their meaning at once (seed 004).
+
+        `collections`: of these alone, by their names or those of their kinds; those that are not embedded, as patterns,
+        are found by their words. Raises BadInput for a question that is empty, or no such collection or number.
+        """
+        kinds = list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())
+        if not query.strip() or len(query) > MAX_QUERY:
+            raise BadInput("no usable question", "query", f"give 1 to {MAX_QUERY:,} characters")
+        if not 1 <= n_results <= MOST:
+            raise BadInput("no such number of results", str(n_results), f"give 1 to {MOST}")
+        by_words = self.search(query, [kind.name for kind in kinds], limit=BESIDE * n_results)
+        near: Sequence[NearRecord] = ()
+        note = "" if self._meaning is not None else "nothing here finds by meaning"
+        if self._meaning is not None:
+            try:
+                embedded = [kind.name for kind in kinds if kind.embedded]
+                near = self._meaning().nearest(query, embedded, BESIDE * n_results)
+            except NanomemError as error:
+                note = error.line()
+        return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
 
     def links(self, record: TierRecord) -> list[Link]:
         """Return what hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task
@@ -441,8 +456,7 @@ class TierRecords(RecordTrail):
             yield from down("same file", "config-change", "file_path", fields["file_path"])
 
     def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
-        """Return the records that a record names and that are not there: the field, the id, the kinds that it can be
-        of."""
+        """Return (field, id, possible kinds) of each record that a record names and that does not exist."""
         leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
         named = [lead for lead in leads if lead[1]]
 
@@ -463,8 +477,7 @@ class TierRecords(RecordTrail):
                 raise NotFound(f"no such {' or '.join(kinds)} (`{field}` of a {record.kind})", record_id, fix)
 
     def history(self, kind: str, record_id: str) -> list[RecordChange]:
-        """Return every change of a record, newest first: operations of people and imports, those taken back too, and
-        what agents overwrote."""
+        """Return every change of a record, newest first: operations, undone ones too, and what agents overwrote."""
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = []
@@ -493,8 +506,7 @@ class TierRecords(RecordTrail):
     def add(
         self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, actor: Actor = "human"
     ) -> tuple[Operation, TierRecord]:
-        """A new record. Raises BadInput, Conflict when there is one of that id, or NotFound when it refers to a record
-        that does not exist."""
+        """Add a record. Raises BadInput, Conflict for a known id, NotFound for a reference to no record."""
         known = kind_of(kind)
         if known.name == "agent-state":
             record_id = record_id or str(fields.get("agent_name") or "")
@@ -597,34 +609,6 @@ class SemanticAnswer(NamedTuple):
         return "words" if self.note else "words and meaning"
 
 
-def find_semantic(
-    search: Callable[..., list[TierHit]],
-    meaning: Callable[[], RecordMeaning] | None,
-    query: str,
-    collections: Sequence[str] = (),
-    n_results: int = 5,
-) -> SemanticAnswer:
-    """Return the records most like a question; `search` finds by words, `meaning` gives what finds by it.
-
-    `collections`: of these alone, by their names or those of their kinds. Those that are not embedded, as patterns, are
-    found by their words. Raises BadInput for a question that is empty, or no such collection or number.
-    """
-    kinds = _kinds(collections)
-    if not query.strip() or len(query) > MAX_QUERY:
-        raise BadInput("no usable question", "query", f"give 1 to {MAX_QUERY:,} characters")
-    if not 1 <= n_results <= MOST:
-        raise BadInput("no such number of results", str(n_results), f"give 1 to {MOST}")
-    by_words = search(query, [kind.name for kind in kinds], limit=BESIDE * n_results)
-    near: Sequence[NearRecord] = ()
-    note = "" if meaning is not None else "nothing here finds by meaning"
-    if meaning is not None:
-        try:
-            near = meaning().nearest(query, [kind.name for kind in kinds if kind.embedded], BESIDE * n_results)
-        except NanomemError as error:
-            note = error.line()
-    return SemanticAnswer(tuple(_joined(query, by_words, near)[:n_results]), note)
-
-
 def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord]) -> list[TierHit]:
     """Return the records of both, best first; of equal ones those that hold rarer words, then the newest."""
     weights = query_weights(query, MOST_WORDS)
@@ -645,7 +629,3 @@ def _joined(query: str, by_words: Sequence[TierHit], near: Sequence[NearRecord])
     hits.sort(key=lambda hit: (hit.record.at, hit.record.key), reverse=True)
     rarity = {key: hit.score for key, hit in lexical.items()}
     return sorted(hits, key=lambda hit: (-hit.score, -rarity.get(hit.record.key, 0.0)))
-
-
-def _kinds(collections: Sequence[str]) -> list[Kind]:
-    return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())

@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nanomem_tui.dreams import consolidate  # noqa: E402
+from nanomem_tui.dreams import session_archive  # noqa: E402
 from nanomem_tui.language import classify, pack_files  # noqa: E402
 
 TAUGHT = Path(__file__).parent / "taught"
@@ -64,7 +64,7 @@ def taught() -> tuple[list[dict[str, float]], list[bool]]:
     for message in messages():
         sentences = [one["text"] for one in message["sentences"]]
         for one, reading in zip(message["sentences"], classify.read(sentences, message["lang"]), strict=True):
-            rows.append({name: float(value) for name, value in consolidate.signs(one["text"], reading)})
+            rows.append({name: float(value) for name, value in session_archive.signs(one["text"], reading)})
             labels.append(one["label"].partition(":")[0] in WORTH)
     return rows, labels
 
@@ -89,7 +89,7 @@ def fold(rows: list[dict[str, float]], labels: list[bool]) -> None:
             weights = learn(rows[ours], labels[ours])
             for row, label in zip(rows[theirs], labels[theirs], strict=True):
                 total = weights["always"] + sum(weights[name] * value for name, value in row.items())
-                is_found = total > consolidate.odds(least)
+                is_found = total > session_archive.odds(least)
                 found, right = found + is_found, right + (is_found and label)
         print(f"from {least}: {right} of {found} right, of {sum(labels)} found")
 

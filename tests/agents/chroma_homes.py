@@ -6,7 +6,6 @@ left out.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import uuid
 from collections.abc import Iterable, Mapping
@@ -40,7 +39,6 @@ CREATE TABLE embedding_metadata_array (id INTEGER NOT NULL, key TEXT NOT NULL, s
 CREATE TABLE embeddings_queue_config (id INTEGER PRIMARY KEY, config_json_str TEXT);
 """
 SCHEMAS = {"0.4": OLD, "1.5": NEW}
-ADD, UPDATE, UPSERT, DELETE = range(4)
 
 
 def fact(category: str, key: str, value: str, domain: str = "", sub_category: str = "") -> dict[str, Any]:
@@ -57,25 +55,17 @@ def named(facts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     return {f"fact::{one['category']}::{one['key']}": one for one in facts}
 
 
-def make(
-    folder: Path,
-    collections: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    release: str = "1.5",
-    queued: Iterable[tuple[str, int, str, Mapping[str, Any] | None]] = (),
-) -> Path:
-    """A folder with these collections: {name: {id: metadata}}; `queued`: (collection, operation, id, metadata) that are
-    in no table yet. Returns its database."""
+def make(folder: Path, collections: Mapping[str, Mapping[str, Mapping[str, Any]]], release: str = "1.5") -> Path:
+    """A folder with these collections: {name: {id: metadata}}. Returns its database."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "chroma.sqlite3"
     old = release == "0.4"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(SCHEMAS[release])
-        topics: dict[str, str] = {}
         number = 0
         for name, entries in collections.items():
             collection, segment = str(uuid.uuid4()), str(uuid.uuid4())
-            topics[name] = f"persistent://default/default/{collection}"
-            topic = (topics[name],) if old else ()
+            topic = (f"persistent://default/default/{collection}",) if old else ()
             _insert(connection, "collections", collection, name, *topic, 4, "default")
             _insert(connection, "segments", str(uuid.uuid4()), "hnsw", "VECTOR", *topic, collection)
             _insert(connection, "segments", segment, "sqlite", "METADATA", *topic, collection)
@@ -87,10 +77,6 @@ def make(
                     _insert(connection, "embedding_metadata", number, field, *_cells(value))
             place = number.to_bytes(8, "big") if old else number
             _insert(connection, "max_seq_id", segment, place)
-        for name, operation, key, told in queued:
-            number += 1
-            body = None if told is None else json.dumps(told, ensure_ascii=False)
-            _insert(connection, "embeddings_queue", number, "", operation, topics[name], key, b"", "FLOAT32", body)
         connection.commit()
     return path
 

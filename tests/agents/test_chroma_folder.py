@@ -14,7 +14,7 @@ from nanomem_tui.agents import databases
 from nanomem_tui.agents.databases import identify_database
 from nanomem_tui.core.errors import BadInput
 from tests.agents import chroma_homes
-from tests.agents.chroma_homes import ADD, DELETE, UPDATE, UPSERT, fact, named
+from tests.agents.chroma_homes import fact, named
 
 TEA = fact("Drinks", "tea", "green", "Home", "Hot")
 NUTS = fact("偏好", "项 0", "对花生过敏\n(two lines)")
@@ -40,36 +40,6 @@ def test_both_collections_are_read_and_others_are_counted(tmp_path: Path, releas
     ]  # fmt: skip
     assert (found.others, found.problems, identify_database(path)) == ({"others": 2}, [], "chroma")
     assert listing(path.parent) == before
-
-
-@pytest.mark.parametrize("release", chroma_homes.SCHEMAS)
-def test_what_waits_in_the_queue_is_read_as_chroma_would(tmp_path: Path, release: str) -> None:
-    gone = fact("a", "gone", "x")
-    queued = [
-        ("nanobot_memory", UPSERT, "new", fact("a", "new", "1")),
-        ("nanobot_memory", ADD, "fact::Drinks::tea", fact("a", "added twice", "2")),
-        ("nanobot_memory", UPDATE, "fact::Drinks::tea", {"value": "black", "sub_category": None}),
-        ("nanobot_memory", UPDATE, "unknown", {"value": "3"}),
-        ("nanobot_memory", DELETE, "fact::a::gone", None),
-        ("others", UPSERT, "other", {"value": "4"}),
-    ]
-    collections = {"nanobot_memory": named([TEA, gone]), "others": {}}
-    path = chroma_homes.make(tmp_path / "chroma", collections, release, queued)
-    expected = {name: value for name, value in TEA.items() if name != "sub_category"}
-    assert told(path) == {"fact::Drinks::tea": {**expected, "value": "black"}, "new": fact("a", "new", "1")}
-
-
-def test_a_queue_that_holds_what_no_chroma_writes_stops_nothing(tmp_path: Path) -> None:
-    path = chroma_homes.make(tmp_path / "chroma", {"nanobot_memory": named([TEA])})
-    with closing(sqlite3.connect(path)) as connection:
-        (topic,) = connection.execute("SELECT id FROM collections").fetchone()
-        for number, (operation, body) in enumerate([(2, "{"), (2, "[]"), (9, "{}"), ("x", "{}"), (2, b"\xff")], 90):
-            connection.execute(
-                "INSERT INTO embeddings_queue VALUES (?, '', ?, ?, 'id', NULL, NULL, ?)",
-                (number, operation, f"a/{topic}", body),
-            )
-        connection.commit()
-    assert told(path) == named([TEA])
 
 
 def test_a_folder_whose_agent_writes_is_read_as_it_was(tmp_path: Path) -> None:

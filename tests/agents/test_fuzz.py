@@ -43,7 +43,6 @@ from nanomem_tui.store.first_edition.contents import read_ledgers
 from nanomem_tui.store.moving.backup import check_archive as check_backup
 from nanomem_tui.store.moving.backup import make_backup
 from nanomem_tui.store.recovery import Line
-from nanomem_tui.tiers.operational import read_spool
 
 RUNS = 10_000
 SECONDS = 2.0
@@ -95,12 +94,14 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "cursor": ("memory/.cursor", lambda data, _: archive.parse_cursor(data)),
     "lines of JSON": ("memory/history.jsonl", lambda data, _: jsonl.parse_jsonl(data, "x")),
     "transcript": ("../sessions/", lambda data, _: messages.parse_session(data, "x", "cli:x")),
+    "head of a transcript": ("../sessions/", lambda data, _: messages.session_header(data, "x")),
+    "count of messages": ("../sessions/", lambda data, _: messages.count_messages(data)),
+    "torn tail": ("memory/history.jsonl", lambda data, _: jsonl.torn_tail(data)),
     "turn log": ("memory/session-state/", lambda data, _: turn_log.parse_wal(data, "x")),
     "snapshot": ("memory/LTM_SNAPSHOT.json", lambda data, _: snapshot_files.parse_snapshot(data, "x")),
     "lessons": ("memory/LESSONS.jsonl", lambda data, _: snapshot_files.parse_lessons(data, "x")),
     "audit log": ("memory/LTM_AUDIT.jsonl", lambda data, _: snapshot_files.parse_audit(data, "x")),
     "Markdown": ("memory/MEMORY.md", lambda data, _: markdown.decode(data, "x")),
-    "mirror": ("memory/MEMORY.md", lambda data, _: markdown.parse_mirror(data, "x")),
     "prose": ("memory/MEMORY.md", lambda data, _: documents.parse_markdown(text(data), "x")),
     "plain text": ("memory/MEMORY.md", lambda data, _: documents.parse_text(text(data), "x")),
     "man page": ("man", lambda data, _: documents.parse_man_page(text(data), "x")),
@@ -111,9 +112,7 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "filter": ("filter", lambda data, _: filters.parse(text(data))),
     "HEAD of git": (".git/HEAD", in_file(".git/HEAD", head_of)),
     "line of our log": ("operation", lambda data, _: Line.parse(data)),
-    "line of what happened": ("body of a line of what happened", lambda data, _: read_spool(summed(data) + b"\n")),
     "ledger": ("ledger", in_file("a.ledger", lambda path: read_ledgers(path.parent))),
-    "file of what happened": ("spool", lambda data, _: read_spool(data)),
     "settings": ("toml", in_file("nanomem/config.toml", settings_of)),
     "agent's settings": ("../config.json", in_file("config.json", home_of)),
     "saved questions": ("questions", in_file("questions.json", regressions.read)),
@@ -167,8 +166,6 @@ def samples_in(folder: Path) -> Samples:
         b"<pre>d</pre></body></html>",
         "filter": b'kind:fact age>30d !enabled "two words" hits>=3 /re.*gex/ scope:chat',
         "ledger": (summed(line) + b"\n") * 3,
-        "spool": summed(b'{"id":"ev_1","at":"2026-01-01","category":"event","source":"x","critical":false,"data":{}}'),
-        "body of a line of what happened": b'{"from": 3, "aged": "2026-01-01", "category": "event", "data": {"a": 1}}',
         "toml": b'max_items = 9\ncapture_scopes.fact = "chat"\n[keys]\ndelete = "f6"\n',
         "questions": b'{"message": "tea", "expect": ["ltm_1"]}\n',
         "backup": made, "turn": json.dumps(turn).encode(), "operation": line,

@@ -175,13 +175,6 @@ def test_a_bad_byte_in_history_md_is_shown_and_reported():
     assert problems[0].line == 1
 
 
-@given(st.binary(max_size=200))
-def test_no_bytes_make_the_readers_raise(data):
-    parse_history(data, "h")
-    parse_history_md(data, "h", MTIME)
-    parse_cursor(data)
-
-
 @given(
     st.lists(
         st.tuples(

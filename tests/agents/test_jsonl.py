@@ -36,12 +36,6 @@ def test_every_line_that_is_not_blank_comes_back_byte_for_byte_in_its_place(part
     assert all(record.value is not None or record.problem for record in records)
 
 
-@given(st.binary(max_size=200))
-def test_no_bytes_make_it_raise(data):
-    parse_jsonl(data, "f")
-    torn_tail(data)
-
-
 def test_separators_that_python_calls_line_ends_stay_inside_a_string():
     value = {"content": "a\u2028b\u2029c\x85d\x0be\x0cf"}
     data = json.dumps(value, ensure_ascii=False).encode() + b"\n"

@@ -71,8 +71,3 @@ def test_an_id_that_comes_twice_is_warned_of():
     found = parse_lessons(b'{"id": "a"}\n{"id": "a"}\n', "l")
     assert (len(found.lessons), found.complete) == (2, True)
     assert found.problems[0].severity == "warning"
-
-
-@given(st.binary(max_size=100))
-def test_no_bytes_make_it_raise(data):
-    parse_lessons(data, "l")

@@ -181,10 +181,3 @@ def test_half_a_character_that_was_read_is_written_again():
     assert dump_snapshot(snapshot) == data
     odd = data.replace(b"ud83d", b"udcff")
     assert parse_snapshot(odd, "s").complete
-
-
-@given(st.binary(max_size=100), st.integers(0, 200))
-def test_no_bytes_make_it_raise(noise, at):
-    data = dump_snapshot(LtmSnapshot((LtmItem("a", "b"), LtmItem("c", "d"))))
-    parse_snapshot(noise, "s")
-    parse_snapshot(data[:at] + noise + data[at:], "s")

@@ -12,7 +12,6 @@ from nanomem_tui.agents.markdown import (
     daily_note_name,
     decode,
     dump_mirror_line,
-    parse_mirror,
     sections,
 )
 
@@ -24,7 +23,6 @@ def test_a_file_without_problems_is_its_text_and_bad_bytes_are_reported(data):
     assert errors or text.encode() == data
     sections(text)
     bullets(text)
-    parse_mirror(data, "m")
 
 
 def test_bad_bytes_are_shown_and_named_by_line():
@@ -108,34 +106,6 @@ def test_code_that_belongs_to_a_list_line_is_code_however_far_it_is_indented():
 )
 def test_a_daily_note_is_known_by_its_name(name, day):
     assert daily_note_name(name) == day
-
-
-@given(st.datetimes(datetime(1000, 1, 1)), st.text(st.characters(exclude_categories=["Cs", "C", "Z"]), max_size=30))
-def test_a_mirror_line_survives(at, text):
-    moment = at.replace(microsecond=0, tzinfo=UTC)
-    line = dump_mirror_line(moment, text)
-    (entry,), problems = parse_mirror(b"# Facts\n\n" + line, "facts.md")
-    assert (entry.at, entry.text, entry.line, entry.section, problems) == (moment, text, 3, "Facts", ())
-
-
-def test_real_mirrors_come_back_byte_for_byte(samples):
-    memory = samples / "ftswal/home/.nanobot/workspace/memory"
-    paths = [*(memory / "semantic").glob("*.md"), *(memory / "episodic").glob("*.md")]
-    assert len(paths) == 11
-    for path in paths:
-        data = path.read_bytes()
-        entries, problems = parse_mirror(data, path.name)
-        assert problems == ()
-        assert entries
-        title = data.split(b"\n\n", 1)[0] + b"\n\n"
-        assert title + b"".join(dump_mirror_line(entry.at, entry.text) for entry in entries) == data
-
-
-def test_a_mirror_line_of_another_form_is_reported_and_the_rest_is_read():
-    data = b"# Facts\n- [2026-02-30 00:00:00 UTC] no such day\n- by hand\n- [2026-02-10 13:47:00 UTC] fine\n"
-    entries, problems = parse_mirror(data, "m")
-    assert [entry.text for entry in entries] == ["fine"]
-    assert [problem.line for problem in problems] == [2, 3]
 
 
 def test_white_space_in_a_mirrored_text_cannot_make_a_second_line():

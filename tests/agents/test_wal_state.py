@@ -136,9 +136,3 @@ def test_crlf_and_a_byte_order_mark_are_read():
     data = b"\xef\xbb\xbf" + (HEADER + dump_pre("t", {"user": "q"}) + dump_post("u", "a")).replace(b"\n", b"\r\n")
     state = parse_wal(data, "w")
     assert (state.session_key, state.turns[0].assistant, state.problems) == ("cli:direct", "a", ())
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_make_it_raise(data):
-    parse_wal(data, "w")
-    parse_wal(HEADER + data, "w")

@@ -136,7 +136,7 @@ def test_no_line_reaches_the_terminal_as_a_command(
     (workspace / "memory").mkdir(parents=True)
     (workspace / "USER.md").write_text(HOSTILE + "\n")
     with open_workspace(workspace) as ws:
-        assert ws.dream.blame("USER.md")[0].text == HOSTILE
+        assert ws.dream.blames.blame("USER.md")[0].text == HOSTILE
     found = run("blame", place, *words, "--workspace", workspace)
     assert found.code == 0
     assert not set(found.out) & set("\x1b\x07\u202e")
@@ -156,7 +156,7 @@ def test_a_line_that_a_person_accepted_names_them_and_the_evidence_of_the_dream(
     with open_workspace(folder) as ws:
         ws.dream.run(review=True)
         ws.dream.review.accept([ws.dream.review.waiting()[0].id])
-        number = next(line.number for line in ws.dream.blame("USER.md") if "Berlin" in line.text)
+        number = next(line.number for line in ws.dream.blames.blame("USER.md") if "Berlin" in line.text)
     told = run("blame", f"USER.md:{number}", "--workspace", folder).out
     for said in ("by a person, who accepted what a Dream proposed", "(it named them)", "#1 2026-04-01 10:05"):
         assert said in told

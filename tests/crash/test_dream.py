@@ -188,7 +188,7 @@ class Trial:
             assert sum(not entry.undone for entry in stands) == 1
             for name, before, after in zip(FILES, self.before.texts, self.after.texts, strict=True):
                 new = {line for line in after.splitlines() if line not in before.splitlines()}
-                told_by = {line.text: line.who for line in ws.dream.blame(name) if line.text in new}
+                told_by = {line.text: line.who for line in ws.dream.blames.blame(name) if line.text in new}
                 assert told_by == dict.fromkeys(new, "nanomem dream")
             wrong = [problem for problem in ws.doctor() if problem.severity != "note"]
             assert [problem for problem in wrong if "/quarantine/" not in problem.where] == []  # half a line is kept

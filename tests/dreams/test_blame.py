@@ -65,8 +65,8 @@ class TestOurDream:
     def test_a_line_leads_to_the_entry_that_the_dream_named_and_to_what_was_said(self, workspace: Path) -> None:
         dreamt(workspace)
         with open_workspace(workspace) as ws:
-            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
-            (full,) = ws.dream.with_messages([line])
+            line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
+            (full,) = ws.dream.blames.with_messages([line])
             assert line.sha == ws.dream.commits()[0].sha
         assert (line.who, line.cursors, line.session_key) == ("nanomem dream", (1,), SESSION)
         assert [(entry.recorded, entry.text) for entry in line.entries] == [(True, "Allergic to penicillin")]
@@ -76,8 +76,8 @@ class TestOurDream:
         with open_workspace(workspace) as ws:
             ws.dream.run(review=True)
             ws.dream.review.accept([hunk.id for hunk in ws.dream.review.waiting()])
-            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
-            (full,) = ws.dream.with_messages([line])
+            line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
+            (full,) = ws.dream.blames.with_messages([line])
         assert (line.who, line.role, line.cursors, line.entries[0].recorded) == ("person", "accepted", (1,), True)
         assert [(m.session_key, m.index) for m in full.messages] == [(SESSION, 2)]
 
@@ -86,7 +86,7 @@ class TestOurDream:
             hold(ws, 1)
             ws.dream.run(review=True)
             done = HeldBackQueue(ws).accept([one.id for one in HeldBackQueue(ws).list()]).operation
-            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+            line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
         assert done.kind == "inbox.accept"
         assert (line.role, line.cursors, line.session_key) == ("accepted", (1,), SESSION)
 
@@ -99,7 +99,7 @@ class TestOurDream:
             assert len(ids) == 4
             ws.dream.review.accept(ids[:2])
             ws.dream.review.accept(ids[2:])
-            found = {line.text: line.cursors for name in ws.documents.names() for line in ws.dream.blame(name)}
+            found = {line.text: line.cursors for name in ws.documents.names() for line in ws.dream.blames.blame(name)}
         words = {"penicillin": (1,), "Berlin": (2,), "cello": (2,), "cat": (3,)}
         assert {word: next(found[text] for text in found if word in text) for word in words} == words
 
@@ -107,16 +107,16 @@ class TestOurDream:
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             for index, expected in ((0, []), (1, []), (2, ["- Allergic to penicillin"])):
-                assert [line.text for line in ws.dream.led_to(SESSION, index)] == expected
+                assert [line.text for line in ws.dream.blames.led_to(SESSION, index)] == expected
             with pytest.raises(NotFound, match="no such message"):
-                ws.dream.led_to(SESSION, 4)
+                ws.dream.blames.led_to(SESSION, 4)
             with pytest.raises(NotFound, match="no such session"):
-                ws.dream.led_to("telegram:8", 0)
+                ws.dream.blames.led_to("telegram:8", 0)
 
     def test_lines_from_before_are_of_no_dream(self, workspace: Path) -> None:
         dreamt(workspace)
         with open_workspace(workspace) as ws:
-            lines = ws.dream.blame("USER.md")
+            lines = ws.dream.blames.blame("USER.md")
         assert {(line.who, line.entries) for line in lines[:4]} == {("before", ())}
 
     def test_an_undo_and_a_redo_still_lead_to_the_dream(self, workspace: Path) -> None:
@@ -124,9 +124,9 @@ class TestOurDream:
         with open_workspace(workspace) as ws:
             dream = ws.dream.commits()[0].sha
             ws.undo()
-            assert all("penicillin" not in line.text for line in ws.dream.blame("USER.md"))
+            assert all("penicillin" not in line.text for line in ws.dream.blames.blame("USER.md"))
             ws.redo()
-            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+            line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
         assert line.sha != dream
         assert (line.who, line.first and line.first.sha, line.cursors) == ("person", dream, (1,))
 
@@ -134,9 +134,9 @@ class TestOurDream:
         dreamt(workspace)
         (workspace / "memory" / "history.jsonl").write_text("")
         with open_workspace(workspace) as ws:
-            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+            line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
             assert (line.cursors, line.session_key) == ((1,), None)
-            assert ws.dream.with_messages([line])[0].messages == ()
+            assert ws.dream.blames.with_messages([line])[0].messages == ()
 
 
 class TestWho:
@@ -148,25 +148,25 @@ class TestWho:
             ws.documents.edit("memory/MEMORY.md", f"{text}- from an editor\n- by hand\n")
             path = workspace / "memory" / "MEMORY.md"
             path.write_text(f"{path.read_text()}- not yet\n")
-            lines = {line.text: line.who for line in ws.dream.blame("MEMORY.md")}
+            lines = {line.text: line.who for line in ws.dream.blames.blame("MEMORY.md")}
         assert lines["- from an editor"] == "outside"
         assert lines["- by hand"] == "person"
         assert lines["- not yet"] == "uncommitted"
 
     def test_without_versions_nothing_is_committed(self, workspace: Path) -> None:
         with open_workspace(workspace) as ws:
-            found = ws.dream.blame("soul.md")
+            found = ws.dream.blames.blame("soul.md")
         assert [(line.number, line.text, line.sha, line.who) for line in found] == [(1, "# Soul", None, "uncommitted")]
 
     @pytest.mark.parametrize("name", ["AGENTS.md", "", "../USER.md", "memory", "history.jsonl", "\x1b[2J"])
     def test_only_the_three_files_are_blamed(self, workspace: Path, name: str) -> None:
         with open_workspace(workspace) as ws, pytest.raises(BadInput):
-            ws.dream.blame(name)
+            ws.dream.blames.blame(name)
 
     def test_a_file_that_is_not_there_is_told(self, workspace: Path) -> None:
         (workspace / "SOUL.md").unlink()
         with open_workspace(workspace) as ws, pytest.raises(NotFound, match="no such file"):
-            ws.dream.blame("SOUL.md")
+            ws.dream.blames.blame("SOUL.md")
 
 
 @needs_git
@@ -194,7 +194,7 @@ class TestTheAgentsDream:
 
     def test_a_line_leads_to_the_entries_between_the_cursors_that_share_its_words(self, agent: Path) -> None:
         with open_workspace(agent) as ws:
-            lines = {line.text: line for line in ws.dream.blame("MEMORY.md")}
+            lines = {line.text: line for line in ws.dream.blames.blame("MEMORY.md")}
         assert lines["- Lives in Oslo since 2019"].cursors == (4,)
         assert lines["- Penicillin allergy"].cursors == (1,)
         assert lines["- Penicillin allergy"].who == "agent dream"
@@ -204,21 +204,21 @@ class TestTheAgentsDream:
 
     def test_after_a_compaction_what_is_gone_is_told_and_not_taken_for_never_said(self, agent: Path) -> None:
         with open_workspace(agent) as ws:
-            assert not any(line.gone for line in ws.dream.blame("MEMORY.md"))
+            assert not any(line.gone for line in ws.dream.blames.blame("MEMORY.md"))
             ws.history_changes.compact(2)
-            lines = {line.text: line for line in ws.dream.blame("MEMORY.md")}
+            lines = {line.text: line for line in ws.dream.blames.blame("MEMORY.md")}
             allergy, oslo = lines["- Penicillin allergy"], lines["- Lives in Oslo since 2019"]
             assert (allergy.entries, allergy.gone, allergy.to_json()["gone"]) == ((), True, True)
             assert "no longer holds all entries that this Dream read" in allergy.doubt
             assert (oslo.cursors, oslo.gone, oslo.doubt) == ((4,), False, "")
             ws.undo()
-            assert ws.dream.blame("MEMORY.md")[2].cursors == (1,)
+            assert ws.dream.blames.blame("MEMORY.md")[2].cursors == (1,)
 
     def test_an_entry_without_a_session_is_looked_up_by_its_time(self, agent: Path) -> None:
         with open_workspace(agent) as ws:
-            line = next(line for line in ws.dream.blame("MEMORY.md") if "Penicillin" in line.text)
+            line = next(line for line in ws.dream.blames.blame("MEMORY.md") if "Penicillin" in line.text)
             unnamed = line.entries[0]._replace(session_key=None)
-            (found,) = ws.dream.with_messages([line._replace(entries=(unnamed,))])
+            (found,) = ws.dream.blames.with_messages([line._replace(entries=(unnamed,))])
         assert [message.index for message in found.messages][:1] == [2]
 
 
@@ -227,7 +227,7 @@ class TestSamples:
     def test_behind_the_agents_restore_stands_the_dream_that_wrote_the_line(self, tmp_path: Path) -> None:
         paths = sample("nb035", tmp_path)
         with open_workspace(paths.workspace) as ws:
-            lines = {line.text: line for line in ws.dream.blame("memory/MEMORY.md")}
+            lines = {line.text: line for line in ws.dream.blames.blame("memory/MEMORY.md")}
         line = lines["- Backups: restic to b2:acme-backup, 7d/4w/12m"]
         assert line.writer is not None
         assert line.first is not None
@@ -242,7 +242,7 @@ class TestSamples:
         before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
         with open_workspace(paths.workspace) as ws:
             for file in ws.documents.names():
-                assert ws.dream.with_messages(ws.dream.blame(file))
+                assert ws.dream.blames.with_messages(ws.dream.blames.blame(file))
         assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
@@ -256,10 +256,10 @@ def test_a_long_history_is_blamed_again_after_a_change(workspace: Path) -> None:
             lines.insert(1 + number % len(lines), f"- fact {number}")
             git_history.commit_files({"memory/MEMORY.md": ("\n".join(lines) + "\n").encode()}, f"edit {number}")
         (workspace / "memory" / "MEMORY.md").write_text("\n".join(lines) + "\n")
-        before = [line.sha for line in ws.dream.blame("MEMORY.md")]
+        before = [line.sha for line in ws.dream.blames.blame("MEMORY.md")]
         assert len(set(before)) == 81
         ws.documents.edit("memory/MEMORY.md", f"{ws.documents.read('memory/MEMORY.md')}- one more\n")
-        assert [line.sha for line in ws.dream.blame("MEMORY.md")] == [*before, ws.dream.commits(1)[0].sha]
+        assert [line.sha for line in ws.dream.blames.blame("MEMORY.md")] == [*before, ws.dream.commits(1)[0].sha]
 
 
 class TestWords:
@@ -310,7 +310,7 @@ def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace
         remember(workspace, f"- [permanent] Shelf {number} holds the tools", number)
     with open_workspace(workspace) as ws:
         ws.dream.run(max_batch_size=300, max_iterations=300)
-        lines = [line for line in ws.dream.blame("memory/MEMORY.md") if "Shelf" in line.text]
+        lines = [line for line in ws.dream.blames.blame("memory/MEMORY.md") if "Shelf" in line.text]
     assert len(lines) == 230
     assert [
         line.text for line in lines if line.guessed or line.text != f"- Shelf {line.cursors[0]} holds the tools"

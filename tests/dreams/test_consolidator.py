@@ -18,7 +18,7 @@ from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.atomic import locked, make_folder
 from nanomem_tui.core.errors import Conflict, DiskFull, InvalidConfig, NotFound, NothingToDo, Refused
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.dreams.consolidate import ENTRY_CHARS, SLICE, RulesSummariser
+from nanomem_tui.dreams.session_archive import ENTRY_CHARS, SLICE, RulesSummariser
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.dreams.guards import check
 from tests.dreams.pipeline import Bench
 from tests.dreams.test_rules import FILES, dream
-from tests.store.git_samples import needs_git, small
+from tests.store.git_samples import needs_git
 
 
 @pytest.mark.parametrize(
@@ -38,8 +36,7 @@ def test_a_line_that_no_file_takes_waits_in_parts_that_miss_nothing() -> None:
 
 
 @needs_git
-def test_what_is_held_comes_into_the_inbox_and_the_cursor_passes(tmp_path: Path) -> None:
-    on = Bench(small(tmp_path))
+def test_what_is_held_comes_into_the_inbox_and_the_cursor_passes(on: Bench) -> None:
     on.remember("- [permanent] The password for the NAS is hunter2secret!\n- [durable] Likes tea", first=21)
     on.dreams.status()
     result = on.dreams.run()

@@ -97,10 +97,7 @@ def no_head(workspace: Path) -> None:
         (no_head, "has no HEAD"),
     ],
 )
-def test_no_dream_runs_beside_versions_that_cannot_be_kept(
-    tmp_path: Path, make: Callable[[Path], None], says: str
-) -> None:
-    on = Bench(small(tmp_path))
+def test_no_dream_runs_beside_versions_that_cannot_be_kept(on: Bench, make: Callable[[Path], None], says: str) -> None:
     make(on.paths.workspace)
     on.remember(NUTS, first=21)
     before = on.texts(), on.paths.dream_cursor.read_bytes()

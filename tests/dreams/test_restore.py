@@ -36,12 +36,16 @@ def dreamt(tmp_path: Path) -> Bench:
     return on
 
 
+@pytest.fixture
+def on(tmp_path: Path) -> Bench:
+    return dreamt(tmp_path)
+
+
 def sha(on: Bench, back: int) -> str:
     return on.dreams.commits()[back].sha
 
 
-def test_an_older_dream_is_taken_back_and_every_later_one_kept(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_an_older_dream_is_taken_back_and_every_later_one_kept(on: Bench) -> None:
     preview = on.dreams.restore_preview(sha(on, 2))
     assert [(f.path, f.after) for f in preview.files] == [
         ("SOUL.md", "# Soul\n- calm\n"),
@@ -63,8 +67,7 @@ def test_an_older_dream_is_taken_back_and_every_later_one_kept(tmp_path: Path) -
     )
 
 
-def test_a_restore_is_undone_like_any_change(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_a_restore_is_undone_like_any_change(on: Bench) -> None:
     before = on.texts()
     on.dreams.restore(sha(on, 2))
     on.undo()
@@ -89,8 +92,7 @@ def test_one_file_or_one_hunk_is_taken_back(tmp_path: Path) -> None:
             on.dreams.restore(sha(on, 1), file, hunk)
 
 
-def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(on: Bench) -> None:
     write(on.paths.workspace, {"USER.md": "# User\n- first\n- a\n- breads\n- c\n- later\n"})
     preview = on.dreams.restore_preview(sha(on, 2))
     found = [(c.path, c.line, c.now, c.then) for c in preview.conflicts]
@@ -105,8 +107,7 @@ def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(
     assert on.texts()["SOUL.md"] == "# Soul\n- calm\n"
 
 
-def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(on: Bench) -> None:
     write(on.paths.workspace, {"USER.md": "# User\n- first\n- a\n- baguette\n- c\n- added\n- later\n"})
     older = sha(on, 2)
     assert on.dreams.restore_preview(older).conflicts
@@ -161,8 +162,7 @@ def test_what_settling_for_the_lines_of_before_takes_of_later_changes_is_said(tm
     )
 
 
-def test_one_edit_of_a_block_is_taken_back_alone(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_one_edit_of_a_block_is_taken_back_alone(on: Bench) -> None:
     write(on.paths.workspace, {"memory/MEMORY.md": "# M\n- fact\n- one\n- two\n\n## Home\n- three\n"})
     git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: a block")
     edits = on.dreams.restore_preview(sha(on, 0)).edits
@@ -178,8 +178,7 @@ def test_one_edit_of_a_block_is_taken_back_alone(tmp_path: Path) -> None:
         on.dreams.restore(sha(on, 1), edit=5)
 
 
-def test_what_is_no_longer_in_force_says_so_and_exits_1(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_what_is_no_longer_in_force_says_so_and_exits_1(on: Bench) -> None:
     target = sha(on, 2)
     on.dreams.restore(target)
     assert on.dreams.restore_preview(target).problem == "nothing of it is in force any more"
@@ -199,8 +198,7 @@ def test_a_dream_that_only_moved_the_cursor_has_nothing_to_take_back(tmp_path: P
     assert on.paths.dream_cursor.read_text() == "20"
 
 
-def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(on: Bench) -> None:
     preview = on.dreams.restore_preview(sha(on, 1), rewind_cursor=True)
     assert (preview.cursor_now, preview.cursor_after, preview.rewound) == (50, 30, 20)
     assert "20 history entries are dreamed again" in preview.note
@@ -213,8 +211,7 @@ def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(tmp_path: Path) 
     assert git(on.paths.workspace, "show", "HEAD:memory/.dream_cursor") == "30"
 
 
-def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(on: Bench) -> None:
     preview = on.dreams.restore_preview(sha(on, 2), whole=True)
     assert [commit.sha for commit in preview.later_commits] == [sha(on, 0), sha(on, 1)]
     assert preview.note.startswith("2 later commits of these files are lost; the cursor goes back from 50 to 20")
@@ -230,8 +227,7 @@ def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(tmp_p
         on.dreams.restore(sha(on, 4), "USER.md", whole=True)
 
 
-def test_a_restore_never_moves_the_cursor_forward(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_a_restore_never_moves_the_cursor_forward(on: Bench) -> None:
     on.paths.dream_cursor.write_text("5")
     for named in ({"whole": True}, {"rewind_cursor": True}):
         preview = on.dreams.restore_preview(sha(on, 2), **named)
@@ -241,8 +237,7 @@ def test_a_restore_never_moves_the_cursor_forward(tmp_path: Path) -> None:
     assert on.paths.dream_cursor.read_text() == "5"
 
 
-def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(on: Bench) -> None:
     on.paths.soul.unlink()
     git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: remove")
     target = sha(on, 0)
@@ -257,8 +252,7 @@ def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(tmp_
     assert not on.paths.soul.exists()
 
 
-def test_the_first_commit_cannot_be_taken_back(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_the_first_commit_cannot_be_taken_back(on: Bench) -> None:
     with pytest.raises(Refused, match="first commit"):
         on.dreams.restore(sha(on, 5))
 
@@ -342,8 +336,7 @@ def test_one_edited_line_keeps_neither_its_neighbours_nor_the_other_hunks(tmp_pa
     assert on.texts()[file] == edited.replace("- last\n", "")
 
 
-def test_lines_that_a_dream_reworded_side_by_side_go_back_one_by_one(tmp_path: Path) -> None:
-    on = dreamt(tmp_path)
+def test_lines_that_a_dream_reworded_side_by_side_go_back_one_by_one(on: Bench) -> None:
     texts = ("# M\n- likes tea\n- lives in Bremen\n", "# M\n- likes black tea\n- owns a cat\n- lives in Berlin\n")
     for text in texts:
         write(on.paths.workspace, {"memory/MEMORY.md": text})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -258,23 +259,20 @@ def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None
     assert (len(checked.edits), [r.edit for r in checked.refused]) == (2, [edits[2]])
 
 
-def test_dreams_write_the_same_in_every_process() -> None:
+def test_dreams_write_the_same_in_every_process(tmp_path: Path) -> None:
     program = (
-        "import pathlib, tempfile; from nanomem_tui.demo import build\n"
-        "names = ('SOUL.md', 'USER.md', 'memory/MEMORY.md')\n"
-        "with tempfile.TemporaryDirectory() as folder:\n"
-        "    build(pathlib.Path(folder) / 'demo')\n"
-        "    for name in names: print((pathlib.Path(folder) / 'demo' / 'workspace' / name).read_text())\n"
+        "import sys; from pathlib import Path; from nanomem_tui.agents.archive import parse_history\n"
+        "from nanomem_tui.dreams.rules import RulesDreamer; folder = Path(sys.argv[1])\n"
+        "files = {name: (folder / name).read_text() for name in ('SOUL.md', 'USER.md', 'memory/MEMORY.md')}\n"
+        "entries = parse_history((folder / 'memory/history.jsonl').read_bytes(), 'x')[0][:40]\n"
+        "print(RulesDreamer(entries).propose(entries, files, steps=100))\n"
     )
+    line = [sys.executable, "-c", program, str(sample("nb035", tmp_path).workspace)]
     written = {
         subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
+            line, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True, text=True
         ).stdout
         for seed in ("0", "3")
     }
-    (files,) = written
-    assert "Pixel" in files
+    (edits,) = written
+    assert edits.count("LineEdit(") > 5

@@ -97,7 +97,7 @@ def whole(workspace: Path) -> None:
         assert sorted(hunk.edit.evidence for hunk in ws.dream.review.waiting()) == [(23,), (24,)]
         user, memory = ws.documents.read("USER.md") or "", ws.documents.read("memory/MEMORY.md") or ""
         assert (user + memory).count(CATS) == (user + memory).count(RENT) == 1
-        who = {line.text: line.who for name in ("USER.md", "memory/MEMORY.md") for line in ws.dream.blame(name)}
+        who = {line.text: line.who for name in ("USER.md", "memory/MEMORY.md") for line in ws.dream.blames.blame(name)}
         assert (who[CATS], who[RENT]) == ("nanomem dream", "nanomem dream")
         stands = [entry for entry in ws.log() if entry.operation.kind == "dream.run" and not entry.undone]
         assert len(stands) == 1
@@ -147,7 +147,7 @@ def test_what_somebody_wrote_after_the_kill_is_theirs(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         with pytest.raises(NothingToDo):
             ws.dream.run()
-        lines = {line.text: line.who for line in ws.dream.blame("memory/MEMORY.md")}
+        lines = {line.text: line.who for line in ws.dream.blames.blame("memory/MEMORY.md")}
         assert (lines["- by hand"], lines[RENT]) == ("outside", "nanomem dream")
     assert git(workspace, "status", "--porcelain", "-uno") == ""
 
@@ -200,7 +200,7 @@ def test_a_repository_that_a_dream_makes_is_told_and_its_first_lines_are_nobodys
         result = ws.dream.run()
         assert "made a git repository in" in " ".join(result.notes)
         assert "made a git repository in" in " ".join(result.to_json()["notes"])
-        who = {line.text: line.who for line in ws.dream.blame("USER.md")}
+        who = {line.text: line.who for line in ws.dream.blames.blame("USER.md")}
         assert (who["- a"], who[CATS]) == ("before", "nanomem dream")
         assert [commit.author for commit in ws.dream.commits()][-1] == "nanobot <nanobot@dream>"
 

@@ -18,11 +18,6 @@ THINGS = ("tea", "figs", "rice", "plums", "jazz", "chess", "rain", "maps", "boat
           "dates", "cress", "elms", "flax", "gulls", "hops", "irises")  # fmt: skip
 
 
-@pytest.fixture
-def on(tmp_path: Path) -> Bench:
-    return Bench(small(tmp_path))
-
-
 MORE = (
     "kale leek mint sage thyme basil dill chard beets turnip radish onion garlic ginger lemon lime mango papaya melon "
     "quince currant cherry apricot almond walnut pecan hazel cocoa honey syrup butter cream yogurt cheddar brie feta "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.markdown import parse_mirror
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
@@ -54,8 +54,8 @@ def test_each_kind_has_its_file_in_the_form_of_the_seed(tmp_path: Path) -> None:
 def test_ours_is_what_the_agent_wrote_itself(sample_copy: Callable[[str], Path]) -> None:
     workspace = sample_copy("ftswal") / "home" / ".nanobot" / "workspace"
     data = (workspace / "memory" / "semantic" / "facts.md").read_bytes()
-    entries, _ = parse_mirror(data, "facts.md")
-    items = [Item("x", entry.text, "fact", created_at=clock.iso(entry.at)) for entry in entries]
+    entries = re.findall(r"- \[(.{19}) UTC\] (.*)", data.decode())
+    items = [Item("x", text, "fact", created_at=f"{at.replace(' ', 'T')}+00:00") for at, text in entries]
     ours = "".join(f"{notes.mirror_line(item).text}\n" for item in items)
     assert data.decode() == f"# Facts\n\n{ours}"
 

@@ -61,7 +61,14 @@ def sample(name: str, folder: Path) -> Paths:
 
 def small(folder: Path) -> Paths:
     """A workspace with two commits by the git binary on the branch `main`."""
-    workspace = folder / "workspace"
+    shutil.copytree(_small(), folder / "workspace", copy_function=shutil.copy)
+    return locate(folder / "workspace")
+
+
+@cache
+def _small() -> Path:
+    workspace = Path(tempfile.mkdtemp(prefix="nanomem-small-")) / "workspace"
+    atexit.register(shutil.rmtree, workspace.parent, ignore_errors=True)
     (workspace / "memory").mkdir(parents=True)
     git(workspace, "init", "-q", "-b", "main")
     write(workspace, {"SOUL.md": "# Soul\n- calm\n", "USER.md": "# User\n- a\n- b\n", "memory/MEMORY.md": "# M\n"})
@@ -70,7 +77,7 @@ def small(folder: Path) -> Paths:
     write(workspace, {"USER.md": "# User\n- a\n- b\n- c\n", "memory/.dream_cursor": "20"})
     git(workspace, "add", "-A")
     git(workspace, "commit", "-q", "-m", "dream: manual run")
-    return locate(workspace)
+    return workspace
 
 
 def write(workspace: Path, files: dict[str, str]) -> None:

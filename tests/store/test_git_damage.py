@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,17 +162,3 @@ def test_a_folder_without_a_head_among_the_worktrees_hides_no_ref(tmp_path: Path
     paths = small(tmp_path)
     (paths.workspace / ".git/worktrees/pruned").mkdir(parents=True)
     assert "refs/heads/main" in agents_git.refs(paths.workspace / ".git")
-
-
-def test_what_a_killed_process_of_an_earlier_release_left_is_removed(tmp_path: Path) -> None:
-    paths = small(tmp_path)
-    git_dir = paths.workspace / ".git"
-    for name in ("index.lock", "refs/heads/main.lock", "nanomem-0123.tmp", "nanomem-0123.lock"):
-        (git_dir / name).write_bytes(b"nanomem\n")
-    (git_dir / "refs/heads/other.lock").write_bytes(b"another program's\n")
-    for path in git_dir.rglob("*"):
-        os.utime(path, (time.time() - 60,) * 2)
-    opened(paths).commit_files({"USER.md": b"x\n"}, "nanomem: edit")
-    assert git(paths.workspace, "show", ":USER.md") == "x\n"
-    assert [path.name for path in git_dir.rglob("*.lock")] == ["other.lock"]
-    assert not list(git_dir.glob("nanomem-*.tmp"))

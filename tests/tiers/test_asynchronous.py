@@ -12,13 +12,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
 async def test_similar_incidents_come_with_their_resolutions(place: Path) -> None:
     with open_workspace(place) as ws:
         memory = ws.memory

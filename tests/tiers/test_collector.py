@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import sys
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -26,12 +25,6 @@ GPU = """#!/bin/sh
 echo "37, 1024, 24576, 61"
 echo "[N/A], 0, 24576, 40"
 """
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(small_home(tmp_path)) as found:
-        yield found
 
 
 def test_one_look_tells_the_machine(ws: Workspace) -> None:

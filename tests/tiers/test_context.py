@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -26,21 +26,8 @@ from tests.store.homes import files
 if TYPE_CHECKING:
     from nanomem_tui.vectors.records import RecordMeaning
 
-NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 TASK = "Restart nginx upstream on web-1"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    place = tmp_path / "home" / "workspace"
-    (place / "memory").mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
-    with open_workspace(place) as opened, clock.at(NOON):
-        yield opened
 
 
 def fill(ws: Workspace) -> None:
@@ -130,7 +117,7 @@ def test_the_newest_value_of_a_metric_stands_for_all_before_it(ws: Workspace) ->
 
 def test_a_metric_that_has_aged_is_found_by_its_name(ws: Workspace) -> None:
     for value in (1.0, 7.0):
-        at = clock.iso(NOON - timedelta(days=3) + timedelta(minutes=value))
+        at = clock.iso(NOW - timedelta(days=3) + timedelta(minutes=value))
         ws.records.store("metric", {"name": "disk.sda-1", "value": value, "unit": "GB", "timestamp": at})
     (chunk,) = ws.context.assemble("clean up, see disk.sda-1").chunks
     assert chunk.source == "working/metric/disk.sda-1"
@@ -138,7 +125,7 @@ def test_a_metric_that_has_aged_is_found_by_its_name(ws: Workspace) -> None:
 
 
 def test_of_long_ago_there_are_means_of_an_hour(ws: Workspace) -> None:
-    at = clock.iso(NOON - timedelta(days=40))
+    at = clock.iso(NOW - timedelta(days=40))
     said = {"name": "disk.sda-1", "hour": at, "count": 60, "mean": 5.0, "least": 1.0, "most": 9.0, "unit": "GB"}
     ws.records.store("metric-hour", said, "mh1")
     (chunk,) = ws.context.assemble("clean up, see disk.sda-1").chunks
@@ -153,7 +140,7 @@ def test_an_agent_is_found_by_its_name(ws: Workspace) -> None:
 
 def test_the_newer_one_of_two_that_say_the_same_comes_first(ws: Workspace) -> None:
     for name, days in (("old", 40), ("new", 1)):
-        at = clock.iso(NOON - timedelta(days=days))
+        at = clock.iso(NOW - timedelta(days=days))
         ws.records.store(
             "decision",
             {"context": f"which cache for {name}", "chosen": "redis", "reasoning": "fast", "timestamp": at},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,25 +12,16 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.workspace import Workspace
 
-NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 KINDS = {
     "goal": 40, "task": 120, "tool-call": 120, "agent-state": 1, "decision": 40, "pattern": 40, "procedure": 20,
     "incident": 20, "config-change": 20,
 }  # fmt: skip
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as opened, clock.at(NOON):
-        yield opened
 
 
 @pytest.fixture
@@ -75,15 +66,6 @@ def test_both_databases_of_a_folder_come_in_as_one_operation_that_can_be_undone(
     assert ws.records.get("goal", "g0") == goal
 
 
-def test_what_is_here_comes_in_once(ws: Workspace, samples: Path) -> None:
-    ws.transfer.run(ws.transfer.preview(samples / "aios" / "working.db"))
-    again = ws.transfer.preview(samples / "aios")
-    assert counts(again) == {"new": 60, "same": 361}
-    ws.transfer.run(again)
-    with pytest.raises(NothingToDo):
-        ws.transfer.run(ws.transfer.preview(samples / "aios"))
-
-
 def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(
     ws: Workspace, theirs: Path, sample_copy: Callable[[str], Path]
 ) -> None:
@@ -100,54 +82,43 @@ def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(
     assert ws.records.of("goal") == []
 
 
-@pytest.mark.parametrize(("prefer", "kept"), [("ours", "ok"), ("theirs", "better"), ("newer", "ok")])
-def test_who_wins_where_both_have_a_record_and_differ(ws: Workspace, theirs: Path, prefer: Any, kept: str) -> None:
-    ws.transfer.run(ws.transfer.preview(theirs))
-    change(theirs / "working.db", "UPDATE goals SET result = 'better' WHERE id = 'g0'")
-    plan = ws.transfer.preview(theirs, prefer=prefer)
-    told = "theirs is taken" if prefer == "theirs" else "ours stays"
-    assert whys(plan, "g0") == [("update" if prefer == "theirs" else "conflict", f"result differs: {told}")]
-    if plan.todo:
-        ws.transfer.run(plan)
-    assert ws.records.get("goal", "g0").fields["result"] == kept
-    if prefer == "theirs":
-        ws.undo()
-        assert ws.records.get("goal", "g0").fields["result"] == "ok"
-
-
-def test_newer_is_what_tells_of_a_later_time(ws: Workspace, theirs: Path) -> None:
+def test_what_was_imported_and_changed_since_here_or_there(ws: Workspace, theirs: Path) -> None:
     database = theirs / "working.db"
     ws.transfer.run(ws.transfer.preview(theirs))
-    later = int((NOON - timedelta(days=1)).timestamp())
+    ws.records.pattern_used("p0", success=True)
+    assert whys(ws.transfer.preview(theirs), "p0")[0][1].startswith("it is here; used since")
+    ws.records.edit("decision", "d0", {"important": True, "task_id": "t0_0"})
+    assert whys(ws.transfer.preview(theirs, prefer="theirs"), "d0") == [("same", "it is here")]
+
+    change(database, "UPDATE goals SET result = 'better' WHERE id = 'g3'")
+    for prefer, verdict, stays in (("ours", "conflict", "ours stays"), ("newer", "conflict", "ours stays"),
+                                   ("theirs", "update", "theirs is taken")):  # fmt: skip
+        plan = ws.transfer.preview(theirs, prefer=prefer)
+        assert whys(plan, "g3") == [(verdict, f"result differs: {stays}")]
+    ws.transfer.run(plan)
+    assert ws.records.get("goal", "g3").fields["result"] == "better"
+    ws.undo()
+    assert ws.records.get("goal", "g3").fields["result"] != "better"
+
+    later = int((NOW - timedelta(days=1)).timestamp())
     change(database, "UPDATE goals SET status = 'failed', completed_at = ? WHERE id IN ('g0', 'g1')", later)
-    with clock.at(NOON + timedelta(hours=1)):
+    with clock.at(NOW + timedelta(hours=1)):
         ws.records.edit("goal", "g1", {"status": "active"})  # by a person, after that
     plan = ws.transfer.preview(theirs, prefer="newer")
     assert [verdict for verdict, _ in whys(plan, "g0") + whys(plan, "g1")] == ["update", "conflict"]
     ws.transfer.run(plan)
-    assert ws.records.get("goal", "g0").fields["status"] == "failed"
-    assert ws.records.get("goal", "g1").fields["status"] == "active"
-
-
-def test_a_pattern_that_was_used_since_is_the_same_one(ws: Workspace, theirs: Path) -> None:
-    ws.transfer.run(ws.transfer.preview(theirs))
-    ws.records.pattern_used("p0", success=True)
-    [(verdict, why)] = whys(ws.transfer.preview(theirs), "p0")
-    assert verdict == "same"
-    assert why.startswith("it is here; used since")
-
-
-def test_what_only_we_know_of_a_record_stays(ws: Workspace, theirs: Path) -> None:
-    ws.transfer.run(ws.transfer.preview(theirs))
-    ws.records.edit("decision", "d0", {"important": True, "task_id": "t0_0"})
-    assert whys(ws.transfer.preview(theirs, prefer="theirs"), "d0") == [("same", "it is here")]
+    assert [ws.records.get("goal", one).fields["status"] for one in ("g0", "g1")] == ["failed", "active"]
 
 
 def test_what_was_deleted_here_stays_deleted_unless_it_is_asked_for(ws: Workspace, samples: Path) -> None:
-    ws.transfer.run(ws.transfer.preview(samples / "aios"))
+    ws.transfer.run(ws.transfer.preview(samples / "aios" / "working.db"))
+    again = ws.transfer.preview(samples / "aios")
+    assert counts(again) == {"new": 60, "same": 361}
+    ws.transfer.run(again)
+    with pytest.raises(NothingToDo):
+        ws.transfer.run(ws.transfer.preview(samples / "aios"))
     ws.records.delete("goal", ["g0", "g1"])
-    plan = ws.transfer.preview(samples / "aios")
-    assert counts(plan) == {"deleted": 2, "same": 419}
+    assert counts(ws.transfer.preview(samples / "aios")) == {"deleted": 2, "same": 419}
     back = ws.transfer.preview(samples / "aios", restore=True)
     assert whys(back, "g0") == [("new", "deleted here, comes back")]
     ws.undo()

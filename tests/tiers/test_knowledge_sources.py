@@ -207,19 +207,6 @@ def test_a_tar_that_was_packed_in_parts_is_read_whole_and_one_that_ends_early_is
         knowledge_sources.read_pack(tmp_path / "cut")
 
 
-def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knowledge_sources, "MOST_MEMBERS", 3)
-    with pytest.raises(BadInput, match="more than 3 members"):
-        knowledge_sources.read_pack(tarred(tmp_path, {f"{number}.png": "x" for number in range(4)}))
-    with tarfile.open(tmp_path / "folders.tar", "w") as archive:
-        for number in range(4):
-            folder = tarfile.TarInfo(f"folder{number}")
-            folder.type = tarfile.DIRTYPE
-            archive.addfile(folder)
-    with pytest.raises(BadInput, match="more than 3 members"):
-        knowledge_sources.read_pack(tmp_path / "folders.tar")
-
-
 def test_a_damaged_archive_is_told_as_one_that_cannot_be_read(tmp_path: Path) -> None:
     data = bytearray(lzma.compress(os.urandom(3_000)))
     data[40] ^= 255

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,19 +24,6 @@ from tests.tiers.test_records import LEAST
 NOW = datetime(2026, 3, 2, 12, 20, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 WHEN = {"goal": "created_at", "task": "started_at", "agent-state": "updated_at"}
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
-    with clock.at(NOW), open_workspace(place) as opened:
-        yield opened
 
 
 def kept(ws: Workspace, kind: str, record_id: str, age: timedelta, **fields: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,20 +17,6 @@ from nanomem_tui.tiers import lifecycle, lifecycle_runs
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import DAY, MINUTE, NOW, all_of, filled, kept
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
-    with clock.at(NOW), open_workspace(place) as opened:
-        yield opened
-
 
 # -- the clock --------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.workspace import Workspace
-from tests.tiers.happened import messages, opened, push, small_home, told
+from tests.tiers.happened import messages, opened, push, told
 
 START = "2026-03-01T10:00:00+00:00"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return small_home(tmp_path)
-
-
-@pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
-    with open_workspace(workspace) as found:
-        yield found
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------
@@ -107,15 +95,15 @@ def test_tasks_are_active_until_they_end(ws: Workspace) -> None:
     assert ws.operational.active_tasks() == []
 
 
-def test_a_task_that_goes_on_for_hours_stays_active_until_it_ends(workspace: Path) -> None:
+def test_a_task_that_goes_on_for_hours_stays_active_until_it_ends(place: Path) -> None:
     with time_machine.travel(START, tick=False) as time:
-        with open_workspace(workspace) as ws:
+        with open_workspace(place) as ws:
             ws.operational.push("task", {"id": "t1", "status": "pending", "description": "Copy the disk"}, "ops")
             ws.operational.push("task", {"id": "t2", "status": "completed"}, "ops")
             ws.operational.push("task", {"id": "t3", "status": "running"}, "ops")  # in a word of the agent's own
             time.shift(4000)
             assert ws.operational.age() == 3
-        with open_workspace(workspace) as ws:
+        with open_workspace(place) as ws:
             active = {task.id: task for task in ws.operational.active_tasks()}
             assert set(active) == {"t1", "t3"}, "one that ended before anybody recorded it is no record"
             assert (active["t1"].description, active["t1"].agent) == ("Copy the disk", "ops")
@@ -169,15 +157,6 @@ def test_a_snapshot_tells_what_was_measured(ws: Workspace) -> None:
 # -- how it ages ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_too_much_ages_the_oldest_and_no_other(workspace: Path) -> None:
-    with opened(workspace, operational_entries=10) as ws:
-        push(ws, *range(11))
-        assert ws.operational.age() == 1
-        assert told(ws) == [{"message": "0"}]
-        assert messages(ws) == [str(number) for number in range(1, 11)]
-        assert ws.operational.age() == 0
-
-
 def test_names_of_any_length_are_kept(ws: Workspace) -> None:
     tool, agent = "t" * 5000, "a" * 5000
     entry_id = ws.operational.push("tool_result", {"tool": tool, "input": 1, "output": 2})
@@ -190,16 +169,8 @@ def test_names_of_any_length_are_kept(ws: Workspace) -> None:
     assert [one.state for one in ws.operational.agent_states()] == [{"at": "work"}, "idle"]
 
 
-@pytest.mark.slow
-def test_the_ten_thousand_and_first_entry(ws: Workspace) -> None:
-    push(ws, *range(10_001))
-    assert ws.operational.age() == 1
-    assert told(ws) == [{"message": "0"}]
-    assert ws.operational.state()["entries"] == 10_000
-
-
-def test_whoever_pushes_without_an_end_moves_what_is_too_much(workspace: Path) -> None:
-    with opened(workspace, operational_entries=10) as ws:
+def test_whoever_pushes_without_an_end_moves_what_is_too_much(place: Path) -> None:
+    with opened(place, operational_entries=10) as ws:
         push(ws, *range(1_200))
         assert ws.operational.state()["entries"] <= 10 + 500
         assert len(told(ws)) + ws.operational.state()["entries"] == 1_200

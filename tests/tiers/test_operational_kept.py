@@ -6,36 +6,21 @@ import json
 import os
 import signal
 import sys
-import threading
-import zlib
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import time_machine
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NanomemError, StoreError
+from nanomem_tui.core.errors import BadInput, StoreError
 from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
-from tests.tiers.happened import kill, messages, opened, push, refusing, small_home, told
+from tests.tiers.happened import messages, opened, push, refusing, told
 
 START = "2026-03-01T10:00:00+00:00"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return small_home(tmp_path)
-
-
-@pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
-    with open_workspace(workspace) as found:
-        yield found
 
 
 # -- what cannot be kept ----------------------------------------------------------------------------------------------
@@ -95,47 +80,19 @@ def test_data_without_an_end_is_refused(ws: Workspace) -> None:
 # -- who comes after --------------------------------------------------------------------------------------------------
 
 
-def test_what_was_acknowledged_is_there_after_a_kill(workspace: Path) -> None:
-    ws = open_workspace(workspace)
-    push(ws, "one", "two")
-    ws.operational.push("metric", {"name": "x", "value": 3})
-    kill(ws.operational)
-    with open_workspace(workspace) as again:
-        assert len(again.operational.recent()) == 3
-        found = again.operational.metric("x")
-        assert found is not None
-        assert found.value == 3.0
-        push(again, "three")
-        assert [entry.data.get("message") for entry in again.operational.recent()] == ["three", None, "two", "one"]
-
-
 @pytest.mark.sqlite("the bytes of its file")
-def test_looking_changes_no_byte(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
+def test_looking_changes_no_byte(place: Path) -> None:
+    with open_workspace(place) as ws:
         assert ws.operational.recent() == []
         assert ws.operational.state()["entries"] == 0
         assert not ws.paths.data.exists()
-    with open_workspace(workspace) as ws:
+    with open_workspace(place) as ws:
         push(ws, "one")
-    with open_workspace(workspace) as ws:
+    with open_workspace(place) as ws:
         path = ws.paths.work_database
         before = path.read_bytes(), path.stat().st_mtime_ns
         assert messages(ws) == ["one"]
         assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-
-
-def test_what_has_aged_is_not_there_again_after_a_kill(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False) as time:
-        ws = open_workspace(workspace)
-        push(ws, "old")
-        time.shift(3000)
-        push(ws, "young")
-        time.shift(1000)
-        assert ws.operational.age() == 1
-        kill(ws.operational)
-        with open_workspace(workspace) as again:
-            assert messages(again) == ["young"]
-            assert told(again) == [{"message": "old"}]
 
 
 def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_reason_told(
@@ -157,127 +114,17 @@ def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_re
     assert ws.operational.problems() == []
 
 
-def line(key: str, **more: Any) -> bytes:
-    """An entry as an earlier release wrote it into a file of its own."""
-    named = {"id": key, "at": "2026-03-01T09:50:00+00:00", "category": "event", "source": "s", "critical": False}
-    body = json.dumps({**named, "data": {"message": key}, **more}).encode()
-    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
-
-
-def aged(key: str) -> bytes:
-    body = b'{"aged":"%b"}' % key.encode()
-    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
-
-
-@pytest.mark.parametrize("junk", [b"\xff\xfe\n", b'{"c":"00000000","r":{"id":"x"}}\n', b"[1]\n", b""])
-def test_what_an_earlier_release_kept_in_files_is_taken_in_once(workspace: Path, junk: bytes) -> None:
-    with time_machine.travel(START, tick=False), open_workspace(workspace) as ws:
-        folder = ws.paths.data / "operational" / ws.id
-        folder.mkdir(parents=True)
-        one, two, three = (line(key) for key in ("one", "two", "three"))
-        (folder / "1-1-a.spool").write_bytes(one + aged("one") + junk + two + three[:-9])
-        (folder / "2-2-b.spool").write_bytes(line("gone") + aged("gone"))
-        push(ws, "now")
-        assert sorted(messages(ws)) == ["now", "two"]
-        assert not list(folder.glob("*.spool"))
-        assert [path.name[17:] for path in ws.paths.quarantine.iterdir()] == ["1-1-a.spool"], "with the torn line"
-        assert ws.operational.age() == 0
-
-
-def test_what_an_earlier_release_left_of_long_ago_is_in_working_memory_at_once(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False), open_workspace(workspace) as ws:
-        folder = ws.paths.data / "operational" / ws.id
-        folder.mkdir(parents=True)
-        long_ago = "2026-02-01T10:00:00+00:00"
-        task = {"id": "t", "status": "pending"}
-        (folder / "1-1-a.spool").write_bytes(
-            line("old", at=long_ago) + line("task", at=long_ago, category="task", data=task) + line("young")
-        )
-        push(ws, "now")
-        assert sorted(messages(ws)) == ["now", "young"]
-        assert {"message": "old"} in told(ws)
-        assert [one.id for one in ws.operational.active_tasks()] == ["t"]
-        assert not ws.paths.quarantine.exists()
-
-
-def test_what_an_earlier_release_had_moved_already_comes_back_no_second_time(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False) as time, open_workspace(workspace) as ws:
-        push(ws, "now")
-        time.shift(4000)
-        ws.operational.age()
-        (key,) = (record.id for record in ws.records.of("event"))
-        folder = ws.paths.data / "operational" / ws.id
-        folder.mkdir(parents=True)
-        (folder / "1-1-a.spool").write_bytes(line(key))
-        assert messages(ws) == []
-        assert told(ws) == [{"message": "now"}]
-
-
 # -- several processes ------------------------------------------------------------------------------------------------
 
 
-def test_one_process_sees_what_another_pushes(workspace: Path) -> None:
-    with open_workspace(workspace) as ours, open_workspace(workspace) as theirs:
-        push(ours, "ours")
-        push(theirs, "theirs")
-        ours.operational.push("metric", {"name": "x", "value": 1})
-        theirs.operational.push("metric", {"name": "x", "value": 2})
-        theirs.operational.push("task", {"id": "t", "status": "pending"})
-        for ws in (ours, theirs):
-            assert [entry.data.get("message") for entry in ws.operational.recent(category="event")] == [
-                "theirs",
-                "ours",
-            ]
-            found = ws.operational.metric("x")
-            assert found is not None
-            assert found.value == 2.0
-            assert [task.id for task in ws.operational.active_tasks()] == ["t"]
-        push(theirs, "more")
-        ours.operational.push("task", {"id": "t", "status": "completed"})
-        assert theirs.operational.active_tasks() == []
-        assert messages_of(ours) == messages_of(theirs) == ["ours", "theirs", "more"]
-
-
-def messages_of(ws: Workspace) -> list[str]:
-    return [entry.data["message"] for entry in reversed(ws.operational.recent(category="event"))]
-
-
-def test_what_a_process_left_ages_by_another(workspace: Path) -> None:
-    with time_machine.travel(START, tick=False) as time:
-        ours, theirs = open_workspace(workspace), open_workspace(workspace)
-        push(ours, "ours")
-        time.shift(1)
-        push(theirs, "theirs")
-        kill(theirs.operational)
-        time.shift(10)
-        push(ours, "later")
-        assert messages(ours) == ["ours", "theirs", "later"]
-        time.shift(3595)
-        assert ours.operational.age() == 2
-        assert messages(ours) == ["later"]
-        ours.close()
-
-
-def test_the_ring_holds_so_many_of_all_processes(workspace: Path) -> None:
-    with opened(workspace, operational_entries=10) as ours, opened(workspace, operational_entries=10) as theirs:
-        for number in range(8):
-            push(ours, f"ours {number}")
-            push(theirs, f"theirs {number}")
-        assert ours.operational.age() + theirs.operational.age() == 6
-        assert sorted(data["message"] for data in told(ours)) == [
-            *(f"ours {number}" for number in range(3)), *(f"theirs {number}" for number in range(3)),
-        ]  # fmt: skip
-        assert len(messages(ours)) == 10
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_nothing_acknowledged_is_lost_by_a_kill(workspace: Path) -> None:
+def test_nothing_acknowledged_is_lost_by_a_kill(place: Path) -> None:
     read, write = os.pipe()
     child = fork()
     if child == 0:
         try:
             os.close(read)
-            ws = opened(workspace, operational_entries=40)
+            ws = opened(place, operational_entries=40)
             for number in range(1_000_000):
                 push(ws, number)
                 os.write(write, b".")
@@ -292,7 +139,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(workspace: Path) -> None:
     while more := os.read(read, 65_536):
         acknowledged += len(more)
     os.close(read)
-    with opened(workspace, operational_entries=40) as ws:
+    with opened(place, operational_entries=40) as ws:
         kept = messages(ws)
         found = [data["message"] for data in told(ws)] + kept
         assert len(kept) == 40
@@ -302,20 +149,20 @@ def test_nothing_acknowledged_is_lost_by_a_kill(workspace: Path) -> None:
         assert ws.problems() == []
 
 
-def test_processes_push_at_the_same_time(workspace: Path) -> None:
+def test_processes_push_at_the_same_time(place: Path) -> None:
     children = []
     for name in range(3):
         child = fork()
         if child == 0:
             status = 1
             try:
-                with opened(workspace, operational_entries=50) as ws:
+                with opened(place, operational_entries=50) as ws:
                     push(ws, *(f"{name} {number}" for number in range(200)))
                 status = 0
             finally:
                 os._exit(status)
         children.append(child)
-    with opened(workspace, operational_entries=50) as ws:
+    with opened(place, operational_entries=50) as ws:
         for _ in range(20):
             ws.operational.age()
             messages(ws)
@@ -325,27 +172,3 @@ def test_processes_push_at_the_same_time(workspace: Path) -> None:
         found = [data["message"] for data in told(ws)] + kept
         assert sorted(found) == sorted(f"{name} {number}" for name in range(3) for number in range(200))
         assert ws.problems() == []
-
-
-def test_threads_push_at_the_same_time(workspace: Path) -> None:
-    with opened(workspace, operational_entries=100) as ws:
-        failures: list[NanomemError] = []
-
-        def work(name: str) -> None:
-            try:
-                push(ws, *(f"{name} {number}" for number in range(300)))
-            except NanomemError as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=work, args=(str(number),)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not failures
-        kept = messages(ws)
-        found = [data["message"] for data in told(ws)] + kept
-        assert sorted(found) == sorted(f"{name} {number}" for name in range(4) for number in range(300))
-        for name in range(4):
-            own = [word for word in kept if word.startswith(f"{name} ")]
-            assert own == sorted(own, key=lambda word: int(word.split()[1]))

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    (tmp_path / "workspace").mkdir()
-    with open_workspace(tmp_path / "workspace") as opened:
-        yield opened
 
 
 def learnt(ws: Workspace, trigger: str, rate: float, uses: int = 50, name: str = "") -> None:

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict, NotFound
 from nanomem_tui.workspace import Workspace
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    (tmp_path / "workspace").mkdir()
-    with open_workspace(tmp_path / "workspace") as opened:
-        yield opened
 
 
 def values(ws: Workspace, kind: str, record_id: str, *names: str) -> list[object]:

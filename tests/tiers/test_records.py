@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 
-NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 LEAST = {
     "goal": {"description": "Keep the site up"},
@@ -34,19 +33,6 @@ LEAST = {
     "incident": {"description": "nginx answers 502"},
     "config-change": {"file_path": "/etc/nginx/nginx.conf", "content": "worker_processes 4;"},
 }
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
-    with open_workspace(place) as opened, clock.at(NOON):
-        yield opened
 
 
 def kept(ws: Workspace, kind: str, record_id: str = "", **fields: object) -> TierRecord:
@@ -76,7 +62,7 @@ def test_every_kind_is_kept_with_the_fields_of_the_seed(ws: Workspace, kind: str
 
 def test_what_is_stored_again_replaces_the_fields_that_are_given(ws: Workspace) -> None:
     kept(ws, "goal", "g1", priority=3)
-    with clock.at(NOON + timedelta(minutes=5)):
+    with clock.at(NOW + timedelta(minutes=5)):
         after = ws.records.update("goal", "g1", {"status": "completed", "result": "all green"})
     assert (after.fields["priority"], after.fields["result"]) == (3, "all green")
     assert after.fields["completed_at"] == "2026-03-02T12:05:00+00:00"
@@ -144,7 +130,7 @@ def test_the_result_of_a_call_is_given_again_within_the_hour(ws: Workspace) -> N
     assert found is not None
     assert found.fields["output"] == {"lines": 3}
     assert ws.records.cached_result("fs.read", {"path": "/etc/passwd"}) is None
-    with clock.at(NOON + timedelta(hours=1, seconds=1)):
+    with clock.at(NOW + timedelta(hours=1, seconds=1)):
         assert ws.records.cached_result("fs.read", {"path": "/etc/hosts"}) is None
 
 
@@ -152,7 +138,7 @@ def test_a_busy_tool_keeps_its_results_for_the_hour(ws: Workspace) -> None:
     given = {"path": "/etc/héllo", "lines": [1, 2]}
     kept(ws, "tool-call", "first", input=given, success=True, output="the text")
     same = {"lines": [1, 2], "path": "/etc/héllo"}
-    with clock.at(NOON + timedelta(minutes=50)):
+    with clock.at(NOW + timedelta(minutes=50)):
         other = {**LEAST["tool-call"], "success": True}
         calls = [
             NewRecord("tool-call", {**other, "input": {"path": f"/etc/{n:05}", "lines": [1, 2]}}) for n in range(3000)

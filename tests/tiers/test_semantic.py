@@ -33,19 +33,6 @@ COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
-    with open_workspace(place) as opened:
-        yield opened
-
-
-@pytest.fixture
 def words() -> Words:
     return Words()
 

@@ -18,11 +18,11 @@ from nanomem_tui.vectors.semantic_search import outside_of
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
-from tests.tiers.test_semantic import asked, ids, incident, near, place, ws
+from tests.tiers.test_semantic import asked, ids, incident, near
 from tests.vectors.fakes import Words
 from tests.vectors.test_pgvector import database, server, url
 
-__all__ = ["database", "place", "server", "url", "ws"]
+__all__ = ["database", "server", "url"]
 pytestmark = pytest.mark.vectors
 
 Over = Callable[..., RecordMeaning]

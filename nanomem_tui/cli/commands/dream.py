@@ -771,15 +771,15 @@ def blame(state: State, place: str | None, session_key: str | None, message: int
     match = _PLACE.fullmatch(place)
     file, number = (match["file"], int(match["line"])) if match else (place, 0)
     with state.open() as ws:
-        lines = ws.dream.blame(file)
+        lines = ws.dream.blames.blame(file)
         if match:
             if not 1 <= number <= len(lines):
                 raise errors.NotFound("no such line", place, f"the file has {counted(len(lines), 'line')}")
-            lines = ws.dream.with_messages(lines[number - 1 : number])
+            lines = ws.dream.blames.with_messages(lines[number - 1 : number])
         elif state.json:
-            lines = ws.dream.with_messages(lines)
+            lines = ws.dream.blames.with_messages(lines)
         none = ws.dream.why_none()
-        doubts = ws.dream.doubts(lines)
+        doubts = ws.dream.blames.doubts(lines)
     body = [line.to_json() for line in lines]
     if match:
         state.show(body[0], lambda: _line_lines(lines[0], none))
@@ -791,7 +791,7 @@ def blame(state: State, place: str | None, session_key: str | None, message: int
 
 def _led_to(state: State, place: str | None, session_key: str, message: int) -> int:
     with state.open() as ws:
-        found = ws.dream.led_to(session_key, message)
+        found = ws.dream.blames.led_to(session_key, message)
         if place is not None:
             from nanomem_tui.dreams.log import full_name
 

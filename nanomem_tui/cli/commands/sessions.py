@@ -34,7 +34,7 @@ from nanomem_tui.core.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.agents.messages import Message, Session
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dreams.consolidate import Consolidation
+    from nanomem_tui.dreams.session_archive import Consolidation
     from nanomem_tui.language.times_asked import Span, TimeAsked
     from nanomem_tui.memory.sessions.repair import Rescue
     from nanomem_tui.memory.sessions.sessions import SessionCompaction, SessionInfo, TranscriptHit

@@ -81,8 +81,7 @@ _MOST = 1_000
 
 
 class _Shapes(NamedTuple):
-    """All shapes, and their words, each once: those of unbroken ones, those in small letters (ASCII, and the rest), and
-    the others."""
+    """All shapes and their words: those of unbroken ones, in small letters (ASCII, the rest), the others."""
 
     all: tuple[Shape, ...]
     unbroken: tuple[str, ...]

@@ -85,8 +85,7 @@ _BESIDE = re.compile(
 
 
 def is_real(value: str) -> bool:
-    """Whether a value does not just stand for one: as a whole, or by words that say so. A password may have such a word
-    within."""
+    """Whether a value is no placeholder, as a whole or by its words. A password may have such a word within."""
     bare = value.strip("\"'`")
     if bare in _DOCUMENTED or _STANDS_FOR.fullmatch(bare):
         return False

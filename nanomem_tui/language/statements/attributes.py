@@ -257,8 +257,7 @@ def _last(name: str, text: str, upto: int, words: Pack) -> int:
 
 
 def _is_same(one: Attribute, other: Attribute) -> bool:
-    """Whether two attributes of a sentence say the same: their values are in its words, or one has none there and the
-    keys are."""
+    """Whether two attributes of a sentence say the same, by their values or, where one has none, their keys."""
     text = one.clause.casefold()
     keys, values = ([getattr(said, part).casefold() for said in (one, other)] for part in ("key", "value"))
     if all(value in text for value in values):

@@ -253,8 +253,7 @@ def _without(shares: dict[str, float], barred: set[str]) -> dict[str, float]:
 
 
 def _signs(text: str) -> list[str]:
-    """What of a text is no word but tells things apart, in order: C++ and C#, $ and €, 👍, and codes in which the
-    case of a letter counts."""
+    """What tells texts apart beside words: C++ and C#, $ and €, 👍, codes where case counts."""
     return list(_pattern("telling_signs").findall(unicodedata.normalize("NFKC", text)))
 
 

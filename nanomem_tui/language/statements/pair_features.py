@@ -506,8 +506,7 @@ def takes_back(entry: str, line: str, language: str, about: str = "") -> str:
 
 
 def _ends(part: _Part, old: _Part, fit: Aligned) -> bool:
-    """Whether a part denies what a line says, or says that it is over, or that something changed from what both have:
-    moved from Porto."""
+    """Whether a part denies a line, says that it is over, or that it changed: moved from Porto."""
     if part.is_denied != old.is_denied or ("lack" in part.marks) != ("lack" in old.marks):
         return True
     new = part.marks - old.marks

@@ -415,8 +415,7 @@ def points_back(text: str) -> bool:
 
 
 def is_of(text: str, owner: str) -> bool:
-    """Whether a statement begins with the person whose memory it is: by name, as the user, by a pronoun, or by no
-    subject at all."""
+    """Whether a statement begins with the owner: by name, as the user, a pronoun, or no subject at all."""
     plain = text.strip("*_ -")
     if owner and owner.casefold() in plain[: len(owner) + 24].casefold():
         return True

@@ -207,7 +207,7 @@ def show_blame(console: Console, file: str = "", text: str = "", commit: str = "
 
 async def show_led_to(console: Console, session_key: str, index: int) -> None:
     """Show the lines of the memory files that a message of a session led to; says so when there is none."""
-    lines = await console.in_thread(lambda ws: ws.dream.led_to(session_key, index))
+    lines = await console.in_thread(lambda ws: ws.dream.blames.led_to(session_key, index))
     if not lines:
         say(console.screen, "It led to no line of SOUL, USER or MEMORY")
         return

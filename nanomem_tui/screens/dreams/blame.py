@@ -181,7 +181,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
         """All lines of the files that are there, in their order."""
         ws = self.ws
         for name in ws.documents.names():
-            yield ws.dream.blame(name)
+            yield ws.dream.blames.blame(name)
 
     def search_text(self, row: BlamedLine) -> str:
         """Words are searched in the line."""
@@ -215,7 +215,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
 
     def detail(self, row: BlamedLine) -> LineParts:
         """The line, its commit, its entries, and what was said."""
-        (line,) = self.ws.dream.with_messages([row])
+        (line,) = self.ws.dream.blames.with_messages([row])
         parts: list[Part] = [Preface(tuple(_facts(line)))]
         if line.writer is not None:
             parts.append(WriterPart(line.writer, "brought back by" if line.first else "written by"))
@@ -308,7 +308,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
         row = self.table.cursor_row
         if row is None:
             return
-        (line,) = await self.console.in_thread(lambda ws: ws.dream.with_messages([row]))
+        (line,) = await self.console.in_thread(lambda ws: ws.dream.blames.with_messages([row]))
         if line.messages:
             self._go_to_message(line.messages[0])
         elif line.entries:

@@ -463,8 +463,7 @@ def _stands_for(one: Line, said: Line) -> bool:
 
 
 def own_words(text: str, cited: Message) -> list[Line]:
-    """Return the sentences of a person's message that a fact which it does not say was made of, where they may be
-    archived."""
+    """Return the sentences that a fact not said by its message was made of, where they may be archived."""
     if cited.role != "user" or injection.reason(cited.content):
         return []
     wanted = edits.meaningful_words(text)
@@ -549,8 +548,7 @@ class ModelSummariser:
     def _summary(
         self, messages: Sequence[Message], end: int, found: _Found, why: str, usage: Usage, watch: Watch
     ) -> Summary:
-        """Return what the model made of the messages before `end`, and what people said, by the rules, that is not in
-        it."""
+        """Return the model's facts before `end`, and what the rules find that the model left out."""
         wanted = archivable(messages)
         rules = self._rules.summarise(messages, [end], watch)
         told = {one.message for one in found.left_out}
@@ -883,22 +881,13 @@ class Consolidator:
     def archive_first(self, key: str, removed: int, *, actor: Actor) -> Operation | None:
         """Summarise at least the first `removed` messages of a transcript of ours by the rules, before they go; None
         where they are archived already. Raises Refused while another process consolidates, and Conflict."""
-        info = self._info(key)
-        path = Path(info.path)
-        data = read_log(path)
-        session = parse_session(data, self._paths.relative(path), key)
+        plan, data, session = self._begun(self._info(key), RulesSummariser.name, None)
         start = session.last_archived
         ends = safe_ends(session.messages, start)
         end = next((end for end in ends if end >= removed), ends[-1] if ends else start)
         if start >= removed or end == start:
             return None
-        rate = BYTES_PER_TOKEN
-        now = round(sum(tokens(message, rate) for message in session.messages[start:]))
-        plan = Consolidation(
-            key=key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=end,
-            tokens=now, left=now, budget=now, dreamer="rules",
-        )  # fmt: skip
-        cut = Slice(start, end, now, now)
+        cut = Slice(start, end, plan.tokens, plan.tokens)
         plan = self._summarised(plan, data, session, cut, RulesSummariser(self._settings), _nobody)
         return self.apply(plan, actor=actor)[0]
 
@@ -925,25 +914,29 @@ class Consolidator:
             raise BadInput("a budget is at least one token", str(budget))
         return budget or self._settings.consolidate_budget_tokens
 
+    def _begun(self, info: SessionInfo, dreamer: str, limit: int | None) -> tuple[Consolidation, bytes, Session]:
+        """Return a plan that archives nothing yet, and the session as it is read now."""
+        path = Path(info.path)
+        data = read_log(path)
+        session = parse_session(data, self._paths.relative(path), info.key)
+        start = session.last_archived
+        now = round(sum(tokens(message, BYTES_PER_TOKEN) for message in session.messages[start:]))
+        plan = Consolidation(
+            key=info.key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=start,
+            tokens=now, left=now, budget=limit or now, dreamer=dreamer,
+        )  # fmt: skip
+        return plan, data, session
+
     def _planned(
         self, info: SessionInfo, budget: int | None, dreamer: str | None, watch: Callable[[str], None]
     ) -> Consolidation:
-        path = Path(info.path)
-        refused = info.hidden_reason or refusal(path, self._agent())
+        refused = info.hidden_reason or refusal(Path(info.path), self._agent())
         if info.key.startswith(_OWN):
             refused = "a Dream of the agent, which read the archive: it would be archived again"
-        data = read_log(path)
-        session = parse_session(data, self._paths.relative(path), info.key)
-        summariser = self._summariser(dreamer)
-        limit = self._budget(budget)
-        start, rate = session.last_archived, BYTES_PER_TOKEN
-        cut = oldest_slice(session.messages, start, limit, rate)
-        now = round(sum(tokens(message, rate) for message in session.messages[start:]))
-        plan = Consolidation(
-            key=info.key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=start,
-            tokens=now, left=now, budget=limit, dreamer=summariser.name, refused=refused,
-            nothing=_nothing(session, cut),
-        )  # fmt: skip
+        summariser, limit = self._summariser(dreamer), self._budget(budget)
+        plan, data, session = self._begun(info, summariser.name, limit)
+        cut = oldest_slice(session.messages, plan.start, limit, BYTES_PER_TOKEN)
+        plan = replace(plan, refused=refused, nothing=_nothing(session, cut))
         if cut is None or plan.nothing:
             return plan
         if refused and summariser.name == "model":  # nobody pays for what must not be done
@@ -962,7 +955,6 @@ class Consolidator:
         ends = [end for end in safe_ends(session.messages, cut.start) if end <= cut.end]
         wanted = session.messages[cut.start : cut.end]
         summary = summariser.summarise(wanted, ends, watch)
-        rate = BYTES_PER_TOKEN
         done = session.messages[cut.start : summary.end]
         marker = f"{cut.start}-{summary.end}:{_digest(done)}"
         otherwise = clock.local_naive(clock.parse(session.updated_at) or clock.now())[:16].replace("T", " ")
@@ -974,7 +966,7 @@ class Consolidator:
         return replace(
             plan,
             end=summary.end,
-            left=round(sum(tokens(message, rate) for message in after.messages[after.last_archived :])),
+            left=round(sum(tokens(message, BYTES_PER_TOKEN) for message in after.messages[after.last_archived :])),
             marker=marker,
             archived=len(archivable(done)),
             entries=tuple(entries),
