@@ -42,8 +42,7 @@ def configured_database(paths: Paths, settings: Settings) -> Path | None:
 
 
 def find_databases(paths: Paths, settings: Settings) -> tuple[Path, ...]:
-    """Return the databases of other systems that belong here: in the agent's home, then the one that its settings
-    name."""
+    """Return the databases of other systems: in the agent's home, then the one named by its settings."""
     found = [paths.longterm_db] if paths.longterm_db is not None else []
     others = (configured_database(paths, settings), paths.facts_db)
     for other in others:
@@ -68,7 +67,6 @@ def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
 
 
 def _facts(path: Path, workspace_id: str) -> list[Raw]:
-    """Return the facts of a database as rows; read again once it changed."""
     stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
     kept = _read.get((path, workspace_id))
     if kept is None or kept[0] != stamps:

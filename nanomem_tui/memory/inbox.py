@@ -70,8 +70,7 @@ class Inbox:
         return sum(int(group[-1]) for group in groups)
 
     def get(self, row_id: str) -> Waiting:
-        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput, or
-        NothingToDo for an item or lesson that does not wait."""
+        """Return what waits under that id, or under the one id that begins so."""
         rows = {row.id: row for row in self._rows()}
         near = [rows[row_id]] if row_id in rows else [rows[key] for key in rows if row_id and key.startswith(row_id)]
         if len(near) > 1:
@@ -146,7 +145,6 @@ class Inbox:
         return found
 
     def _known_fact(self, row: Item) -> Item | None:
-        """Return the row of the fact that one which waits gives another value; None when it is new, or no fact."""
         one = values.identity_of_item(row)
         known = self._known.get(one) if one is not None else None
         return known.item if known is not None else None
@@ -294,5 +292,4 @@ def _checked(text: str, why: str) -> tuple[str, str]:
 
 
 def _held(text: str, why: str) -> str:
-    """Return what a person should know of the text before anything else: it reads as an order, or held a secret."""
     return safety.reason_to_hold(text) or safety.reason_to_hold(why)

@@ -116,8 +116,7 @@ TOLD = ("source", *ORIGIN, "channel", "chat_id", "sender_id")
 
 
 def merge_into(kept: Item, others: Sequence[Item]) -> Item:
-    """Return the item that stays, with what it takes over from the others: hits, the oldest origin and time, pin,
-    importance and the longest life, their sources and their words."""
+    """Return the item that stays, with the hits, origin, pin, importance, life, sources and words of all."""
     rows = [kept, *others]
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
@@ -169,8 +168,7 @@ def _entries(row: Item) -> Iterable[dict[str, Any]]:
 
 
 def _entry(row: Item, kept: Item) -> dict[str, Any]:
-    """A source: the id, words, hits and times of a row, and where it is from. What another scope said stays there: its
-    words are left out."""
+    """Return a source as the merged item keeps it; words of another scope stay there."""
     told = {name: value for name in TOLD if (value := getattr(row, name))}
     if row.scope_key == kept.scope_key and row.text != kept.text and len(row.text) <= LONG:
         told["text"] = row.text
@@ -195,8 +193,7 @@ class SameTextIndex:
         self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
 
     def find(self, scope_key: str, text: str) -> Item | None:
-        """Return the item of that scope that says the same; an enabled one before a disabled one, one with these very
-        words before one that was merged with such, never a deleted one."""
+        """Return the item with the same text: enabled before disabled, its own words before merged ones."""
         from nanomem_tui.memory.safety import normalise
 
         wanted = normalise(text)
@@ -262,8 +259,7 @@ class Items:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Item]:
-        """Return the active items, newest first, without those that wait in the inbox; the list is made once per change
-        and must not be altered."""
+        """Return the active items, newest first; made once per change, must not be altered."""
         snapshot = self._store.load("item")
         counter = snapshot.counter
         if self._sorted[0] != counter:
@@ -278,8 +274,7 @@ class Items:
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """Return the active rows of other systems' databases that are not imported, or whose import was taken back; not
-        those that a person deleted here. Read-only."""
+        """Return active rows of other systems' databases that are not here, nor deleted here by a person."""
         if not self._foreign:
             return []
         from nanomem_tui.memory.foreign import active_rows, find_undone
@@ -293,8 +288,7 @@ class Items:
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:
-        """`total`, `enabled` and the counts by kind, scope and source of the active items; `inbox`: how many wait for
-        a person beside them."""
+        """Count the active items by kind, scope and source; `inbox`: those that wait for a person."""
         groups = lookup.item_groups(self._store)
         totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
         found = {"total": 0, "enabled": 0, "inbox": 0}
@@ -317,11 +311,7 @@ class Items:
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
 
     def get(self, item_id: str) -> Item:
-        """Return the item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
-        tells.
-
-        Raises NotFound or BadInput.
-        """
+        """Return the item of that id, or of the one id that begins so; one that waits in the inbox too."""
         rows = self._store.load().items
         row = rows.get(item_id)
         if row is None:
@@ -449,8 +439,7 @@ class Items:
         return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
 
     def warnings(self, item: Item) -> list[str]:
-        """Return what a person should know who gave an item its text: the same text is there already, or the filters of
-        captured text would have held it. It is kept as given all the same."""
+        """Return warnings about the text of an item: it is there already, or capture would have held it back."""
         from nanomem_tui.memory import safety
 
         twins = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
@@ -459,11 +448,7 @@ class Items:
         return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]
 
     def edit(self, item_id: str, *, expected: Item | None = None, **fields: Any) -> Operation:
-        """Change fields of an item (`text`, `kind`, `importance`, scope); `warnings` tells what is odd about a text.
-
-        `expected`: the item as it was shown to who edits it. Raises Conflict when somebody changed one of the fields
-        since, BadInput, NotFound, NothingToDo, and Refused for an item that waits in the inbox, as every change does.
-        """
+        """Change fields of an item; `expected`: the item as it was shown, for Conflict with somebody's change."""
         unknown = fields.keys() - set(EDITABLE)
         if unknown:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
@@ -494,12 +479,10 @@ class Items:
         )
 
     def _today(self) -> str:
-        """Return the day in the agent's zone."""
         return said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(self._store.paths))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.
-        Raises NotFound, NothingToDo."""
+        """Enable or disable items; a disabled item is kept and never recalled."""
         return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
 
     def set_pinned(self, ids: Sequence[str], pinned: bool) -> Operation:
@@ -546,8 +529,7 @@ class Items:
     # -- compaction and pruning -----------------------------------------------------------------------------------
 
     def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
-        """Return what a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates
-        only)."""
+        """Return what a compaction to `max_items` would remove (default: the setting; 0: duplicates only)."""
         from nanomem_tui.memory.retention import compact_items
 
         limit = self._store.settings.max_items if max_items is None else max_items
@@ -757,8 +739,7 @@ class Moving:
     def do(
         self, ids: Sequence[str], scope: Scope, verb: Verb = "move", *, merge: bool = False
     ) -> tuple[Operation, Plan]:
-        """Move or copy the items, as one operation; with `merge` those whose words are there already become one item
-        with those. Raises NothingToDo where nothing can go, with the reason, and what `plan` does."""
+        """Move or copy the items, as one operation; `merge` joins those whose words are there already."""
         with self._store.deciding.alone():
             plan = self.plan(ids, scope, verb)
             changes, number = self._changes(plan, merge=merge)
@@ -768,8 +749,7 @@ class Moving:
             return self._perform(operation), plan
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """Return what moves the items, merged where their words are there already, for who performs it. Raises as
-        `do`."""
+        """Return what moves the items, merged where their words are there already, for who performs it."""
         return self._changes(self.plan(ids, scope), merge=True)[0]
 
     def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
@@ -799,8 +779,7 @@ class Moving:
         return changes, len(plan.goes) + len(gone)
 
     def _copy(self, row: Item, scope: Scope, now: str) -> Change:
-        """A new item of the same words: its own hits and history begin now. Of another scope's sources it says only
-        which item it was copied from."""
+        """Return a new item of the same words, without hits, history and sources."""
         meta = {name: value for name, value in row.meta.items() if name not in ("merged_from", "aliases", "conflict")}
         meta["copied_from"] = row.id
         made = _placed(row, scope)._replace(
@@ -812,7 +791,6 @@ class Moving:
         return change_of("item", self._store.snapshot.items.get(key), made)
 
     def _free_id(self, identity: values.Identity) -> str:
-        """Return the id of the fact there; one of its own where a row that lives has that."""
         row = self._store.snapshot.items.get(key := values.id_of(identity))
         return key if row is None or row.is_deleted else new_key("fact")
 
@@ -854,15 +832,12 @@ def _compared(row: Item, there: Item, scope: Scope) -> SameMemory:
 
 
 def _is_in(row: Item, scope: Scope) -> bool:
-    """Return whether an item is of that scope; what is global under a chat's key is of none."""
     if scope.scope_type == "global":
         return row.scope_type == "global" and not row.scope_key.startswith("channel:")
     return (row.scope_type, row.scope_key) == (scope.scope_type, scope.scope_key)
 
 
 def _placed(row: Item, scope: Scope) -> Item:
-    """Return the item there. It was not said again by that: `updated_at` stays, so that no older word passes for the
-    newer."""
     return row._replace(**scope.fields)
 
 

@@ -48,8 +48,7 @@ def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> f
 
 
 def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
-    """Return whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was
-    learned a moment ago is not below the least by a moment."""
+    """Return whether a lesson has faded too far to be given; it loses one after a whole decay time."""
     return is_weak_confidence(effective_confidence(lesson, settings, now), settings)
 
 
@@ -89,8 +88,7 @@ class Lessons:
         return {"total": scopes.total(), "enabled": enabled, "inbox": inbox, "by_scope": by_scope}
 
     def get(self, lesson_id: str) -> Lesson:
-        """Return the lesson of that id, or of the one id that begins so; also one that waits in the inbox, which
-        `waits` tells. Raises NotFound or BadInput."""
+        """Return the lesson of that id, or of the one id that begins so; one that waits in the inbox too."""
         rows = self._store.load("lesson").lessons
         row = rows.get(lesson_id)
         if row is None:
@@ -114,8 +112,7 @@ class Lessons:
         return self._store.journal.log(10_000, key=lesson_id)
 
     def effective(self, lesson: Lesson) -> float:
-        """Return the confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least
-        0."""
+        """Return the confidence now, one less for each decay time since it was confirmed; at least 0."""
         return effective_confidence(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
@@ -124,20 +121,17 @@ class Lessons:
         return frozenset(row.id for row in rows if row.enabled and is_weak(row, settings, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
-        """Return the lesson that is given instead of this one, where it would be given, as it is newer and of the same
-        topic; None when there is none."""
+        """Return the newer lesson of the same topic that is given instead; None when there is none."""
         rows, settings = self.all(include_disabled=False), self._store.settings
         return find_newer(row, rows, settings, clock.now(), session_key=row.session_key)
 
     def strong(self) -> int:
-        """Return how many are enabled and sure enough to be given now; the others faded, and a message gets none of
-        them."""
+        """Return how many are enabled and sure enough to be given now."""
         enabled = [row for row in lookup.lessons(self._store) if row.enabled]
         return len(enabled) - len(self.faded(enabled))
 
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
-        """Return why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
-        NotFound or BadInput."""
+        """Return why a lesson is not given with a message, in words; empty when it is among those to be given."""
         from nanomem_tui.core.settings import OFF
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
@@ -212,18 +206,12 @@ class Lessons:
         return lesson._replace(key=_key(lesson))
 
     def same(self, lesson: Lesson) -> Lesson | None:
-        """Return the lesson that is there already with the same key; also one that is disabled or waits in the
-        inbox."""
+        """Return the lesson with the same key; one that is disabled or waits too."""
         rows = self._store.load("lesson").lessons.values()
         return next((row for row in rows if row.key == lesson.key and not row.is_deleted), None)
 
     def edit(self, lesson_id: str, *, expected: Lesson | None = None, **fields: Any) -> Operation:
-        """Change fields of a lesson. `expected`: the lesson as it was shown to who edits it. Who gives the confidence
-        that it has confirms it: its time begins anew.
-
-        Raises Conflict when somebody changed one of the fields since, BadInput, NotFound, NothingToDo, and Refused for
-        a lesson that waits in the inbox, as every change does.
-        """
+        """Change fields of a lesson; `expected`: as it was shown. Giving its own confidence confirms it."""
         if unknown := fields.keys() - set(EDITABLE):
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", lesson_id, f"one of {', '.join(EDITABLE)}")
         if expected is not None:
@@ -361,8 +349,7 @@ def is_wish(lesson: Lesson) -> bool:
 
 
 def is_withdrawn(lesson: Lesson) -> bool:
-    """Return whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a
-    model does not heed it says nothing against it."""
+    """Return whether a lesson proved harmful and is not given; a wish about answers always is."""
     return not is_wish(lesson) and efficacy_of(lesson).verdict == "harmful"
 
 
@@ -385,8 +372,7 @@ class JudgedLesson(NamedTuple):
 
 
 def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[JudgedLesson]:
-    """Return the lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in
-    it, whether a call failed."""
+    """Return the lessons shown in a turn that ended; `failed`: of each tool called, whether a call failed."""
     found = []
     for lesson in shown:
         tool = lesson.trigger.removeprefix("tool:").removesuffix(":error")
@@ -521,8 +507,7 @@ def learn(
 
 
 def _in_spite(taught: TaughtLesson, recurred: Collection[str]) -> TaughtLesson:
-    """Return what an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that
-    the failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
+    """Return what an event taught; of a lesson shown in vain only that the failure came again."""
     before = taught.before
     if before is None or taught.what != "confirmed":
         return taught
@@ -635,8 +620,7 @@ def _teach(
 def _promote(
     taught: list[TaughtLesson], lessons: Sequence[Lesson], settings: Settings, now: datetime
 ) -> list[TaughtLesson]:
-    """Return what was taught, with the global lesson once enough people taught the same; later corrections add to its
-    hits."""
+    """Return what was taught, with the global lesson once enough people taught the same."""
     if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
         return taught
     own, at = taught[0], clock.iso(now)
@@ -667,8 +651,7 @@ def _global_key(lesson: Lesson) -> str:
 
 
 def find_over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
-    """Return the lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor
-    dropped."""
+    """Return the enabled lessons beyond `max_lessons`, least sure and oldest first."""
     enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
     too_many = len(enabled) - settings.max_lessons
     return sorted(enabled, key=lambda one: (one.confidence, one.updated_at))[:too_many] if too_many > 0 else []
@@ -782,8 +765,7 @@ _FAILED = frozenset({"learned", "confirmed", "recurred"})
 def reflect_failure(
     event: ToolResult, taught: TaughtLesson, known: Callable[[str], Record | None], at: str
 ) -> tuple[Record, TaughtLesson] | None:
-    """Return the reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
-    learned from it, or the reflection was deleted. `known` gives a record by its id, deleted ones too."""
+    """Return the reflection of a failure and the lesson that names it; None where nothing was learned."""
     lesson = taught.lesson
     if not event.failed or taught.what not in _FAILED or lesson.source != "tool_feedback":
         return None
@@ -812,7 +794,6 @@ def reflection_id(lesson_key: str) -> str:
 
 
 def _said(text: str, limit: int = ACTION, head: int = HEAD) -> str:
-    """Arguments or an error as they are kept: without secrets, on one line, and none that order a model about."""
     from nanomem_tui.language import injection, secrets
 
     return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)
@@ -862,8 +843,7 @@ _PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)
 
 
 def suggest_better_way(tool: str, failure: str, asked: str = "") -> str:
-    """Return what to do better the next time, by the kind of failure. A place that failed is named where the call asked
-    for it (`asked`, its arguments): another one would send the model wherever the failure says."""
+    """Return advice by the kind of failure; a path is named only where the call itself asked for it."""
     places = (place.rstrip(".") for place in _PLACE.findall(failure))
     place = next((place for place in places if place in asked), "")
     what = f"`{place[:LONGEST_PLACE]}`" if place else "the target"

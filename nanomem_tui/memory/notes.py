@@ -84,8 +84,7 @@ class Notes:
         return [hit for hit, _ in zip(found, range(max(0, limit)), strict=False)]
 
     def neighbours(self, name: str, line: int, many: int = 2) -> tuple[builtins.list[NoteHit], builtins.list[NoteHit]]:
-        """Return the lines before and after one that are not empty, at most `many` each, in their order. Raises
-        NotFound."""
+        """Return the lines before and after one that are not empty, at most `many` each, in their order."""
         lines = _lines(self.read(name))
 
         def told(numbers: Iterable[int]) -> builtins.list[NoteHit]:
@@ -120,7 +119,6 @@ class Notes:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text without their ends."""
     return text.replace("\r\n", "\n").split("\n")
 
 
@@ -162,10 +160,7 @@ def mirror_line(item: Item) -> Line:
 
 
 def mirror_changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
-    """Return what the operation that adds these items does to the mirrors; nothing where none are kept.
-
-    For items that are new: one that was merged into an item that is there has its line already.
-    """
+    """Return the mirror lines of new items; none where no mirrors are kept."""
     if not has_mirrors(paths, settings):
         return []
     return [
@@ -240,7 +235,6 @@ class MirrorLayer:
 
 
 def _line(value: object) -> Line | None:
-    """Return the line in a recorded value; None for what is none, or leads elsewhere."""
     if not isinstance(value, dict):
         return None
     file, title, text = (value.get(name) for name in Line._fields)
@@ -267,10 +261,7 @@ def _append(path: Path, title: str, lines: Sequence[str]) -> None:
 
 
 def _take_out(path: Path, lines: Sequence[str]) -> None:
-    """The file without the last of each of these lines; left as it is when somebody writes it meanwhile.
-
-    Who appends has it open for writing while they wait for the lock, and looks at what they have then.
-    """
+    """Remove the last of each of these lines, unless somebody writes the file meanwhile."""
     with _opened(path, os.O_RDWR) as handle:
         size = os.fstat(handle).st_size
         data = _read(handle, 0, size)
@@ -313,7 +304,6 @@ def _read(handle: int, start: int, end: int) -> bytes:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return whether there is a folder, and no link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:

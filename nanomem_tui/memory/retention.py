@@ -105,8 +105,7 @@ def describe_superseded(mark: Superseded, tables: Mapping[str, Mapping[str, Row]
 
 
 def superseded_label(rows: Iterable[Row]) -> str:
-    """Return what the label of an operation that enables rows says of those that were superseded; empty when none
-    was."""
+    """Return what a label says of superseded rows that are enabled again; empty when there are none."""
     marks = [mark for row in rows if (mark := get_superseded(row)) is not None]
     if not marks:
         return ""
@@ -119,8 +118,7 @@ def row_text(row: Row) -> str:
 
 
 def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], Mapping[str, Item]]) -> list[Candidate]:
-    """Return the rows found, those that others took the place of replaced by these: the words of what was so before
-    find what is so now. `rows` gives the items with some ids. One that stands nowhere any more is left out."""
+    """Replace superseded candidates by what stands in their place, or leave them out."""
     standing: dict[str, Candidate] = {}
     waiting = []
     for one in found:
@@ -145,8 +143,7 @@ def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], M
 
 
 def superseded_notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
-    """Return what a person who looks at a row should know of it, each with a name: by what it is superseded, and what
-    of that it supersedes stands back still. `tables` as in `words`."""
+    """Return name and text of what supersedes a row, and of what it supersedes."""
     mark = get_superseded(row)
     found = [("Superseded", describe_superseded(mark, tables))] if mark is not None else []
     for one in superseded_ids(row):
@@ -218,8 +215,7 @@ def is_expired(item: Item, now: datetime) -> bool:
 
 
 def find_expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
-    """Return the active items whose time is over; none of a kind that is kept for good, and none that waits in the
-    inbox."""
+    """Return the active items whose time is over, none that is kept for good or waits."""
     return [
         row for row in items if not row.is_deleted and expiry(row, settings) and is_expired(row, now) and not row.waits
     ]
@@ -247,8 +243,7 @@ def prune_expired(
 def prune_hourly(
     store: MemoryStore, settings: Settings, now: datetime | None = None, perform: Perform | None = None
 ) -> Operation | None:
-    """Return what a turn does at most once an hour in a process: delete what is expired. None when it is not yet time,
-    or nothing is expired. Raises the store's errors."""
+    """Delete expired items at most once an hour in a process; None when not due, or nothing is."""
     moment = now or clock.now()
     last = _last.get(store)
     if last is not None and timedelta(0) <= moment - last < HOUR:
@@ -261,9 +256,7 @@ def prune_hourly(
 
 
 def undo_changes(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
-    """Return the changes that take an operation back. An item that was deleted because its time was over begins its
-    time anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
-    whatever time it was given since."""
+    """Return the changes that undo an operation; an expired item begins its time anew."""
     changes = operation.inverse()
     if not any(change.layer == "item" for change in changes):
         return changes
@@ -324,10 +317,7 @@ def _is_deleted_memory(row: Item) -> bool:
 def restore(
     store: MemoryStore, settings: Settings, ids: Sequence[str], perform: Perform | None = None
 ) -> tuple[Operation, list[Item]]:
-    """Bring deleted items back as they were, as one operation; one whose time is over begins it anew.
-
-    Raises NotFound, BadInput or NothingToDo, and changes nothing then.
-    """
+    """Bring deleted items back as they were, as one operation; one whose time is over begins it anew."""
     now = clock.now()
     before = list({row.id: row for row in (find_deleted(store, item_id) for item_id in ids)}.values())
     if not before:
@@ -536,6 +526,5 @@ def _within(at: str, time: timedelta) -> bool:
 
 
 def _round(items: int) -> int:
-    """A cap with room for so many items."""
     step = int(10 ** max(1, len(str(items)) - 2))
     return -(-items // step) * step

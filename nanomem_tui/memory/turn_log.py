@@ -65,9 +65,7 @@ class WalInfo(NamedTuple):
 
 
 def may_go_on(turn: OpenTurn, since: datetime | None) -> bool:
-    """Return whether a turn that has no end belongs to an agent that began at `since` and still runs; None: nobody
-    knows when it began, so that it may be any. A turn's time can be that of its message, which may have waited for the
-    agent: an id of ours tells when the turn itself began."""
+    """Return whether an unfinished turn may be one of an agent that runs since then (None: unknown)."""
     if since is None:
         return True
     own = _OWN_ID.fullmatch(turn.id)
@@ -250,10 +248,7 @@ class WalWriter:
     def pre(
         self, session_key: str, channel: str, chat_id: str, at: str, fields: Mapping[str, str], turn: str = ""
     ) -> None:
-        """The beginning of the turn with the id `turn` at `at` (UTC ISO); a new file gets its header in the same write.
-
-        Raises BadInput for a key that can name no file, or the errors of `from_os_error`.
-        """
+        """Write the beginning of a turn at `at` (UTC ISO), with the header of a new file."""
         header = turn_log.dump_header(session_key, channel, chat_id)
         masked = {name: value if name in _IDS else secrets.mask_start(value) for name, value in fields.items()}
         self._append(session_key, header, turn_log.dump_pre(at, masked, turn))
@@ -267,8 +262,7 @@ class WalWriter:
         turn: str = "",
         done_actions: Sequence[str] = (),
     ) -> None:
-        """The end of a turn, of the session's last one where no id is given; None: it had no answer. Raises the errors
-        of `from_os_error`."""
+        """The end of a turn, of the session's last one where no id is given; None: it had no answer."""
         header = turn_log.dump_header(session_key, "", "")
         actions = [secrets.mask_start(action) for action in pending_actions]
         done = [secrets.mask_start(action) for action in done_actions[: turn_log.MAX_DONE]]
@@ -276,11 +270,7 @@ class WalWriter:
         self._append(session_key, header, turn_log.dump_post(at, answer, actions, turn, done_actions=done))
 
     def take_back(self, session_key: str, channel: str, chat_id: str, at: str, turn: str = "") -> None:
-        """Take the beginning of the turn at `at` away again; where something was written after it, it is marked as
-        declined instead.
-
-        A file that holds nothing else goes. Raises the errors of `from_os_error`.
-        """
+        """Remove the beginning of a turn, or mark it as declined where more was written after it."""
         path = self.file(session_key)
         if not path.is_file():
             return
@@ -301,8 +291,7 @@ class WalWriter:
                 atomic.append_to(handle, turn_log.dump_post(now, None, (), turn, declined=True))
 
     def has_end(self, session_key: str, turn: str) -> bool:
-        """Return whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined,
-        in whatever process. False where the file cannot be read, or says nothing of it."""
+        """Return whether the last block of a turn near the end of the file is its POST."""
         try:
             with files.opened(self.file(session_key)) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -365,7 +354,6 @@ def _owner(path: Path) -> str | None:
 
 
 def _owner_in(head: bytes) -> str | None:
-    """Return the key that a head names, with the blanks at its end: the ids of two chats may differ in nothing else."""
     found = _KEY_LINE.search(head.partition(b"\n## Turns")[0])
     key = found[1].decode("utf-8", "replace").removesuffix("\r") if found else ""
     return key if key.strip() else None

@@ -121,8 +121,7 @@ class Conflicts:
         return [pair for pair in pairs if pair.id not in hidden]
 
     def get(self, name: str) -> Contradiction:
-        """Return the contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is
-        in. Raises NotFound."""
+        """Return the contradiction of that id, or the surest one of that item or lesson."""
         pairs = self.found()
         near = next((one for one in pairs if name in (one.id, *one.ids)), None)
         near = near or next((one for one in pairs if name and any(key.startswith(name) for key in one.ids)), None)
@@ -159,8 +158,7 @@ class Conflicts:
             return self._perform(new_operation("conflicts.snooze", f"put off {_named(pairs)}", changes))
 
     def split(self, pair: Contradiction, scope: str, side: Side = "older") -> Operation:
-        """Both are so, each in its scope: one of them moves to `scope`. Raises BadInput for no scope, Refused for a
-        lesson, NothingToDo, and as `supersede`."""
+        """Both are so, each in its scope: one of them moves to `scope`."""
         with self._store.deciding.alone():
             changes = self.split_changes(pair, scope, side)
             label = f"move {quote_start(row_text(pair.row(side)))} to {scope}"
@@ -178,8 +176,7 @@ class Conflicts:
             return self._perform(new_operation(f"conflicts.{verb}", label, changes))
 
     def changes(self, pairs: Sequence[Contradiction], goes: Side, why: Why) -> list[Change]:
-        """Return what makes one side of each pair give way to the other, for who performs it. Raises as `supersede`,
-        and Refused where chats would be left with neither."""
+        """Return what makes one side of each pair give way to the other, for who performs it."""
         self._checked(pairs)
         at = clock.iso(clock.now())
         after: dict[tuple[str, str], Row] = {}
@@ -225,8 +222,7 @@ class Conflicts:
 
 
 def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
-    """Return the pairs that are worth a look: not what is a list, nor an older value beside one that a third took the
-    place of as well, nor what is too unsure."""
+    """Return the pairs worth a look: no lists, no value that a third one replaced, none too unsure."""
     later: defaultdict[str, set[str]] = defaultdict(set)
     many: Counter[str] = Counter()
     for one in pairs:
@@ -243,8 +239,7 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
 
 
 def _once(pairs: Sequence[Contradiction], same: Collection[frozenset[str]]) -> list[Contradiction]:
-    """Return the pairs, one of those that tell the same change of one memory: where both are of one scope before
-    others."""
+    """Return one pair for each change of one memory, of one scope before others."""
     kept: list[Contradiction] = []
     newer: defaultdict[str, list[str]] = defaultdict(list)
     for one in sorted(pairs, key=lambda one: one.across):

@@ -118,8 +118,7 @@ SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
 
 
 def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change]:
-    """Return what the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
-    NotFound, BadInput and NothingToDo as the services of items and lessons do."""
+    """Return what the decision does to the rows of a finding."""
     if decision not in ROW_DECISIONS:
         return ()
     row = _row(ws, finding)
@@ -141,8 +140,7 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: De
 
 
 def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
-    """Return the fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`. Raises
-    BadInput."""
+    """Return the fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`."""
     if text == "global":
         fields: dict[str, Any] = {"channel": None, "chat_id": None, "sender_id": None}
         return {"scope_type": "global", "scope_key": scopes.global_key(workspace_id), **fields}
@@ -245,14 +243,12 @@ class Triage:
     # -- what wants a person --------------------------------------------------------------------------------------
 
     def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
-        """Return what wants a person, the most dangerous kind first, without what was kept or put off. Looks anew where
-        rows or files changed that nobody has judged yet."""
+        """Return the open findings, most dangerous kind first; looks anew where something changed."""
         self.look(only_old=True)
         return self.known(kinds, limit)
 
     def known(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
-        """Return what is left of the last look, at once: what was decided on is gone, what was taken back is there
-        again."""
+        """Return what is left of the last look, at once."""
         wanted = frozenset(KINDS if kinds is None else kinds)
         found = [one for one in self._standing() if one.kind in wanted]
         hidden = {one.id for one in self._marks.hidden(found)}
@@ -269,8 +265,7 @@ class Triage:
         return review_findings.is_new(look.judged, self._now(), self._settled)
 
     def look(self, *, only_old: bool = False) -> None:
-        """Ask every finder anew, or `only_old` if something is there that nobody has looked at; may take seconds for
-        100,000 items. Whoever comes while another looks waits for that look."""
+        """Ask every finder, or with `only_old` only if something changed; one look at a time."""
         if only_old and not self.is_old:
             return
         for _ in self._looked(only_old=only_old):
@@ -316,8 +311,7 @@ class Triage:
         return dict(Counter(one.kind for one in self.findings()))
 
     def get(self, finding_id: str) -> Finding:
-        """Return the finding of that id, of the one id that begins so, or the one about the thing of that id. Raises
-        NotFound or BadInput."""
+        """Return the finding of that id, of the one id that begins so, or the one about the thing of that id."""
         return _named(finding_id, self.findings())
 
     def named(self, ids: Iterable[str]) -> list[Finding]:
@@ -330,8 +324,7 @@ class Triage:
         return self._finder(finding).evidence(finding)
 
     def proposed(self, finding: Finding) -> str | None:
-        """Return the words that an edit without words of one's own gives a finding: a secret masked, a date written
-        out; None where nobody proposes any."""
+        """Return the words that an edit without words gives a finding; None where none are proposed."""
         finder = self._finder(finding)
         try:
             made = finder.changes(finding, "edit", DecisionDetails()) if isinstance(finder, Decider) else None
@@ -349,8 +342,7 @@ class Triage:
         return [*self._problems.values(), *self._waits.problems()]
 
     def progress(self, left: int | None = None) -> Progress:
-        """Return how many were decided on in this sitting, how many a minute, how many are left (`left`, where it is
-        known), and where to go on."""
+        """Return how far this sitting has come; `left`: findings left, where known."""
         return progress(self._ws.store.journal, len(self.findings()) if left is None else left)
 
     @property
@@ -466,7 +458,6 @@ class Triage:
         raise NotFound("nobody looks for that any more", finding.id, "see `nanomem triage list`")
 
     def _held(self) -> Iterable[Finding]:
-        """Yield what is held back now."""
         for finder in self._finders():
             if HELD.issuperset(finder.kinds):
                 yield from finder.find()
@@ -498,8 +489,7 @@ class Triage:
 
 
 def is_possible(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
-    """Return whether a decision can be made about a finding; of `several` at once only those that are offered are
-    merged."""
+    """Return whether a decision fits a finding; of `several` only offered merges do."""
     if decision in finding.offers or decision in ALWAYS:
         return True
     if finding.kind in HELD:
@@ -572,8 +562,7 @@ class Rule(NamedTuple):
         )
 
     def words(self) -> str:
-        """Return the rule as a sentence without its end: `delete what is old, and not used: “not used for * days”,
-        global`."""
+        """Return the rule as a sentence without its end: `delete old, unused: “not used for * days”, global`."""
         what = KINDS.get(self.kind, self.kind)
         parts = [quoted(self.why) if self.why else "", _scope(self.scope_key), f"source {self.source}"]
         told = ", ".join(filter(None, parts if self.source else parts[:2]))
@@ -594,14 +583,12 @@ def pattern_of(why: str) -> str:
 
 
 def can_rule(finding: Finding, decision: Decision) -> bool:
-    """Return whether a decision about a finding can be made alike for others; of what leaks it is known where it
-    belongs."""
+    """Return whether a decision can be made alike for many."""
     return decision in BY_RULE and (decision != "split" or (finding.kind == "leak" and finding.offers[0] == "split"))
 
 
 def rule_like(finding: Finding, decision: Decision) -> Rule:
-    """Return the rule for all that is like a finding: of its kind, scope and source, for such a reason. Raises
-    BadInput."""
+    """Return the rule for all that is like a finding: of its kind, scope and source, for such a reason."""
     if not can_rule(finding, decision):
         raise BadInput(f"{decision} cannot be decided for many", "rule", f"one of {', '.join(sorted(BY_RULE))}")
     why = secrets.mask(pattern_of(finding.why))
@@ -644,8 +631,7 @@ class Rules:
         return self._triage.take(meant, rule.decision, DecisionDetails(), beside=beside)
 
     def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Decided], list[tuple[Rule, NanomemError]]]:
-        """Apply these rules, or every rule that is kept, the oldest first, each as one operation; those that could not
-        be, with the reason. A rule that is about nothing now is left out."""
+        """Apply these rules or every kept one, oldest first, each as one operation; failures with the reason."""
         done: list[Decided] = []
         left: list[tuple[Rule, NanomemError]] = []
         for rule in rules or reversed(self.all()):
@@ -690,7 +676,6 @@ def _rule(row: Record) -> Rule:
 
 
 def _scope(key: str) -> str:
-    """A scope key as a person writes it."""
     if not key:
         return ""
     parts = key.split(":", 3)

@@ -157,10 +157,7 @@ class Journal(Records):
     def edit(
         self, entry_id: str, *, text: str | None = None, day: str | None = None, expected: Record | None = None
     ) -> Operation:
-        """Change the text or the day of an entry. `expected`: the entry as it was shown to who edits it.
-
-        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
-        """
+        """Change the text or the day of an entry. `expected`: the entry as it was shown to who edits it."""
         if expected is not None:
             self._store.see_others()
         row = self.get(entry_id)
@@ -186,8 +183,7 @@ def day_of(text: str) -> str:
 
 
 def _at(day: str, moment: datetime) -> str:
-    """Return the time of day of `moment` on another day, so that entries of a day stay in the order in which they
-    came."""
+    """Return the time of day of `moment` on another day, so that entries of a day keep their order."""
     try:
         return clock.iso(datetime.combine(date.fromisoformat(day), moment.astimezone().time()).astimezone())
     except (ValueError, OverflowError, OSError):  # a day at the edge of the calendar has no such time everywhere
@@ -213,8 +209,7 @@ class Reflections(Records):
     # -- looking --------------------------------------------------------------------------------------------------
 
     def all(self, tool: str = "", words: str = "") -> list[Record]:
-        """Return the reflections, newest first; only those of a tool (exact, without regard to case), or that hold
-        `words` in their insight, error or arguments."""
+        """Return the reflections, newest first; only of a tool, or with `words` in insight, error or arguments."""
         found = [row for row in self.rows() if not tool or row.about.casefold() == tool.strip().casefold()]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
@@ -272,10 +267,7 @@ class Reflections(Records):
     def edit(
         self, reflection_id: str, *, expected: Record | None = None, **fields: str
     ) -> tuple[Operation, Record, list[str]]:
-        """Change `tool`, `args`, `error` or `insight`. `expected`: the row as it was shown to who edits it.
-
-        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
-        """
+        """Change `tool`, `args`, `error` or `insight`. `expected`: the row as it was shown to who edits it."""
         if unknown := fields.keys() - {"tool", "args", "error", "insight"}:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", reflection_id, "tool, args, error or insight")
         if expected is not None:
@@ -339,8 +331,7 @@ class Reflections(Records):
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
     def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
-        """Return the lesson of a reflection with the words that `made` has of it; waiting where there is a reason
-        (`why`)."""
+        """Return the lesson of a reflection with the words of `made`; held back where there is a reason."""
         from nanomem_tui.memory import scopes
 
         if known.waits:
@@ -370,7 +361,6 @@ def _words_for(reflection: Record) -> tuple[str, str, str]:
 
 
 def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
-    """Return those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
     own = lesson.bad_action and lesson.meta.get("reflection") == reflection.id
     return lesson.trigger, lesson.better_action, lesson.bad_action if own else _words_for(reflection)[2]
 

@@ -90,8 +90,7 @@ class Usage:
     # -- looking --------------------------------------------------------------------------------------------------
 
     def rows(self, days: int | None = None) -> list[UsageRow]:
-        """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today.
-        Raises BadInput."""
+        """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today."""
         since = _since(days)
         ours = [self._own(row) for row in self._records.rows() if row.about >= since]
         calls = self._log(since).calls
@@ -114,7 +113,6 @@ class Usage:
         return self._theirs[1].problems
 
     def _log(self, since: str) -> databases.Report:
-        """Return the agent's log since a day, read again once it changed."""
         path = self._store.paths.token_log
         if path is None:
             self._theirs = (None, databases.Report())
@@ -247,7 +245,6 @@ def _is(row: Record, day: str, model: str, source: str) -> bool:
 
 
 def _cost(asked: int, answered: int, both: int, price: Price | None) -> float | None:
-    """Return what tokens cost; None without a price, or where only their total is known."""
     if not (asked or answered):
         return None if both else 0.0
     return None if price is None else price.cost(asked, answered)

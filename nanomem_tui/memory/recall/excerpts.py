@@ -112,8 +112,7 @@ class ChatTalk:
         time: AskedTime | None = None,
         by_meaning: Callable[[OrderedRecall], Nearest | None] = lambda index: None,
     ) -> list[ConversationHit]:
-        """Return the nearest messages and lines of the archive, best first. `time`: the time that the query names;
-        `by_meaning`: gives what finds the passages of an index by their meaning, None where words alone do."""
+        """Return the nearest messages and archive lines, best first; `time`: the one that the query names."""
         found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
         lines = index.search(query, _LINES * limit, nearest=by_meaning(index), time=time)
@@ -224,7 +223,6 @@ def number_of(key: str) -> int:
 
 
 def _is_as_good(known: _Read, file: SessionFile, lag: int) -> bool:
-    """Return whether what is known of a file need not be read again."""
     return known.stamp == file.stamp or 0 < file.stamp[1] - known.stamp[1] < lag
 
 
@@ -265,8 +263,7 @@ def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) ->
 
 
 def _told_of(messages: Iterable[Message], kept: Forgotten) -> Iterator[Message]:
-    """Yield the messages as they may be indexed: without blocks of memory that an agent keeps in its transcript,
-    without what is forgotten, and none of somebody who is."""
+    """Yield the messages without recalled blocks and forgotten text, and none of forgotten senders."""
     for message in messages:
         content = without_blocks(message.content)
         if kept and kept.named("sender", sender_of(message)):
@@ -312,7 +309,6 @@ def _messages_before(path: Path, start: int) -> int:
 
 
 def _archived(header: Mapping[str, Any] | None) -> int:
-    """Return the offset up to which the agent has summed a transcript up; 0 where it tells none."""
     value = (header or {}).get("last_consolidated", (header or {}).get("last_archived"))
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
@@ -481,13 +477,11 @@ class ExcerptSearch:
 
 
 def _is_being_answered(hit: ConversationHit) -> bool:
-    """Return whether a hit is the message that the model just got: an agent writes it down before it asks."""
     moment = clock.parse(hit.at) if hit.role == "user" and not hit.after else None
     return moment is not None and abs(clock.now() - moment) < JUST_NOW
 
 
 def _speaker(sender: str, place: Audience) -> str:
-    """Return who wrote a message: in a group by their id, else the user."""
     return (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER
 
 
@@ -502,8 +496,7 @@ class _Round(NamedTuple):
 
 
 def _round(hit: ConversationHit) -> _Round:
-    """Return the round of a hit, which is one of its two messages. The other is shown where the first asks: a question
-    says little without its answer, and a short answer little without its question."""
+    """Return the round of a hit; question and answer are both shown where one says little alone."""
     if hit.role == "assistant":
         before = next((one for one in reversed(hit.before) if one.role == "user"), None)
         if before is None:
@@ -520,13 +513,11 @@ def _asks(text: str) -> bool:
 
 
 def _clean(text: str, kept: Forgotten) -> str:
-    """A passage without blocks of memory and what is forgotten."""
     text = without_blocks(text if len(text) < LONGEST else text[:-_CUT])
     return kept.taken_out(text) if kept else text
 
 
 def _shown(text: str, hit: ConversationHit, width: int) -> str:
-    """Return the part of a text around the words that were found, with the date behind each relative one."""
     part, _ = Matcher(tuple(hit.parts["terms"])).excerpt(text, width)
     return dates.annotated(part, hit.at[:10]) if hit.at[:10] else part
 

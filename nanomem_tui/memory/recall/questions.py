@@ -77,8 +77,7 @@ def weighted_words(question: Question) -> dict[str, float]:
 def discount_time_words(
     words: Mapping[str, float], telling: Collection[str] | None, total: int, rows_with: Callable[[str], int]
 ) -> Mapping[str, float]:
-    """Return the words with those counting little that only name a time: all but the `telling` ones (None: no time is
-    named), and never more than a share of the best of these, however rare they are."""
+    """Lower words that only name a time to a share of the best `telling` one (None: no time is named)."""
     if telling is None:
         return words
     worth = {word: idf(total, rows_with(word)) for word in words}
@@ -122,16 +121,14 @@ def correct_spelling(
 
 
 def split_compound(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the two words that one is made of, both of them known (`vscode`: `vs`, `code`); nothing where there are
-    none. Of several ways the one whose shorter half is longest."""
+    """Return the two known words that one is made of (`vscode`: `vs`, `code`), longest shorter half first."""
     ways = (tokens(f"{word[:at]} {word[at:]}") for at in range(2, len(word) - 1))
     found = [tuple(way) for way in ways if len(way) == 2 and all(map(known, way))]
     return max(found, key=lambda way: min(map(len, way)), default=())
 
 
 def describe_corrections(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
-    """Return what was replaced, with the words that were meant as the texts that were found write them: a token is a
-    stem."""
+    """Return what was corrected to which words, as the texts that were found write them."""
     left = {token for meant in replaced.values() for token in meant}
     forms: dict[str, str] = {}
     for text in texts if left else ():
@@ -151,8 +148,7 @@ def _meant(
     nearest: Callable[[str], str | None],
     longer: Callable[[str], Sequence[str]],
 ) -> dict[str, float]:
-    """Return what a word that no row holds may mean, with what each counts. A stem is a beginning only where the word
-    as it was written is none (`postgr` of `postgres` is that of `postgrad` too)."""
+    """Return what an unknown word may mean, with weights: the nearest one and longer forms."""
     near = nearest(word)
     forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
     found = dict.fromkeys(forms, LONGER_WEIGHT * weight)

@@ -154,8 +154,7 @@ class Recall:
         return self.index.ready
 
     def warm(self, *, background: bool = True) -> None:
-        """Load the rows and build the RAM index, by default on a thread of its own, on which items are embedded too
-        where meaning is wanted; nothing to do when it is built."""
+        """Load the rows and build the RAM index, by default on a thread that embeds items too."""
         if background:
             self.by_meaning.warm()
         if self.ready:
@@ -175,8 +174,7 @@ class Recall:
     # -- asking -------------------------------------------------------------------------------------------------
 
     def ask(self, question: Question, *, beside: Iterable[Item] = ()) -> Recalled:
-        """Return the best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises
-        BadInput."""
+        """Return the best items for a question. `beside`: rows of elsewhere that are ranked with ours."""
         started = time.perf_counter()
         profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
@@ -253,9 +251,7 @@ class Recall:
         return [_words_of(row, pool) for row in rows]
 
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
-        """Return the facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None
-        for a short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on
-        the message and found no room."""
+        """Return the facts nearest in meaning that were not `found` (seed 003); by default only with a bearing."""
         known = {hit.item.id for hit in found.hits} if found is not None else set[str]()
         limit = self._settings.recall_related_facts
         if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
@@ -372,14 +368,12 @@ class Recall:
         return self._times
 
     def _time_of(self, question: Question) -> TimeAsked | None:
-        """Return the time that a question names; most name none, and that is told without reading a date."""
         return times_asked.asked(question.text, self.times.today()) if times_asked.may_name(question.text) else None
 
     def _of_time(
         self, question: Question, asked_time: TimeAsked | None, pool: _Pool, layer_of: LayerOf, beside: Sequence[Item]
     ) -> list[Candidate]:
-        """Return what the question may see of the time that it names, and is not in the pool: the newest, rated by
-        words."""
+        """Return visible items of the time that is asked for and not in the pool: the newest, rated by words."""
         from nanomem_tui.memory.recall.times import MOST
 
         if asked_time is not None:
@@ -494,8 +488,7 @@ class Recall:
         slack: float,
         telling: Collection[str] | None = None,
     ) -> _Pool:
-        """Return what the backend finds: every row that may be among the `wanted` best once its small shares are added.
-        `telling`: the words that do not only name a time (None: it names none)."""
+        """Return every row that may be among the `wanted` best; `telling`: words that name no time."""
         if not self._in_ram():
             found = self._full_text(words, questions.written_words(question), layer_of, beside, telling)
             if found is not None:
@@ -541,8 +534,7 @@ class Recall:
         beside: Sequence[Item],
         telling: Collection[str] | None = None,
     ) -> _Pool | None:
-        """Return what the database's index finds, with what waits to be written to it; None where there is no such
-        index."""
+        """Return what the database's index and unsaved rows hold; None where there is no index."""
 
         def accept(item: Item) -> bool:
             return (item.enabled or item_index.is_replaced(item)) and layer_of(item) is not None
@@ -618,7 +610,6 @@ class Recall:
         return self._settings.recall_max_results if question.limit is None else max(0, question.limit)
 
     def _most_of_user(self, profile: str) -> int:
-        """So many of the user layer are given at most: as the settings say, else two in seed 001, and any in ours."""
         most = self._settings.recall_user_layer_results
         return most if most >= 0 else SEED001_OF_USER if profile == "seed001" else ANY
 
@@ -660,7 +651,6 @@ def _words_of(row: Item, pool: _Pool) -> frozenset[str]:
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
-    """Return the hits, each in its layer: what is not visible is never one, whatever a backend found."""
     return [Hit(item, score, parts, layer) for item, score, parts in scored if (layer := layer_of(item)) is not None]
 
 
@@ -679,8 +669,7 @@ _OF_ONESELF = re.compile(
 
 
 def is_order(text: str, settings: Settings) -> bool:
-    """Return whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says
-    it."""
+    """Return whether a sentence only corrects how to answer, and tells nothing of who says it."""
     from nanomem_tui.language import corrections
 
     found = corrections.detect(text, settings)
@@ -688,8 +677,7 @@ def is_order(text: str, settings: Settings) -> bool:
 
 
 def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
-    """Of the items that would stand in one block beside these lessons: those that say of answers what another says
-    otherwise or again, by id, with the reason."""
+    """Return items about answers that a lesson or a later item overrules, by id, with the reason."""
     from nanomem_tui.language import corrections
 
     said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text, settings))]

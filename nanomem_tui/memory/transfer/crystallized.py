@@ -69,8 +69,7 @@ def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> 
 
 
 def with_earlier(item: Item, told: object) -> tuple[Item, str]:
-    """A fact with the older values that a row of a file names, as far as they are any, and what was left out; any other
-    item as it is."""
+    """Return a fact with the older values that a file names, and how many were left out."""
     if fact_of(item) is None or not isinstance(told, list):
         return item, ""
     kept: list[dict[str, str]] = []
@@ -117,8 +116,7 @@ def show_name(name: object) -> str:
 
 
 def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are
-    none."""
+    """Return the fields of the item that a fact is."""
     names = {name: raw.get(name) for name in ("domain", "category", "sub_category", "key", "value")}
     missing = [name for name in ("category", "key", "value") if names[name] is None]
     wrong = [name for name, value in names.items() if value is not None and not isinstance(value, str)]
@@ -159,8 +157,7 @@ def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
-    """Return the key that a key in their table stands for, and the fields of the scope that it names; none: it is
-    global."""
+    """Return the key, and the scope fields, that a key of their table stands for."""
     key, domain = " ".join(name.split()), " ".join(domain.split())
     bare = key.removesuffix(f"{CLASH}{domain}").rstrip(CLASH) if domain and key.endswith(f"{CLASH}{domain}") else key
     key = bare or key
@@ -333,7 +330,6 @@ def clock_there(text: str) -> str:
 
 
 def _day(raw: Raw) -> str:
-    """Return the day that a row belongs to: as it says, else that of its time."""
     for text in (raw.get("date"), str(raw.get("created_at"))[:10]):
         try:
             return date.fromisoformat(str(text).strip()).isoformat()
@@ -463,8 +459,7 @@ def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], 
 
 
 def _named(rows: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
-    """Return the key that each row has there, and those that hold a domain as another fact has the plain one. `rows`:
-    oldest first. Of several the one without a domain keeps its key, else the newest."""
+    """Return the keys of rows there, and those that had to take their domain in. `rows`: oldest first."""
     names: dict[str, str] = {}
     renamed: list[str] = []
     taken: set[tuple[str, str]] = set()
@@ -538,8 +533,7 @@ _NAMES = ("category", "key", "value", "domain", "sub_category")
 
 
 def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
-    """Return the facts in the database of such a folder. Raises BadInput for a version that is not known, and what
-    opening does."""
+    """Return the facts in the database of such a folder."""
     folder = databases.read_chroma_folder(path, where)
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
     found, problems = read_fact_rows(map(_row, facts), where, workspace_id)

@@ -53,8 +53,7 @@ def records(connection: Connection) -> Iterator[TierRecord]:
 
 
 def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told: Counter[str]) -> None:
-    """Write records to a file, 0600, whole or not at all, and none where there are none; `told` gets how many of each
-    kind. Raises what reading them does, and the errors of `from_os_error`."""
+    """Write work records to a file, 0600, whole or not at all; `told` counts each kind."""
     temporary = path.with_name(f".{path.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, atomic.PRIVATE_FILE)
@@ -116,8 +115,7 @@ def dump(
     records: Sequence[Record] = (),
     earlier: Earlier = MappingProxyType({}),
 ) -> bytes:
-    """Return the file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can
-    hold."""
+    """Return the file. `earlier`: what facts were before, by their ids."""
     counts = {"items": len(items), "lessons": len(lessons), "records": len(records)}
     lines = [jsonl.dump_line({**head(workspace_id), **counts})]
     lines += [jsonl.dump_line({**_fields("item", row), **told_earlier(earlier.get(row.id))}) for row in items]

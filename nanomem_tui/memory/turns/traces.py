@@ -294,8 +294,7 @@ class Injections:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """While it lasts no other process ends a turn of this workspace: whether one has ended is asked, its end kept
-        and recorded as one step. Where no lock can be made nothing can be kept either."""
+        """Hold the lock under which turns of this workspace end, as far as one can be made."""
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(NanomemError):
                 stack.enter_context(open_locked(self._file.with_suffix(".lock"), "ending a turn"))
@@ -592,8 +591,7 @@ class Pending:
         return {key: waiting for key in self._table() if (waiting := self.of(key))}
 
     def finished(self, session_key: str, done_actions: Sequence[str], turn: str = "") -> list[Change]:
-        """Return the change that marks what the agent says to have done, and the turn `turn`, which ended after all;
-        none where nothing of it waits."""
+        """Return the change that marks `done_actions` and the turn as done; none where nothing waits."""
         before = self.known(session_key) if done_actions or turn else ()
         after = [
             item._replace(done=item.done or bool(turn and item.turn == turn) or _is_told(item.text, done_actions))
@@ -614,10 +612,7 @@ class Pending:
         also: str = "",
         actor: Actor = "human",
     ) -> Operation:
-        """Put unfinished turns among the pending items of their sessions, as one operation. Raises NothingToDo.
-
-        `beside`: changes that belong to it; `also` tells of them.
-        """
+        """Make unfinished turns pending items, as one operation; `beside`: more changes, `also`: their label."""
         by_session: dict[str, list[Recovered]] = {}
         for turn in sorted(turns, key=lambda turn: turn.at):
             known = (*self.known(turn.session_key), *by_session.get(turn.session_key, ()))
@@ -694,7 +689,6 @@ def _value(items: Sequence[Recovered]) -> Value | None:
 
 
 def _items(value: Any) -> tuple[Recovered, ...]:
-    """Return the items of a value, whatever somebody wrote into the file."""
     found = value.get("items") if isinstance(value, Mapping) else None
     rows = found if isinstance(found, list | tuple) else ()
     return tuple(

@@ -49,8 +49,7 @@ SHOWN = 40
 
 
 def check_fields(body: Mapping[str, Any], known: Collection[str], where: str = "", *, strict: bool = True) -> list[str]:
-    """Return what to tell about the fields of `body` that nobody knows. Raises BadInput for one that must not be
-    overlooked (`strict`)."""
+    """Return what to tell about the fields of `body` that nobody knows."""
     told = []
     for name in (name for name in body if name not in known):
         nearest, certain = _nearest(name, known)
@@ -373,8 +372,7 @@ def row_json(row: Row) -> dict[str, Any]:
 
 
 def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
-    """A hit as the block gives it (`given`, `about`), with its layer, its score and the parts of it. `zone`: the
-    agent's."""
+    """Return a hit as the block gives it, with its layer, score and parts; `zone`: the agent's."""
     given, about = (
         secrets.mask(tell(hit.item, zone)) for tell in (recall_said_on.resolve_dates, recall_said_on.filed_under)
     )
@@ -435,11 +433,7 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
 
 
 def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
-    """Return the end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin
-    describe.
-
-    `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
-    """
+    """Return the end of a turn from JSON, named by `turn` or described; `whole`: told at once."""
     turn = text_field(body, "turn", 200)
     problems = check_fields(body, FIELDS)
     has_fields = any(body.get(name) for name in ("text", "session_key", "channel"))

@@ -54,8 +54,7 @@ class Clock:
     """The time by which an item is old: it stands still a week after each sign of life, until the next one."""
 
     def __init__(self, days: Iterable[str], recalled: Sequence[str], counted: int) -> None:
-        """`days`: those on which anything happened (YYYY-MM-DD); `recalled`: when items were recalled, in order;
-        `counted`: how many items were, where nobody wrote down when."""
+        """`days` with a sign of life, `recalled` times in order, `counted` recalls without a time."""
         self._recalled, self._counted = recalled, counted
         self._now = _number(clock.now())
         moments = sorted(
@@ -107,7 +106,6 @@ def _date(text: str) -> date | None:
 
 
 def _number(moment: datetime) -> float:
-    """A moment in days."""
     return moment.toordinal() + (moment.hour * 3600 + moment.minute * 60 + moment.second) / 86400
 
 
@@ -299,8 +297,7 @@ WORDS = 12  # characters that are enough to know a text by
 
 
 def message_of(ws: Memory, item: Item) -> int | None:
-    """Return the number of the message in the item's session; None when it is not known. Raises the errors of
-    reading."""
+    """Return the number of the message in the item's session; None when it is not known."""
     try:
         session = ws.sessions.get(item.session_key or "")
     except NotFound:
@@ -329,7 +326,6 @@ def find_origin(messages: Sequence[Message], item: Item) -> int | None:
 
 
 def _apart(message: Message, item: Item) -> float:
-    """Seconds from a message to the item; infinite when one of them has no time."""
     said, written = clock.parse(message.timestamp), clock.parse(item.created_at)
     return float("inf") if said is None or written is None else (written - said).total_seconds()
 
@@ -522,8 +518,6 @@ class FromGoneSession:
                 yield self._finding(lesson, OF_LESSON, 0.6)
 
     def _matters(self, row: Item, recent: str) -> bool:
-        """Return whether a person would want to be asked: what a chat alone can see, or what was taken from talk,
-        unused."""
         if last_use(row) >= recent:
             return False
         return row.scope_type == "chat" or (row.source not in ASKED_FOR and not is_fact(row))
@@ -557,7 +551,6 @@ class FromGoneSession:
 
 
 def _chat(key: str) -> str:
-    """Return the chat of a session: `telegram:-100` of `telegram:-100:topic:42`."""
     return ":".join(key.split(":", 2)[:2])
 
 
@@ -568,8 +561,7 @@ SHOWN = 5
 
 
 def forgotten_problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """Yield the documents and notes, the archive and the conversations that hold what is forgotten. Raises the errors
-    of `forgotten.load` and of `read_log`, and OSError."""
+    """Yield the documents and notes, the archive and the conversations that hold what is forgotten."""
     kept = forgotten.load(paths)
     if not kept:
         return

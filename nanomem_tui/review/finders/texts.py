@@ -139,7 +139,6 @@ def _said(row: Item) -> str:
 
 @lru_cache(4096)
 def _day(moment: str) -> date | None:
-    """Return the day of a UTC time as people there call it."""
     try:
         return datetime.fromisoformat(f"{moment}+00:00").astimezone().date()
     except ValueError:
@@ -204,7 +203,6 @@ class TooLong:
 
 
 def _is_pasted(row: Row) -> bool:
-    """Return whether it is code or the output of a program: nobody will put that in words."""
     from nanomem_tui.memory import safety
 
     return any(found.kind in ("code", "command", "recalled") for found in safety.check(row_words(row)))
@@ -336,11 +334,9 @@ class Restated:
                 yield row, self._rows.finding("restated", row, why, offers, weight, statement.text)
 
     def _items(self) -> Iterator[Item]:
-        """Return those that recall gives; a fact is looked up by its key, whatever a file says."""
         return (row for row in self._rows.unpinned() if not finders_rows.is_fact(row))
 
     def _read(self) -> None:
-        """Read the boot files; where they changed all is judged anew."""
         book = read_statements(tuple(self._files()))
         if book is not self._book:
             self._book, self._where = book, Verdicts(book.find)
@@ -370,7 +366,6 @@ class Restated:
 
 
 def _is_from_boot_file(row: Row) -> bool:
-    """Return whether a backfill or an import took the row from a boot file."""
     source = row.meta.get("from")
     return isinstance(source, dict) and source.get("file") in TRACKED_FILES
 
@@ -417,8 +412,7 @@ class Sieve:
         self._others: dict[str, int] = {}
 
     def may_hold(self, text: str) -> int:
-        """CLEAN where nothing in a text can be an order, OPEN where `reason` need not look for hidden ones, HIDDEN
-        where it must."""
+        """Return CLEAN, OPEN (no hidden order possible) or HIDDEN (look for hidden ones too)."""
         found = CLEAN
         if text.isascii() or _EASY.fullmatch(text):
             read = text.lower()
@@ -476,8 +470,7 @@ class _Signs:
         self._turned = re.compile(_branches([*(one.translate(_ROT13) for one in plain), *(one[::-1] for one in plain)]))
 
     def found_in(self, text: str) -> int:
-        """HIDDEN where a sign stands in a text in rot13 or backwards, OPEN where one does as it is, or with digits for
-        letters, else CLEAN."""
+        """Return HIDDEN for a sign in rot13 or backwards, OPEN for a readable one, else CLEAN."""
         if self._turned.search(text):
             return HIDDEN
         if self._plain.search(text):
@@ -498,8 +491,6 @@ def _branches(words: Sequence[str]) -> str:
 
 
 def _rarest(sign: str) -> str:
-    """Return the longest word of a sign of several that is not in every other text, with the spaces that stand beside
-    it."""
     words = sign.split(" ")
     place = max(range(len(words)), key=lambda one: (words[one] not in _EVERYWHERE, len(words[one])))
     return f"{' ' * (place > 0)}{words[place]}{' ' * (place < len(words) - 1)}"
