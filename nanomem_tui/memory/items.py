@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.errors import BadInput, NothingToDo, Problem, Refused
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import dates
 from nanomem_tui.memory import retention, scopes
@@ -31,7 +31,6 @@ from nanomem_tui.store.values import KINDS, Fact, Hit, Identity, Item, active, d
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
     from nanomem_tui.memory.recall.recall import Recall, Recalled
-    from nanomem_tui.memory.retention import Compaction
 
 
 class KnownFacts(Mapping[Identity, Fact]):
@@ -239,15 +238,16 @@ EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", 
 PLACE = frozenset(EDITABLE[3:])
 
 
-class Items:
+class Items(retention.RowService[Item]):
     """The items of one workspace."""
+
+    layer, see = "item", "nanomem memory list"
 
     def __init__(
         self, store: MemoryStore, foreign: Sequence[Path], perform: Perform, recall: Callable[[], Recall]
     ) -> None:
-        self._store = store
+        super().__init__(store, perform)
         self._foreign = foreign
-        self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
         self._recall = recall
 
@@ -309,26 +309,6 @@ class Items:
         if kind not in others:
             known = [*KINDS, *sorted({*self.count()["by_kind"], *others} - {*KINDS})]
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
-
-    def get(self, item_id: str) -> Item:
-        """Return the item of that id, or of the one id that begins so; one that waits in the inbox too."""
-        rows = self._store.load().items
-        row = rows.get(item_id)
-        if row is None:
-            near = [item for key, item in rows.items() if item_id and key.startswith(item_id) and not item.is_deleted]
-            if len(near) > 1:
-                raise BadInput(f"{len(near)} items begin with that id", item_id, "give more of it")
-            row = near[0] if near else None
-        if row is None or row.is_deleted:
-            raise NotFound("no such item", item_id, "see `nanomem memory list`")
-        return row
-
-    def _active(self, item_id: str) -> Item:
-        """As `get`, for a change. Raises Refused for one that waits: what becomes of that is decided in the inbox."""
-        row = self.get(item_id)
-        if row.waits:
-            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
-        return row
 
     def history(self, item_id: str) -> list[LogEntry]:
         """Return every operation that touched the item, newest first; also of a deleted one."""
@@ -481,31 +461,9 @@ class Items:
     def _today(self) -> str:
         return said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(self._store.paths))
 
-    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable items; a disabled item is kept and never recalled."""
-        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
-
     def set_pinned(self, ids: Sequence[str], pinned: bool) -> Operation:
         """Pin items, so that no compaction removes them, or let them go."""
         return self._set(ids, "pinned", pinned, "pin" if pinned else "unpin")
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete items; `undo` brings them back. Raises NotFound."""
-        return self._set(ids, "is_deleted", True, "delete")
-
-    def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
-        rows = list({row.id: row for row in map(self._active, ids)}.values())
-        touched = [row for row in rows if bool(getattr(row, field)) != value]
-        if not touched:
-            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
-        back = verb == "enable"
-        changes = [
-            change_of("item", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
-            for row in touched
-        ]
-        label = f"{verb} {quote_start(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
-        label += retention.superseded_label(touched) if back else ""
-        return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
         """Make one item of several: the newest (or `into`, one of them) stays, with the hits, the oldest origin and
@@ -527,30 +485,6 @@ class Items:
         )
 
     # -- compaction and pruning -----------------------------------------------------------------------------------
-
-    def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
-        """Return what a compaction to `max_items` would remove (default: the setting; 0: duplicates only)."""
-        from nanomem_tui.memory.retention import compact_items
-
-        limit = self._store.settings.max_items if max_items is None else max_items
-        if limit < 0:
-            raise BadInput("the number of items cannot be negative", "--max-items")
-        return compact_items(self.all(), limit)
-
-    def compact(self, max_items: int | None = None, *, actor: Actor = "human") -> Operation:
-        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
-        plan = self.compact_preview(max_items)
-        if not plan.removed:
-            rest = counted(len(plan.kept), "item")
-            raise NothingToDo("nothing to compact", f"{rest}, no duplicates, none beyond the cap")
-        changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
-        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
-        changes += [change_of("item", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
-        removed, kept = len(plan.removed), len(plan.kept)
-        meta = {"removed": removed, "kept": kept, "found": removed + kept}
-        label = f"compact: {counted(len(plan.removed), 'item')} removed, {len(plan.kept):,} kept"
-        label += f", more than {retention.BUFFER} times `max_items` ({plan.limit:,})" if actor == "compaction" else ""
-        return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
 
     def compact_if_over_cap(self) -> None:
         """The compaction that a checkpoint starts by itself, only beyond 1.1 times the cap (seed 000).
@@ -795,12 +729,8 @@ class Moving:
         return key if row is None or row.is_deleted else new_key("fact")
 
     def _row(self, item_id: str) -> Item:
-
-        row = self._store.load("item").items.get(item_id)
-        if row is None or row.is_deleted:
-            raise NotFound("no such item", item_id, "see `nanomem memory list`")
-        if row.waits:
-            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
+        row: Item = retention.find_by_id(self._store.load("item").items, item_id, "item", Items.see)
+        retention.refuse_waiting(row)
         return row
 
     def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:

@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.operations import Operation, new_key, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
@@ -27,14 +27,8 @@ from nanomem_tui.memory import retention
 from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.scopes import confirm_held
 from nanomem_tui.store import lookup
-from nanomem_tui.store.database.operation_log import LogEntry
-from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, Record, active, dumped, lesson_key
-
-if TYPE_CHECKING:
-    from nanomem_tui.memory.retention import Compaction
-
 
 # How sure a lesson is now (seed 000 §2.5): it fades with time since it was last confirmed. Pure; reads no words.
 
@@ -61,12 +55,10 @@ EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "se
 SCOPES = ("session", "global")
 
 
-class Lessons:
+class Lessons(retention.RowService[Lesson]):
     """The lessons of one workspace."""
 
-    def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
-        self._store = store
-        self._perform = perform
+    layer, see = "lesson", "nanomem memory lessons list --include-disabled"
 
     def all(self, *, include_disabled: bool = True) -> list[Lesson]:
         """Return the lessons that are not deleted and do not wait in the inbox, newest first."""
@@ -86,30 +78,6 @@ class Lessons:
         inbox = sum(waiting for *_, waiting in groups)
         by_scope = dict(sorted(scopes.items()))
         return {"total": scopes.total(), "enabled": enabled, "inbox": inbox, "by_scope": by_scope}
-
-    def get(self, lesson_id: str) -> Lesson:
-        """Return the lesson of that id, or of the one id that begins so; one that waits in the inbox too."""
-        rows = self._store.load("lesson").lessons
-        row = rows.get(lesson_id)
-        if row is None:
-            near = [r for key, r in rows.items() if lesson_id and key.startswith(lesson_id) and not r.is_deleted]
-            if len(near) > 1:
-                raise BadInput(f"{len(near)} lessons begin with that id", lesson_id, "give more of it")
-            row = near[0] if near else None
-        if row is None or row.is_deleted:
-            raise NotFound("no such lesson", lesson_id, "see `nanomem memory lessons list --include-disabled`")
-        return row
-
-    def _active(self, lesson_id: str) -> Lesson:
-        """As `get`, for a change. Raises Refused for one that waits: what becomes of that is decided in the inbox."""
-        row = self.get(lesson_id)
-        if row.waits:
-            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
-        return row
-
-    def history(self, lesson_id: str) -> list[LogEntry]:
-        """Return every operation that touched the lesson, newest first."""
-        return self._store.journal.log(10_000, key=lesson_id)
 
     def effective(self, lesson: Lesson) -> float:
         """Return the confidence now, one less for each decay time since it was confirmed; at least 0."""
@@ -226,50 +194,6 @@ class Lessons:
         verb = "edit" if after._replace(updated_at=row.updated_at) != row else "confirm"
         label = f"{verb} lesson {quote_start(row.trigger)}"
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
-
-    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable lessons; a disabled one stays, whatever the agent writes. Raises NotFound, NothingToDo."""
-        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete lessons; `undo` brings them back."""
-        return self._set(ids, "is_deleted", True, "delete")
-
-    def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
-        rows = list({row.id: row for row in map(self._active, ids)}.values())
-        touched = [row for row in rows if bool(getattr(row, field)) != value]
-        if not touched:
-            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
-        back = verb == "enable"
-        changes = [
-            change_of("lesson", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
-            for row in touched
-        ]
-        what = f"lesson {quote_start(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
-        what += retention.superseded_label(touched) if back else ""
-        return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
-
-    def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
-        """Return what a compaction to `max_lessons` would remove; never a disabled lesson."""
-        from nanomem_tui.memory.retention import compact_lessons
-
-        limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
-        if limit < 0:
-            raise BadInput("the number of lessons cannot be negative", "--max-lessons")
-        return compact_lessons(self.all(), limit)
-
-    def compact(self, max_lessons: int | None = None) -> Operation:
-        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
-        plan = self.compact_preview(max_lessons)
-        if not plan.removed:
-            rest = counted(len(plan.kept), "lesson")
-            raise NothingToDo("nothing to compact", f"{rest}, no duplicates, none beyond the cap")
-        changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
-        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
-        changes += [change_of("lesson", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
-        meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
-        label = f"compact: {counted(len(plan.removed), 'lesson')} removed, {len(plan.kept):,} kept"
-        return self._perform(new_operation("lessons.compact", label, changes, meta=meta))
 
     def reset(self) -> Operation:
         """Delete every lesson, as one operation that `undo` takes back. Raises NothingToDo."""

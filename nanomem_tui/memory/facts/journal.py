@@ -11,12 +11,13 @@ from datetime import date, datetime
 from typing import Any
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.items import check_text
 from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.memory.retention import find_by_id, plural
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
@@ -51,15 +52,9 @@ class Records:
     def get(self, record_id: str) -> Record:
         """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         rows = self._store.load("record").records
-        row = rows.get(record_id)
-        if row is None or row.kind != self._kind:
-            near = [one for one in self.rows() if record_id and one.id.startswith(record_id)]
-            if len(near) > 1:
-                raise BadInput(f"{len(near)} of them begin with that id", record_id, "give more of it")
-            row = near[0] if near else None
-        if row is None or row.is_deleted:
-            raise NotFound(f"no such {self._noun}", record_id, f"see `{self._command}`")
-        return row
+        return find_by_id(
+            {key: rows[key] for key in rows if rows[key].kind == self._kind}, record_id, self._noun, self._command
+        )
 
     def history(self, record_id: str) -> list[LogEntry]:
         """Return every operation that touched the record, newest first."""
@@ -92,8 +87,7 @@ class Records:
 
     def _label(self, verb: str, rows: Sequence[Record]) -> str:
         noun = self._noun
-        plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-        what = f"{noun} {quote_start(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
+        what = f"{noun} {quote_start(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural(noun))
         return f"{verb} {what}"
 
 
