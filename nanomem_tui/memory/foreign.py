@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.agents import databases as agents_databases
+from nanomem_tui.core.files import Stamp, stamp_of
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
@@ -67,7 +68,7 @@ def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
 
 
 def _facts(path: Path, workspace_id: str) -> list[Raw]:
-    stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
+    stamps = database_state(path)
     kept = _read.get((path, workspace_id))
     if kept is None or kept[0] != stamps:
         from nanomem_tui.memory.transfer import crystallized
@@ -77,12 +78,13 @@ def _facts(path: Path, workspace_id: str) -> list[Raw]:
     return kept[1]
 
 
-def _stamp(path: str) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def database_state(path: Path) -> tuple[Stamp, ...]:
+    """Return what changes with every write to a SQLite file."""
+    found = []
+    for suffix in ("", "-wal", "-journal"):
+        with contextlib.suppress(OSError):
+            found.append(stamp_of(os.stat(f"{path}{suffix}")))
+    return tuple(found)
 
 
 def active_rows(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:

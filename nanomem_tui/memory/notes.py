@@ -6,11 +6,9 @@ Reads notes; `MirrorLayer` appends to the mirrors what an operation adds.
 from __future__ import annotations
 
 import builtins
-import contextlib
-import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -246,10 +244,9 @@ def _line(value: object) -> Line | None:
 
 
 def _append(path: Path, title: str, lines: Sequence[str]) -> None:
-    with _opened(path, os.O_RDWR | os.O_APPEND, atomic.open_owned) as handle:
+    with atomic.open_locked(path, "writing a mirror") as handle:
         size = os.fstat(handle).st_size
-        start = max(0, size - LOOK_BACK)
-        present = set(_read(handle, start, size).split(b"\n"))
+        present = set(atomic.read_from(handle, max(0, size - LOOK_BACK)).split(b"\n"))
         fresh = [line for line in dict.fromkeys(lines) if line.encode() not in present]
         if not fresh:
             return
@@ -262,9 +259,8 @@ def _append(path: Path, title: str, lines: Sequence[str]) -> None:
 
 def _take_out(path: Path, lines: Sequence[str]) -> None:
     """Remove the last of each of these lines, unless somebody writes the file meanwhile."""
-    with _opened(path, os.O_RDWR) as handle:
-        size = os.fstat(handle).st_size
-        data = _read(handle, 0, size)
+    with atomic.open_locked(path, "writing a mirror") as handle:
+        data = atomic.read_from(handle)
         kept = data.split(b"\n")
         for line in lines:
             places = [number for number, text in enumerate(kept) if text == line.encode()]
@@ -273,34 +269,6 @@ def _take_out(path: Path, lines: Sequence[str]) -> None:
         rest = b"\n".join(kept)
         if rest != data:
             atomic.write_atomic(path, rest, expected=atomic.sha256(data))
-
-
-@contextlib.contextmanager
-def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open) -> Iterator[int]:
-    """The mirror, locked. Raises OSError for a link, NanomemError for what is no file."""
-    while True:
-        made = not os.path.lexists(path)
-        handle = opened(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
-                raise NanomemError("not a regular file", str(path), "replace it by a file")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.lstat(path), found):  # else somebody replaced it while we waited
-                    with atomic.gone_unless_written(handle, path) if made else contextlib.nullcontext():
-                        yield handle
-                    return
-        finally:
-            os.close(handle)
-
-
-def _read(handle: int, start: int, end: int) -> bytes:
-    parts = []
-    while start < end and (part := os.pread(handle, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    return b"".join(parts)
 
 
 def _is_folder(path: Path) -> bool:

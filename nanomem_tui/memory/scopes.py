@@ -383,6 +383,12 @@ def scope_name(scope_type: str, scope_key: str) -> str:
     return f"{key[1]}:{'@' if scope_type == 'user' else ''}{key[3]}"
 
 
+def name_of_key(key: str) -> str:
+    """Return a scope key as people type it; empty for none."""
+    found = _KEY.fullmatch(key)
+    return scope_name(found[2], key) if found else "global" if key.endswith(":global") else key
+
+
 def is_in_scope(scope_type: str, scope_key: str, key: str) -> bool:
     """Return whether a scope is that of `key`; global rows may keep the key of where they were said."""
     is_global = scope_type == "global" and key.startswith("workspace:") and not scope_key.startswith("channel:")

@@ -228,19 +228,6 @@ def _cost(ws: TriagedMemory) -> Picture:
     return _usage(ws, "cost")
 
 
-def _survival(ws: TriagedMemory) -> Picture:
-    """Return how much of what each Dream wrote still stands, the oldest first."""
-    lasting = [one for one in reversed(ws.dream.versions.survival()) if one.added]
-    lasting.sort(key=lambda one: one.number)
-    if not lasting:
-        return Picture("survival", "Dream survival", "No Dream has written a line yet.", "curve")
-    added, standing = sum(one.added for one in lasting), sum(one.standing for one in lasting)
-    dreams = counted(len(lasting), "Dream")
-    said = f"Of {counted(added, 'line')} by {dreams}, {standing:,} still stand ({standing / added:.0%})."
-    labels = [f"{_day(one.at)} {one.sha[:8]}" for one in lasting]
-    return Picture("survival", "Dream survival", said, "curve", labels, ("",), [(one.share,) for one in lasting])
-
-
 PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
     "growth": _growth,
     "unused": _unused,

@@ -19,10 +19,10 @@ from nanomem_tui.language.statements.compare import Comparison
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.memory.retention import Why, row_text
+from nanomem_tui.memory.scopes import parse_scope, scope_label
 from nanomem_tui.review.duplicates import changed_runs
 from nanomem_tui.review.findings import Finding, snooze_end
 from nanomem_tui.review.pairs import Pairs, covers, spoken_text
-from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Row, layer_of
@@ -201,7 +201,7 @@ class Conflicts:
         row = self._now(layer_of(pair.row(side)), pair.row(side).id)
         if not isinstance(row, Item):
             raise Refused("a lesson has no such scope", row.id, "`nanomem memory lessons edit ID --scope`")
-        after = row._replace(**scope_fields(scope, self._id))
+        after = row._replace(**parse_scope(scope, self._id).fields)
         if after == row:
             raise NothingToDo("it is of that scope", scope)
         return [change_of("item", row, after), *self._marks.changes([finding_of(pair)], "keep")]
@@ -262,12 +262,9 @@ def finding_of(pair: Contradiction) -> Finding:
 
 def scope_words(row: Row) -> str:
     """Return whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
-    if not isinstance(row, Item):
-        return row.session_key if row.scope == "session" else "global"
-    if row.scope_type == "global":
-        return "global"
-    plain = row.scope_key.removeprefix("channel:")
-    return plain.replace(":chat:", ":", 1) if row.scope_type == "chat" else plain.replace(":user:", ":@", 1)
+    if isinstance(row, Item):
+        return scope_label(row)
+    return row.session_key if row.scope == "session" else "global"
 
 
 def _named(pairs: Sequence[Contradiction]) -> str:

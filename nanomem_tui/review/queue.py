@@ -20,10 +20,11 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language import secrets
-from nanomem_tui.memory import edits, scopes
+from nanomem_tui.memory import edits
 from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.memory.scopes import name_of_key, parse_scope
 from nanomem_tui.review import findings as review_findings
 from nanomem_tui.review.findings import (
     KINDS,
@@ -114,7 +115,6 @@ DECISION_VERBS: Mapping[Decision, str] = {
 }  # fmt: skip
 """What a decision is called in the log."""
 ROW_DECISIONS: frozenset[Decision] = frozenset({"reject", "merge", "edit", "disable", "delete", "split"})
-SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
 
 
 def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change]:
@@ -129,7 +129,7 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: De
     if decision == "edit" and not isinstance(row, Record):
         return _edited(ws, finding, how.text or "")
     if decision == "split" and isinstance(row, Item):
-        return plan_changes(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
+        return plan_changes(ws, lambda items, _: items.edit(row.id, **parse_scope(how.scope or "", ws.id).fields))
     if decision == "merge" and isinstance(row, Item):
         return _merged(ws, finding, how.into)
     raise Refused(
@@ -137,20 +137,6 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: De
         finding.ids[0],
         f"one of {join_decisions(finding.offers)}",
     )
-
-
-def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
-    """Return the fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`."""
-    if text == "global":
-        fields: dict[str, Any] = {"channel": None, "chat_id": None, "sender_id": None}
-        return {"scope_type": "global", "scope_key": scopes.global_key(workspace_id), **fields}
-    channel, colon, who = text.partition(":")
-    if not colon or not channel or not who.removeprefix("@"):
-        raise BadInput(f"no scope `{text}`", "scope", SCOPE_HINT)
-    scope = "user" if who.startswith("@") else "chat"
-    audience = scopes.Audience(channel, None, who[1:]) if scope == "user" else scopes.Audience(channel, who)
-    named = {"channel": audience.channel, "chat_id": audience.chat_id, "sender_id": audience.sender_id}
-    return {"scope_type": scope, "scope_key": scopes.key_for(scope, audience, workspace_id), **named}
 
 
 def join_decisions(decisions: Sequence[Decision]) -> str:
@@ -564,7 +550,7 @@ class Rule(NamedTuple):
     def words(self) -> str:
         """Return the rule as a sentence without its end: `delete old, unused: “not used for * days”, global`."""
         what = KINDS.get(self.kind, self.kind)
-        parts = [quoted(self.why) if self.why else "", _scope(self.scope_key), f"source {self.source}"]
+        parts = [quoted(self.why) if self.why else "", name_of_key(self.scope_key), f"source {self.source}"]
         told = ", ".join(filter(None, parts if self.source else parts[:2]))
         return f"{DECISION_VERBS[self.decision]} what {'is ' if self.kind in _IS else ''}{what}" + (
             f": {told}" if told else ""
@@ -673,12 +659,3 @@ def _rule(row: Record) -> Rule:
     decision = meta.get("decision")
     known = cast("Decision", decision if decision in BY_RULE else "keep")
     return Rule(known, row.about, scope, source, why, row.id, row.at)
-
-
-def _scope(key: str) -> str:
-    if not key:
-        return ""
-    parts = key.split(":", 3)
-    if len(parts) < 4 or parts[0] != "channel":
-        return "global" if key.endswith(":global") else key
-    return f"{parts[1]}:{'@' if parts[2] == 'user' else ''}{parts[3]}"

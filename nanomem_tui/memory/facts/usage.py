@@ -7,7 +7,6 @@ stand as they were recorded: a total may differ from the tokens asked and answer
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,6 +17,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError, Problem
 from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.core.settings import Price, price_of
 from nanomem_tui.core.text import quoted
+from nanomem_tui.memory import foreign
 from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.model.settings import price_of_model
 from nanomem_tui.store.snapshot import change_of
@@ -117,7 +117,7 @@ class Usage:
         if path is None:
             self._theirs = (None, databases.Report())
             return self._theirs[1]
-        stamps = since, *(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
+        stamps = since, foreign.database_state(path)
         if self._theirs[0] != stamps:
             self._theirs = (stamps, databases.read_llm_usage(path, self._store.paths.relative(path), since))
         return self._theirs[1]
@@ -262,11 +262,3 @@ def _since(days: int | None) -> str:
         raise BadInput("the number of days begins at 1", "--days")
     today = date.fromisoformat(clock.local_naive(clock.now())[:10])
     return (today - timedelta(days=min(days, LONGEST) - 1)).isoformat()
-
-
-def _stamp(path: str) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -372,16 +372,10 @@ def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     ]
 
 
-def transcript_passages(
-    key: str, first: int, messages: Iterable[Message], place: str, behind: Passage | None = None
-) -> list[Passage]:
-    """Return the passages of messages from index `first` on; `place` names the transcript, `behind` comes before."""
+def transcript_passages(key: str, first: int, messages: Iterable[Message], place: str) -> list[Passage]:
+    """Return the passages of messages from index `first` on; `place` names the transcript."""
     said = [message for message in messages if _is_said(message)]
-    times = [message.timestamp for message in said]
-    sittings = _sittings(times)
-    if behind is not None:
-        sat = int(behind.session.rpartition("\n")[2])
-        sittings = [sat + number for number in _sittings([behind.at, *times])[1:]]
+    sittings = _sittings(message.timestamp for message in said)
     return [
         Passage(
             f"{key}#{first + message.index}",

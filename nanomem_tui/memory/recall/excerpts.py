@@ -8,7 +8,6 @@ forgotten, and nothing that instructs the model. Reads only.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.messages import Message, count_messages, parse_session, session_header
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.core import clock
-from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.files import Stamp, chunks, read_end, read_log, read_piece
 from nanomem_tui.core.paths import Paths
@@ -77,21 +75,15 @@ CHATS = 32
 
 _LINES = 3  # lines of one archive entry that may stand before another entry
 
-_HEAD = b'{"_type"'  # how the lines of a transcript begin that are rewritten with every turn
-
 
 class _Read(NamedTuple):
-    """What was read of a transcript: its passages, how many messages it has, how many the agent replays no more, and
-    what tells whether it only grew since."""
+    """What was read of a transcript: its passages, how many messages it has, and how many the agent replays no more."""
 
     stamp: Stamp
     key: str
     passages: list[Passage]
     messages: int
     archived: int
-    start: int = 0
-    size: int = 0
-    digest: bytes = b""
 
 
 class ChatTalk:
@@ -187,7 +179,7 @@ class ChatPassages:
             known = talk.files.get(name)
             try:
                 if known is None or not _is_as_good(known, file, lag):
-                    read = _read(file, known, kept, talk.most)
+                    read = _read(file, kept, talk.most)
                 elif known.stamp == file.stamp:
                     read = known
                 else:  # what is summed up may have changed all the same
@@ -230,36 +222,20 @@ def _go_on() -> bool:
     return False
 
 
-def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) -> _Read:
-    """Read a transcript as it is now; of one that only grew since it was `known` the new lines alone are parsed."""
+def _read(file: SessionFile, kept: Forgotten, most: int) -> _Read:
+    """Read the last `most` bytes of a transcript, or a bit more, as it is now."""
     size = file.stamp[1]
     start = 0 if size <= most else (size - most) // (most // 4) * (most // 4)
     data = read_log(file.path) if not start else read_end(file.path, start, size)
     head = data if not start else next(iter(chunks(file.path)), b"")
     header = session_header(head[: head.find(b"\n") + 1], "")
-    key = key_of(file.path.name, header)
     if not files_is_of_one(file.path.name, header):
         return _Read(file.stamp, "", [], 0, 0)
-    body = _without_heads(data)
-    is_plain = not core_files.is_wide(data) and body.endswith(b"\n")
-    hashed, at = hashlib.blake2b(), 0
-    if known is not None and is_plain and (known.key, known.start) == (key, start) and 0 < known.size <= len(body):
-        hashed.update(memoryview(body)[: known.size])
-        at = known.size
-    if known is not None and at and hashed.digest() == known.digest:
-        behind = known.passages[-1] if known.passages else None
-        passages, count = known.passages, known.messages
-        messages = parse_session(body[known.size :], "", key).messages
-    else:
-        behind, passages = None, []
-        messages = parse_session(data if not is_plain else body, "", key).messages
-        count = _messages_before(file.path, start) if start else 0
-    place = str(file.path)
-    new = transcript_passages(key, count, _told_of(messages, kept), place, behind)
-    hashed.update(memoryview(body)[at:])
-    digest = hashed.digest() if is_plain else b""
-    counted = count + len(messages)
-    return _Read(file.stamp, key, [*passages, *new], counted, _archived(header), start, len(body), digest)
+    key = key_of(file.path.name, header)
+    messages = parse_session(data, "", key).messages
+    before = _messages_before(file.path, start) if start else 0
+    passages = transcript_passages(key, before, _told_of(messages, kept), str(file.path))
+    return _Read(file.stamp, key, passages, before + len(messages), _archived(header))
 
 
 def _told_of(messages: Iterable[Message], kept: Forgotten) -> Iterator[Message]:
@@ -284,17 +260,6 @@ def without_blocks(text: str) -> str:
         return text
     first, *rest = text.split(OPEN)
     return first + "".join(part.partition(CLOSE)[2] for part in rest)
-
-
-def _without_heads(data: bytes) -> bytes:
-    """Return the lines of a transcript behind those that are rewritten with every turn."""
-    at = 0
-    while data.startswith(_HEAD, at):
-        end = data.find(b"\n", at)
-        if end < 0:
-            return b""
-        at = end + 1
-    return data[at:]
 
 
 def _messages_before(path: Path, start: int) -> int:

@@ -333,7 +333,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """Return what `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        return self._compaction(key, file, _compacted(file, keep), keep)
+        return self._compaction(key, file, compact_file(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
         """Return what `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
@@ -362,7 +362,7 @@ class Sessions:
         file = self._file(key)
         if self._own is None or file.path.parent != self._own:
             return False
-        if removed := _compacted(file, keep).removed_messages:
+        if removed := compact_file(file, keep).removed_messages:
             self._archive(key, removed, actor)
         return True
 
@@ -395,7 +395,7 @@ class Sessions:
         from nanomem_tui.memory.sessions.files import INSIST, kept_value
 
         file = self._file(key)
-        result = _compacted(file, keep)
+        result = compact_file(file, keep)
         plan = self._compaction(key, file, result, keep)
         if plan.refused and not (force and file.current and not file.link):
             raise Refused(plan.refused, key, INSIST)
@@ -511,11 +511,6 @@ class Sessions:
             messages = parse_session(chunk, "", info.key).messages
             yield from ((start + message.index, message) for message in messages)
             start += len(messages)
-
-
-def _compacted(file: SessionFile, keep: int) -> Compacted:
-
-    return compact_file(file, keep)
 
 
 def _count(change: Change, side: str) -> int:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of, whole_number
@@ -66,30 +65,16 @@ COUNTERS: Mapping[str, str] = {
 }
 """Every counter by name, with what it counts. The first seven are those of seed 001."""
 
-FOLD_AT = 64_000
-"""Bytes of the file at which its lines are folded into one."""
-
-
-MARK = 256
-"""Bytes before the place up to which the file was read: it is still that file where they are the same."""
-
-
-class _Known(NamedTuple):
-    """What was read of the file: which one it was, up to which byte, the bytes before that, and their sum."""
-
-    inode: int = 0
-    end: int = 0
-    mark: bytes = b""
-    total: Mapping[str, int] = MappingProxyType({})
+FOLD_AT = 8_000
+"""Bytes of the file at which its lines are folded into one: it is read whole at the end of each turn."""
 
 
 class Counters:
-    """The counters of one workspace over its file. A second look reads what was appended since."""
+    """The counters of one workspace over its file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._added: Counter[str] = Counter()
-        self._known = _Known()
 
     def add(self, name: str, number: int = 1) -> None:
         """Count in RAM; `save` keeps it. An unknown name is a KeyError: a counter is declared where it is explained."""
@@ -108,28 +93,12 @@ class Counters:
 
     def read(self) -> dict[str, int]:
         """Return every counter, those of other processes and what is not saved yet included. Changes nothing."""
-        found = self._total()
+        try:
+            found = _sum(files.read(self._file))
+        except OSError:
+            found = Counter()
         found.update(self._added)
         return {name: found[name] for name in COUNTERS}
-
-    def _total(self) -> Counter[str]:
-        """Return the sum of the lines of the file; whole ones are remembered, one that is being written is not."""
-        known = self._known
-        try:
-            with files.opened(self._file) as file:
-                handle, inode = file.fileno(), os.fstat(file.fileno()).st_ino
-                if known.inode != inode or os.pread(handle, len(known.mark), known.end - len(known.mark)) != known.mark:
-                    known = _Known(inode)
-                data = read_from(handle, known.end)
-        except OSError:
-            return Counter()
-        whole = data[: data.rfind(b"\n") + 1]
-        total = Counter(known.total)
-        total.update(_sum(whole))
-        self._known = _Known(known.inode, known.end + len(whole), (known.mark + whole)[-MARK:], total)
-        found = Counter(total)
-        found.update(_sum(data[len(whole) :]))
-        return found
 
     def _fold(self) -> None:
         with open_locked(self._file, "writing the counters") as handle:
