@@ -73,7 +73,7 @@ def transcripts(home):
 META, SAID = b'{"_type": "metadata", "key": "cli:x"', b'{"role": "user", "content": "a"}\n'
 KEPT = "nanomem/quarantine/0123456789abcdef-"
 ENTRY = b'{"cursor": 283, "timestamp": "2026-01-01 00:00", "content": "\xff"}\n'
-DAMAGE = [  # the file below the home, what it holds ("+": at its end), where it is told, and what: words, fix or severity
+DAMAGE = [  # the file below the home ("+": at its end), what it holds, where it is told, and two things that are said
     *((f"workspace/{name}", b"# fine\nnot \xff fine\n", name, "0xFF", "error")
       for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")),
     ("workspace/memory/MEMORY.md", b"- fact\n" * 21_000, "memory/MEMORY.md", "large", "warning"),
@@ -85,7 +85,8 @@ DAMAGE = [  # the file below the home, what it holds ("+": at its end), where it
                           (b"9" * 30, "99 is beyond the last entry (282)"))),
     *(("workspace/memory/.dream_cursor", text, "memory/.dream_cursor", words, severity)
       for text, words, severity in ((b"", "reads 282 entries again", "error"), (b"99999", "ahead", "error"),
-                                    (b"\xef\xbb\xbf", "reads 282 entries again", "error"), (b"-5", "below 0", "warning"))),
+                                    (b"\xef\xbb\xbf", "reads 282 entries again", "error"),
+                                    (b"-5", "below 0", "warning"))),
     ("{sessions}/" + key_to_name("cli:x"), META + b', "last_archived": 9}\n' + SAID, "", "last_archived", ""),
     ("{sessions}/" + key_to_name("cli:x"), SAID, "", "no metadata line", ""),
     ("{sessions}/cli_x.jsonl", META + b"}\n" + SAID, "", "does not find session cli:x", ""),

@@ -359,6 +359,27 @@ def origin_evidence(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
     return [Evidence(label, _who(row), row.created_at, row.session_key or ""), *_message(rows, row), *_used(row)]
 
 
+class RowFinder:
+    """Finds rows of some `kinds`: a subclass yields the findings in `_found`."""
+
+    kinds: tuple[str, ...] = ()
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def find(self) -> Iterable[Finding]:
+        """Return all findings, also those that a person keeps."""
+        return list(self._found())
+
+    def _found(self) -> Iterable[Finding]:
+        raise NotImplementedError
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return who said the row, where and when."""
+        row = self._rows.any_row(finding)
+        return () if row is None else origin_evidence(self._rows, row)
+
+
 def _who(row: Row) -> str:
     if not isinstance(row, Item):
         return f"about {row.actor_key}" if row.actor_key else ""
@@ -395,18 +416,17 @@ NO_HOME: tuple[Decision, ...] = ("disable", "keep", "edit", "delete", "split")
 """Where nobody knows whose it is."""
 
 
-class LeaksElsewhere:
+class LeaksElsewhere(RowFinder):
     """Finds items that leak."""
 
     kinds = ("leak",)
 
     def __init__(self, rows: Rows, scopes: Scopes) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._scopes = scopes
 
-    def find(self) -> Iterable[Finding]:
-        """Return all of them, also those that a person keeps."""
-        return [self._finding(one) for one in self._scopes.found_leaks()]
+    def _found(self) -> Iterable[Finding]:
+        return map(self._finding, self._scopes.found_leaks())
 
     def _finding(self, leak: Leak) -> Finding:
         offers = HOME if leak.belongs else NO_HOME
@@ -467,18 +487,24 @@ class Sessions(NamedTuple):
             return True
 
 
-class FromGoneSession:
+class FromGoneSession(RowFinder):
     """Finds items and lessons of sessions that are gone."""
 
     kinds = ("orphan",)
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them; none where the sessions cannot be read."""
-        there = self.sessions()
-        return list(self._found(there)) if there is not None else ()
+    def _found(self) -> Iterator[Finding]:
+        if (there := self.sessions()) is None:
+            return
+        recent = self._rows.time().limit(AT_USE_DAYS)
+        known: dict[str, bool] = {}
+        for row in self._rows.unpinned():
+            if row.session_key and self._is_gone(row.session_key, there, known) and self._matters(row, recent):
+                chat = row.scope_type == "chat"
+                yield self._finding(row, OF_CHAT if chat else OF_ALL, 0.6 if chat else 0.2)
+        for lesson in self._rows.lessons():
+            key = lesson.session_key.rpartition(" ")[2]
+            if lesson.scope == "session" and key and self._is_gone(key, there, known):
+                yield self._finding(lesson, OF_LESSON, 0.6)
 
     def sessions(self) -> Sessions | None:
         """Return the sessions that are there; None where there are none, or a folder cannot be read."""
@@ -504,18 +530,6 @@ class FromGoneSession:
 
     def _imported(self) -> bool:
         return bool(self._rows.ws.store.load("record").records)
-
-    def _found(self, there: Sessions) -> Iterator[Finding]:
-        recent = self._rows.time().limit(AT_USE_DAYS)
-        known: dict[str, bool] = {}
-        for row in self._rows.unpinned():
-            if row.session_key and self._is_gone(row.session_key, there, known) and self._matters(row, recent):
-                chat = row.scope_type == "chat"
-                yield self._finding(row, OF_CHAT if chat else OF_ALL, 0.6 if chat else 0.2)
-        for lesson in self._rows.lessons():
-            key = lesson.session_key.rpartition(" ")[2]
-            if lesson.scope == "session" and key and self._is_gone(key, there, known):
-                yield self._finding(lesson, OF_LESSON, 0.6)
 
     def _matters(self, row: Item, recent: str) -> bool:
         if last_use(row) >= recent:

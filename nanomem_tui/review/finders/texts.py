@@ -19,7 +19,7 @@ from nanomem_tui.language.statements.compare import compared
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, Verdicts, origin_evidence, row_words
+from nanomem_tui.review.finders.rows import ASKED_FOR, RowFinder, Rows, Verdicts, origin_evidence, row_words
 from nanomem_tui.review.finders.rows import origin_evidence as who_said
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
 from nanomem_tui.store.snapshot import change_of
@@ -38,13 +38,13 @@ GO: tuple[Decision, ...] = ("delete", "edit", "keep", "disable")
 STAY: tuple[Decision, ...] = ("edit", "delete", "keep", "disable")
 
 
-class DateHasPassed:
+class DateHasPassed(RowFinder):
     """Finds items with relative dates that no longer read right; to edit one without giving words writes the dates."""
 
     kinds = ("dated",)
 
     def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._looked = -1
         self._seen: dict[str, Item] = {}
         self._told: dict[str, tuple[dates.Told, ...]] = {}
@@ -160,17 +160,10 @@ LONG_OFFERS: tuple[Decision, ...] = ("edit", "delete", "disable", "keep")
 PASTED: tuple[Decision, ...] = ("delete", "edit", "disable", "keep")
 
 
-class TooLong:
+class TooLong(RowFinder):
     """Finds items and lessons that take most of what recall may give, or more than all."""
 
     kinds = ("long",)
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         from nanomem_tui.memory.turns.prompt import SHARES, item_line, lesson_line
@@ -195,11 +188,6 @@ class TooLong:
             why = f"it alone takes {takes / budget:.0%} of what recall gives ({takes:,} of {budget:,} characters)"
         offers = PASTED if _is_pasted(row) else LONG_OFFERS
         yield self._rows.finding("long", row, why, offers, 0.9 if takes > budget else 0.5)
-
-    def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Return who said it, where and when."""
-        row = self._rows.row(finding)
-        return () if row is None else origin_evidence(self._rows, row)
 
 
 def _is_pasted(row: Row) -> bool:
@@ -299,13 +287,13 @@ RESTATED_OFFERS: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")
 OF_LESSON: tuple[Decision, ...] = ("disable", "keep", "delete", "edit")
 
 
-class Restated:
+class Restated(RowFinder):
     """Finds items and lessons that say only what stands in a boot file."""
 
     kinds = ("restated",)
 
     def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._book: BootStatements | None = None
         self._ids: tuple[int, frozenset[str]] = (-1, frozenset())
         self._where: Verdicts[Statement | None] = Verdicts(lambda _: None)
@@ -313,7 +301,7 @@ class Restated:
     def find(self) -> Iterable[Finding]:
         """Return all of them."""
         self._read()
-        counter, said_already = self._rows.counter, list(self._found())
+        counter, said_already = self._rows.counter, list(self._restated())
         self._ids = counter, frozenset(row.id for row, _ in said_already)
         return [finding for row, finding in said_already if not _is_from_boot_file(row)]
 
@@ -323,7 +311,7 @@ class Restated:
             self.find()
         return self._ids[1]
 
-    def _found(self) -> Iterator[tuple[Row, Finding]]:
+    def _restated(self) -> Iterator[tuple[Row, Finding]]:
         rows: Sequence[Row] = [*self._items(), *self._rows.lessons()]
         for row in rows:
             statement = self._statement(row)
@@ -504,23 +492,19 @@ ASKED: tuple[Decision, ...] = ("disable", "delete", "keep", "edit")
 OF_NOTE: tuple[Decision, ...] = ("delete", "keep")
 
 
-class ReadsLikeOrder:
+class ReadsLikeOrder(RowFinder):
     """Finds items and lessons that read as orders to a model."""
 
     kinds = ("injection",)
 
     def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._sieve = Sieve()
         self._why: Verdicts[str] = Verdicts(self._reason)
 
     def _reason(self, text: str) -> str:
         may_hold = self._sieve.may_hold(text)
         return injection.reason(text, hidden=may_hold == HIDDEN) if may_hold else ""
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them, pinned ones too."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         rows: Sequence[AnyRow] = [*self._rows.items(), *self._rows.lessons(), *self._rows.notes()]
@@ -531,11 +515,6 @@ class ReadsLikeOrder:
                 offers = OF_NOTE if isinstance(row, Record) else ASKED if asked else UNSAFE_OFFERS
                 yield self._rows.finding("injection", row, why, offers, 0.8 if asked else 1.0)
 
-    def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Return who said it, where and when: an order that came out of a page or a file is nobody's wish."""
-        row = self._rows.any_row(finding)
-        return () if row is None else origin_evidence(self._rows, row)
-
 
 # What holds a secret: a key, a password, the number of a card. Its value is never shown, only what it is.
 
@@ -543,17 +522,10 @@ LEFT = 24
 """Characters beside a secret that make a memory worth keeping without it."""
 
 
-class HoldsSecret:
+class HoldsSecret(RowFinder):
     """Finds items and lessons with a secret in them; to edit one without giving words masks it."""
 
     kinds = ("secret",)
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         for row in (*self._rows.items(), *self._rows.lessons(), *self._rows.switched_off(), *self._rows.notes()):
