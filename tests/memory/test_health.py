@@ -108,7 +108,7 @@ def test_damage_is_told_at_its_place_with_what_it_means(home, name, data, where,
     name = name.replace("{sessions}", transcripts(home))
     before = (home / name[1:]).read_bytes() if name.startswith("+") else b""
     name = name.removeprefix("+")
-    put(home, name, before + data, age=7200, ours=name.startswith("nanomem"))
+    put(home, name, before + data, age=7200, ours=name.startswith("nanomem/"))
     told = [problem for problem in report(home) if problem.where == (where or name)]
     assert any(words in one.what for one in told), told
     assert more in {one.severity for one in told} or any(more in one.fix for one in told), told
