@@ -42,7 +42,7 @@ from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import folder_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.transfer.values import ImportPlan
+    from nanomem_tui.memory.transfer.import_plan import ImportPlan
     from nanomem_tui.store.memory_store import MemoryStore
 
 

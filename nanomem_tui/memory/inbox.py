@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits, retention, safety
@@ -259,23 +259,10 @@ class Proposals:
             raise Refused(f"{MOST_AN_HOUR} proposals were made within the last hour", "", "propose less, or later")
 
     def _row(self, words: str, kind: str, scope: tuple[str, str], reason: str, held: str) -> Item:
-        at = clock.iso(moment := clock.now())
-        item = Item(
-            id=new_key("ltm"),
-            text=words,
-            kind=kind,
-            scope_type=scope[0],
-            scope_key=scope[1],
-            channel=self._audience.channel,
-            chat_id=self._audience.chat_id,
-            sender_id=self._audience.sender_id,
-            importance=0.7,
-            source=SOURCE,
-            meta_json=dumped({"proposed_because": reason} if reason else {}),
-            created_at=at,
-            updated_at=at,
-            expires_at=retention.expires_at(kind, moment, self._store.settings),
-        )
+        item = retention.new_item(
+            words, kind, scope, self._audience, clock.now(), self._store.settings,
+            importance=0.7, source=SOURCE, meta_json=dumped({"proposed_because": reason} if reason else {}),
+        )  # fmt: skip
         why = "proposed by an agent" + (f": {reason}" if reason else "")
         return hold_for_review(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
 

@@ -375,23 +375,10 @@ class Items(retention.RowService[Item]):
         scope_type = scope_type or ("global" if channel is None else "chat")
         audience = scopes.Audience(channel or None, chat_id or None, sender_id or None)
         scope_key = scopes.key_for(scope_type, audience, self._store.workspace_id)
-        now = clock.iso(moment := clock.now())
-        item = Item(
-            id=new_key("ltm"),
-            text=check_text(text),
-            kind=_one_of(kind, KINDS, "--kind"),
-            scope_type=scope_type,
-            scope_key=scope_key,
-            channel=channel,
-            chat_id=chat_id,
-            sender_id=sender_id,
-            importance=_fraction(importance),
-            source=source,
-            created_at=now,
-            updated_at=now,
-            expires_at=retention.expires_at(kind, moment, self._store.settings),
-        )
-
+        item = retention.new_item(
+            check_text(text), _one_of(kind, KINDS, "--kind"), (scope_type, scope_key), audience, clock.now(),
+            self._store.settings, importance=_fraction(importance), source=source,
+        )  # fmt: skip
         item = said_on.date_item(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:

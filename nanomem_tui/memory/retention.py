@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory.edits import quote_start
@@ -25,6 +25,7 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Record, Row, dumped, identity_of_item
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.memory_store import MemoryStore
 
@@ -189,6 +190,14 @@ def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
         return clock.iso(moment + timedelta(days=number)) if number else None
     except OverflowError:
         return None
+
+
+def new_item(
+    text: str, kind: str, scope: tuple[str, str], audience: Audience, moment: datetime, settings: Settings, **more: Any
+) -> Item:
+    """Return a new item of a scope (type and key) that an audience told, kept as long as its kind is."""
+    at, until = clock.iso(moment), expires_at(kind, moment, settings)
+    return Item(new_key("ltm"), text, kind, *scope, *audience, created_at=at, updated_at=at, expires_at=until, **more)
 
 
 def latest_expiry(items: Iterable[Item]) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.review import scopes
-from nanomem_tui.review.scopes import Leak
+from nanomem_tui.review.leaks import Leak
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.review.test_scopes import put

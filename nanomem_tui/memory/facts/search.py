@@ -18,8 +18,7 @@ from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.facts.facts import Facts
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.questions import MAX_QUERY, Question
-from nanomem_tui.memory.recall.recall import Recall
+from nanomem_tui.memory.recall.recall import MAX_QUERY, Question, Recall
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Fact, Hit, Item, fact_of
 from nanomem_tui.vectors.embedders import share_known

@@ -28,7 +28,8 @@ from nanomem_tui.language import cues, dates, secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.tokens import alike, index_tokens, query_words
 from nanomem_tui.memory.filters import Matcher
-from nanomem_tui.memory.recall import questions, scoring
+from nanomem_tui.memory.recall import recall as questions
+from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.conversations import (
     LONGEST,
     ROLES,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from nanomem_tui.language import cues
 from nanomem_tui.language.tokens import is_common, is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory.recall import scoring
-from nanomem_tui.memory.recall.questions import split_compound
+from nanomem_tui.memory.recall.recall import split_compound
 from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, drop_common_characters, nearest
 
 # -- By which names the speakers of a chat are addressed: a transcript calls them `user` and `assistant` --------------

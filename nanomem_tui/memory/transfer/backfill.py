@@ -141,7 +141,7 @@ def _items(
     text: str, name: str, where: str, workspace_id: str, settings: Settings, problems: list[Problem]
 ) -> list[Item]:
     """Return the items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
-    from nanomem_tui.memory.transfer import values  # who asks whether it was done reads no note
+    from nanomem_tui.memory.transfer import import_plan  # who asks whether it was done reads no note
     from nanomem_tui.memory.transfer.markdown import markdown_fields, markdown_pieces
 
     day = daily_note_name(name)
@@ -154,8 +154,8 @@ def _items(
         fields = {**undated, **markdown_fields(piece, where, day, source="backfill")}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:
-            found.append(values.item(fields, workspace_id)[0])
-        except values.BadRow as error:
+            found.append(import_plan.item(fields, workspace_id)[0])
+        except import_plan.BadRow as error:
             problems.append(Problem(str(error), where, piece.line))
     return found
 

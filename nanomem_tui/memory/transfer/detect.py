@@ -21,7 +21,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.transfer import backfill, crystallized, jsonl, markdown, scoped
-from nanomem_tui.memory.transfer.values import Reading
+from nanomem_tui.memory.transfer.import_plan import Reading
 
 # What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other
 # file; and what lies there that is not taken.

@@ -21,8 +21,8 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import dates, injection, quotations, sentences
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory.recall import said_on
-from nanomem_tui.memory.transfer import values
-from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.memory.transfer import import_plan
+from nanomem_tui.memory.transfer.import_plan import Found, Reading
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
     bad = [*problems, *left]
     for piece in taken:
         try:
-            row, note = values.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
-        except values.BadRow as error:
+            row, note = import_plan.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
+        except import_plan.BadRow as error:
             bad.append(Problem(str(error), where, piece.line))
         else:
             found.append(Found(row, f"line {piece.line}", note))

@@ -8,7 +8,7 @@ from typing import Any
 
 from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.crystallized import COUNTS, with_earlier_of
-from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
+from nanomem_tui.memory.transfer.import_plan import DOES, TWICE, Choices, Entry, Reading, layer_of
 from nanomem_tui.memory.transfer.work import PresentRecords, WorkPlanner
 from nanomem_tui.store.erasure.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot

@@ -23,8 +23,7 @@ from nanomem_tui.memory import foreign, retention
 from nanomem_tui.memory.sessions.sessions import Sessions
 from nanomem_tui.memory.transfer import backfill, crystallized, detect, markdown, work
 from nanomem_tui.memory.transfer.detect import Candidate
-from nanomem_tui.memory.transfer.plan import Planner
-from nanomem_tui.memory.transfer.values import (
+from nanomem_tui.memory.transfer.import_plan import (
     NOUNS,
     STEP,
     Choices,
@@ -40,6 +39,7 @@ from nanomem_tui.memory.transfer.values import (
     kind_of,
     layer_of,
 )
+from nanomem_tui.memory.transfer.plan import Planner
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched

@@ -13,7 +13,7 @@ from nanomem_tui.agents import work_records
 from nanomem_tui.agents.work_records import WorkRow
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.memory.transfer.values import TWICE, Choices, Entry, Found, Reading
+from nanomem_tui.memory.transfer.import_plan import TWICE, Choices, Entry, Found, Reading
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import COUNTERS, TierRecord, checked, checked_id, differing
 

@@ -331,35 +331,18 @@ def _row(
     settings: Settings,
     moment: datetime,
 ) -> Row:
-    at = clock.iso(moment)
-    expires = retention.expires_at(candidate.kind, moment, settings)
     if twin is not None:
-        expires = retention.expires_at(twin.kind, moment, settings)
+        at, expires = clock.iso(moment), retention.expires_at(twin.kind, moment, settings)
         row = _again(candidate, finding, twin, at, expires, origin)
         is_newer = at >= twin.updated_at
         return row._replace(item=recall_said_on.date_item(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
-    item = Item(
-        id=new_key("ltm"),
-        text=candidate.text,
-        kind=candidate.kind,
-        scope_type=scope[0],
-        scope_key=scope[1],
-        channel=origin.audience.channel,
-        chat_id=origin.audience.chat_id,
-        sender_id=origin.audience.sender_id,
-        session_key=origin.session_key,
-        importance=candidate.importance,
-        confidence=candidate.confidence,
-        source="explicit_user" if candidate.explicit else "auto_heuristic",
-        source_message_id=origin.message_id,
-        source_role=candidate.role,
-        meta_json=dumped(meta),
-        created_at=at,
-        updated_at=at,
-        expires_at=expires,
-        hits=1,
-    )
+    item = retention.new_item(
+        candidate.text, candidate.kind, scope, origin.audience, moment, settings,
+        session_key=origin.session_key, importance=candidate.importance, confidence=candidate.confidence,
+        source="explicit_user" if candidate.explicit else "auto_heuristic", source_message_id=origin.message_id,
+        source_role=candidate.role, meta_json=dumped(meta), hits=1,
+    )  # fmt: skip
     item = recall_said_on.date_item(item, origin.said_on)
     if finding is None:
         return Row(item)

@@ -38,12 +38,11 @@ from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.recall.recall import CutItem, Question, Recall
 from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import backfill
-from nanomem_tui.memory.turn_log import WalWriter, state_folder
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
 from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
-from nanomem_tui.memory.turns.traces import Injected, Traces
-from nanomem_tui.memory.turns.values import (
+from nanomem_tui.memory.turns.traces import Injected, Traces, WalWriter, state_folder
+from nanomem_tui.memory.turns.turn import (
     MAX_PROBLEMS,
     Begun,
     Dropped,

@@ -26,7 +26,7 @@ from nanomem_tui.memory.recall import recall
 from nanomem_tui.memory.scopes import Audience, hold_for_review
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.traces import OpenTurn, Pending
-from nanomem_tui.memory.turns.values import (
+from nanomem_tui.memory.turns.turn import (
     Begun,
     Dropped,
     Ended,

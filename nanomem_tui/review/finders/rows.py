@@ -26,7 +26,7 @@ from nanomem_tui.language.classify import is_needed_once
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
-from nanomem_tui.review.scopes import leak_basis
+from nanomem_tui.review.leaks import leak_basis
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Change
     from nanomem_tui.language.secrets import Secret
     from nanomem_tui.memory.parts import Memory
+    from nanomem_tui.review.leaks import Leak, Scopes
     from nanomem_tui.review.parts import ReviewedMemory
-    from nanomem_tui.review.scopes import Leak, Scopes
     from nanomem_tui.store.snapshot import Snapshot
 
 

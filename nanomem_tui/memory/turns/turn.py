@@ -19,10 +19,9 @@ from nanomem_tui.language import secrets
 from nanomem_tui.memory.recall import said_on as recall_said_on
 from nanomem_tui.memory.recall.recall import CutItem, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
-from nanomem_tui.memory.turn_log import checked_key
 from nanomem_tui.memory.turns import prompt as turns_working
 from nanomem_tui.memory.turns.prompt import Exchange
-from nanomem_tui.memory.turns.traces import logged_words
+from nanomem_tui.memory.turns.traces import checked_key, logged_words
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 if TYPE_CHECKING:
