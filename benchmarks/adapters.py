@@ -28,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nanomem_tui.core import clock
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.tokens import query_words
-from nanomem_tui.memory.recall import questions, scoring
+from nanomem_tui.memory.recall import recall as questions
+from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.conversations import ROLES
 from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
 from nanomem_tui.store.item_index import Candidate

@@ -31,7 +31,7 @@ from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.sessions.files import OwnSessions
-from nanomem_tui.memory.turns.values import turn_end, turn_input
+from nanomem_tui.memory.turns.turn import turn_end, turn_input
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 

@@ -26,7 +26,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory import edits
 from nanomem_tui.memory.facts.facts import FactValue
 from nanomem_tui.memory.scopes import Audience, key_for
-from nanomem_tui.memory.turns.values import TurnEnd, TurnInput
+from nanomem_tui.memory.turns.turn import TurnEnd, TurnInput
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.tiers.knowledge_sources import Found, text_document

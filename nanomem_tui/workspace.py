@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
+    from nanomem_tui.review.leaks import Scopes
     from nanomem_tui.review.moments import Moments
     from nanomem_tui.review.pairs import Pairs
     from nanomem_tui.review.queue import Triage
-    from nanomem_tui.review.scopes import Scopes
     from nanomem_tui.review.waiting import HeldBackQueue
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence, Watch
@@ -531,7 +531,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def scopes(self) -> Scopes:
         """Who sees what, what leaks, and items that move from one scope to another."""
-        from nanomem_tui.review.scopes import Scopes
+        from nanomem_tui.review.leaks import Scopes
 
         return Scopes(self)
 

@@ -133,7 +133,7 @@ def crossed() -> Iterator[set[str]]:
 def turn_crosses() -> set[str]:
     """Return the files that one turn of an agent crosses, begin and end, in an open workspace."""
     from nanomem_tui import open_workspace
-    from nanomem_tui.memory.turns.values import turn_end, turn_input
+    from nanomem_tui.memory.turns.turn import turn_end, turn_input
 
     def turn(text: str) -> None:
         who = {"channel": "telegram", "chat_id": "7", "sender_id": "ana"}

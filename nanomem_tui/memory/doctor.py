@@ -42,7 +42,7 @@ from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import folder_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.transfer.values import ImportPlan
+    from nanomem_tui.memory.transfer.import_plan import ImportPlan
     from nanomem_tui.store.memory_store import MemoryStore
 
 
@@ -69,8 +69,7 @@ _CIRCULAR, _MENDS = "nanomem doctor", "nanomem doctor --fix"
 
 
 def with_fix(problem: Problem) -> Problem:
-    """Return the problem with something to do about it: its own advice, unless that is none or sends the reader
-    round."""
+    """Return the problem with something to do about it: its own advice, or the usual one."""
     own = "; ".join(part for part in problem.fix.split("; ") if _CIRCULAR not in part or _MENDS in part)
     if own and own == problem.fix:
         return problem
@@ -177,8 +176,7 @@ _MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
 
 
 def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
-    """Yield what is to be said of our file beside a server, and what is wrong with databases of other systems in the
-    home."""
+    """Yield problems of our file beside a server, and of databases of other systems in the home."""
     if server is not None:
         if paths.database.exists():
             what = "rows of before lie in this file, and database_url names a server: they are not shown"
@@ -190,7 +188,6 @@ def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
 
 
 def _in_home(paths: Paths) -> list[Path]:
-    """Return the databases of other systems in the agent's home."""
     return [path for path in (paths.longterm_db, paths.facts_db) if path is not None]
 
 
@@ -203,8 +200,7 @@ def _version(version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
-    """Return whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2, but for later releases of two older
-    lines)."""
+    """Return whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2, but two older lines have it fixed)."""
     return version >= WAL_RESET_FIXED[-1] or any(
         fixed[:2] == version[:2] and version >= fixed for fixed in WAL_RESET_FIXED
     )
@@ -238,11 +234,7 @@ def stored_secrets(store: MemoryStore) -> Iterator[Problem]:
 
 
 def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], ImportPlan]) -> Iterator[Problem]:
-    """Yield what is wrong with the database that the agent's settings name (`memory.dbPath`), and what of it is not
-    here.
-
-    `preview` says what an import of it would bring. Nothing is said of a database that is not there.
-    """
+    """Yield problems of the database that `memory.dbPath` names, and how many of its rows are not imported."""
     path = foreign.configured_database(paths, settings)
     if path is None or not os.path.lexists(path):
         return
@@ -461,7 +453,6 @@ def examine(
 
 
 def _placed(problem: Problem, paths: Paths) -> Problem:
-    """Return the problem with its place as a person would name it."""
     absolute = problem.where.startswith("/")
     return problem._replace(where=paths.relative(Path(problem.where))) if absolute else problem
 
@@ -520,7 +511,6 @@ def _cursors(paths: Paths) -> Iterator[Problem]:
 
 
 def _entries(paths: Paths) -> tuple[int, int]:
-    """Return how many entries the archive has, and the highest cursor."""
     if is_long(paths.history):
         long = long_archive(paths.history, paths.relative(paths.history))
         return long.count, long.highest
@@ -591,7 +581,6 @@ def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
 
 
 def _named(folders: Sequence[Path]) -> str:
-    """Folders of sessions as a sentence names them."""
     return " or ".join(f"sessions/{folder.name}" for folder in folders)
 
 
@@ -644,8 +633,7 @@ def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Prob
 
 
 def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
-    """Yield what is broken in the turn logs, and the turns that never ended; those that an agent began which runs now
-    may go on, any number of them in one chat."""
+    """Yield broken lines of turn logs and unfinished turns; a running agent may still end its own."""
     yield from wal.problems()
     lost, recovered = wal.check(), wal.recovered()
     if agent.running and lost:
@@ -677,8 +665,7 @@ def _token_log(paths: Paths) -> Iterable[Problem]:
 
 
 def _open_to_others(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """Yield what the agent remembers by and anybody on the machine can write, or replace in its folder: so they tell it
-    what to believe. A group that may write is left to its owner."""
+    """Yield what any user can write and the agent believes; a writable group is left to its owner."""
     folders = [paths.workspace, paths.memory, *session_folders(paths, layout)]
     files = [paths.soul, paths.user, paths.memory_md, paths.history, paths.ltm_snapshot, paths.lessons]
     files += [folder / name for folder in folders[2:] for name, _ in regular_files(folder, SUFFIX)]
@@ -722,7 +709,6 @@ def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
 
 
 def _data(path: Path) -> bytes:
-    """Return the bytes of a file, none when it is absent. Raises the errors of `from_os_error`."""
     return read_log(path.resolve()) if path.exists() else b""
 
 

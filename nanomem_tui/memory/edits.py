@@ -29,8 +29,7 @@ def quote_start(text: str) -> str:
 
 
 def check_unchanged(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:
-    """Raise Conflict, naming both values, when one of the edited `fields` is neither as it was shown nor as it is to
-    be. Without `shown` nothing is expected."""
+    """Without `shown` nothing is expected."""
     for name, value in fields.items() if shown is not None else ():
         was, now = getattr(shown, name), getattr(row, name)
         if now not in (was, value):
@@ -63,8 +62,7 @@ def conflict_lines(row: AnyRow) -> list[str]:
 
 
 def settle_conflict(row: AnyRow, fields: Iterable[str] | None = None) -> str:
-    """Return the free fields once a person wrote those fields, or decided on all that is noted: who writes anything of
-    a thing says that it stays."""
+    """Return the free fields without the conflict on these fields; writing any field settles a deletion too."""
     return drop_conflict(row, conflicting_values(row) if fields is None else {*fields, GONE})
 
 
@@ -118,7 +116,6 @@ def _fitted(operation: Operation, back: Change, rows: Snapshot, history: History
 
 
 def _older(operation: Operation, entries: Sequence[LogEntry]) -> list[LogEntry]:
-    """Return what stands and was done before it, newest first."""
     ids = [entry.operation.id for entry in entries]
     at = ids.index(operation.id) + 1 if operation.id in ids else len(ids)
     return [entry for entry in entries[at:] if not entry.undone and not entry.operation.undoes]

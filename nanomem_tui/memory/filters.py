@@ -109,7 +109,6 @@ class Filter:
     problems: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return whether the filter asks for anything."""
         return bool(self.words or self.phrases or self.excluded or self.fields)
 
     def predicate(self, get: Callable[[Row, str], Any], now: datetime | None = None) -> Callable[[Row], bool] | None:
@@ -125,8 +124,7 @@ class Filter:
         return lambda row: all(test.accepts(get(row, test.field), moment) for test in tests)
 
     def narrows(self, earlier: Filter) -> bool:
-        """Return whether every text that passes this filter also passed `earlier`: then only its rows need another
-        look."""
+        """Return whether this filter passes nothing that `earlier` did not."""
         mine = self.words + self.phrases
         return (
             all(any(old in new for new in mine) for old in earlier.words + earlier.phrases)
@@ -434,8 +432,7 @@ def item_field(row: Item, name: str) -> Any:
 
 
 def lesson_field(row: Lesson, name: str, effective: Callable[[Lesson], float], faded: Callable[[Lesson], bool]) -> Any:
-    """Return the value of a field of `LESSON_FIELDS`; `effective`: how sure it is now, `faded`: whether that is too
-    little."""
+    """Return a field of `LESSON_FIELDS`; `effective`: the confidence now, `faded`: whether it is too low."""
     if name == "age":
         return row.updated_at
     if name == "session":
@@ -459,11 +456,7 @@ def filter_rows(
     text: Callable[[Row], str],
     field: Callable[[Row, str], Any],
 ) -> list[Row]:
-    """Return the rows that a filter lets through, as they stand; nothing that is only similar: something is done with
-    them.
-
-    Raises BadInput for a filter of which a part is not understood.
-    """
+    """Return the rows that a filter lets through, in their order, without similar ones."""
     wanted = parse_strict(query, fields)
     if not wanted:
         return list(rows)
@@ -518,7 +511,6 @@ class Matcher(NamedTuple):
     precise: bool = False
 
     def __bool__(self) -> bool:
-        """Return whether the query asks for anything; an empty one finds nothing."""
         return bool(self.needles)
 
     def matches(self, text: str) -> bool:
@@ -527,16 +519,14 @@ class Matcher(NamedTuple):
         return all(needle in folded for needle in self.needles) and not any(word in folded for word in self.excluded)
 
     def may_be_in(self, line: bytes) -> bool:
-        """Return whether a line of JSON may hold it: false only where it is all ASCII and has not every plain word of
-        it."""
+        """Return whether a line of JSON may match; False only for ASCII that lacks a plain word of the query."""
         if not line.isascii() or b"\\u" in line:  # other letters may be the same without case and width
             return True
         folded = line.lower()
         return all(needle.encode() in folded for needle in self.needles if _PLAIN.fullmatch(needle))
 
     def ranges(self, text: str) -> tuple[Range, ...]:
-        """Return where the needles lie in `text`, in order, overlaps joined; empty where folding moved letters
-        about."""
+        """Return where the needles lie in `text`, in order, overlaps joined."""
         folded, origin = _folded_with_origin(text)
         found: list[Range] = []
         for needle in self.needles:
@@ -553,8 +543,7 @@ class Matcher(NamedTuple):
         return tuple(joined)
 
     def excerpt(self, text: str, width: int = EXCERPT) -> tuple[str, tuple[Range, ...]]:
-        """Return the part of `text` around its first hit, at most `width` characters and two ellipses, and the hits in
-        it."""
+        """Return at most `width` characters around the first hit, and the hits in them."""
         ranges = self.ranges(text)
         if len(text) <= width:
             return text, ranges

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.agents import databases as agents_databases
+from nanomem_tui.core.files import Stamp, stamp_of
 from nanomem_tui.core.operations import failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
@@ -42,8 +43,7 @@ def configured_database(paths: Paths, settings: Settings) -> Path | None:
 
 
 def find_databases(paths: Paths, settings: Settings) -> tuple[Path, ...]:
-    """Return the databases of other systems that belong here: in the agent's home, then the one that its settings
-    name."""
+    """Return the databases of other systems: in the agent's home, then the one named by its settings."""
     found = [paths.longterm_db] if paths.longterm_db is not None else []
     others = (configured_database(paths, settings), paths.facts_db)
     for other in others:
@@ -68,8 +68,7 @@ def read_rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
 
 
 def _facts(path: Path, workspace_id: str) -> list[Raw]:
-    """Return the facts of a database as rows; read again once it changed."""
-    stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
+    stamps = database_state(path)
     kept = _read.get((path, workspace_id))
     if kept is None or kept[0] != stamps:
         from nanomem_tui.memory.transfer import crystallized
@@ -79,12 +78,13 @@ def _facts(path: Path, workspace_id: str) -> list[Raw]:
     return kept[1]
 
 
-def _stamp(path: str) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def database_state(path: Path) -> tuple[Stamp, ...]:
+    """Return what changes with every write to a SQLite file."""
+    found = []
+    for suffix in ("", "-wal", "-journal"):
+        with contextlib.suppress(OSError):
+            found.append(stamp_of(os.stat(f"{path}{suffix}")))
+    return tuple(found)
 
 
 def active_rows(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits, retention, safety
@@ -70,8 +70,7 @@ class Inbox:
         return sum(int(group[-1]) for group in groups)
 
     def get(self, row_id: str) -> Waiting:
-        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput, or
-        NothingToDo for an item or lesson that does not wait."""
+        """Return what waits under that id, or under the one id that begins so."""
         rows = {row.id: row for row in self._rows()}
         near = [rows[row_id]] if row_id in rows else [rows[key] for key in rows if row_id and key.startswith(row_id)]
         if len(near) > 1:
@@ -146,7 +145,6 @@ class Inbox:
         return found
 
     def _known_fact(self, row: Item) -> Item | None:
-        """Return the row of the fact that one which waits gives another value; None when it is new, or no fact."""
         one = values.identity_of_item(row)
         known = self._known.get(one) if one is not None else None
         return known.item if known is not None else None
@@ -261,23 +259,10 @@ class Proposals:
             raise Refused(f"{MOST_AN_HOUR} proposals were made within the last hour", "", "propose less, or later")
 
     def _row(self, words: str, kind: str, scope: tuple[str, str], reason: str, held: str) -> Item:
-        at = clock.iso(moment := clock.now())
-        item = Item(
-            id=new_key("ltm"),
-            text=words,
-            kind=kind,
-            scope_type=scope[0],
-            scope_key=scope[1],
-            channel=self._audience.channel,
-            chat_id=self._audience.chat_id,
-            sender_id=self._audience.sender_id,
-            importance=0.7,
-            source=SOURCE,
-            meta_json=dumped({"proposed_because": reason} if reason else {}),
-            created_at=at,
-            updated_at=at,
-            expires_at=retention.expires_at(kind, moment, self._store.settings),
-        )
+        item = retention.new_item(
+            words, kind, scope, self._audience, clock.now(), self._store.settings,
+            importance=0.7, source=SOURCE, meta_json=dumped({"proposed_because": reason} if reason else {}),
+        )  # fmt: skip
         why = "proposed by an agent" + (f": {reason}" if reason else "")
         return hold_for_review(item, f"{held}; {why}" if held else why, by=SOURCE, finding="origin")
 
@@ -294,5 +279,4 @@ def _checked(text: str, why: str) -> tuple[str, str]:
 
 
 def _held(text: str, why: str) -> str:
-    """Return what a person should know of the text before anything else: it reads as an order, or held a secret."""
     return safety.reason_to_hold(text) or safety.reason_to_hold(why)

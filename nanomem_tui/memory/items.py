@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.errors import BadInput, NothingToDo, Problem, Refused
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import dates
 from nanomem_tui.memory import retention, scopes
@@ -31,7 +31,6 @@ from nanomem_tui.store.values import KINDS, Fact, Hit, Identity, Item, active, d
 if TYPE_CHECKING:
     from nanomem_tui.language.times_asked import Span
     from nanomem_tui.memory.recall.recall import Recall, Recalled
-    from nanomem_tui.memory.retention import Compaction
 
 
 class KnownFacts(Mapping[Identity, Fact]):
@@ -116,8 +115,7 @@ TOLD = ("source", *ORIGIN, "channel", "chat_id", "sender_id")
 
 
 def merge_into(kept: Item, others: Sequence[Item]) -> Item:
-    """Return the item that stays, with what it takes over from the others: hits, the oldest origin and time, pin,
-    importance and the longest life, their sources and their words."""
+    """Return the item that stays, with the hits, origin, pin, importance, life, sources and words of all."""
     rows = [kept, *others]
     oldest = min(rows, key=lambda row: (row.created_at, row.id))
     known = min((row for row in rows if row.session_key), key=lambda row: (row.created_at, row.id), default=kept)
@@ -169,8 +167,7 @@ def _entries(row: Item) -> Iterable[dict[str, Any]]:
 
 
 def _entry(row: Item, kept: Item) -> dict[str, Any]:
-    """A source: the id, words, hits and times of a row, and where it is from. What another scope said stays there: its
-    words are left out."""
+    """Return a source as the merged item keeps it; words of another scope stay there."""
     told = {name: value for name in TOLD if (value := getattr(row, name))}
     if row.scope_key == kept.scope_key and row.text != kept.text and len(row.text) <= LONG:
         told["text"] = row.text
@@ -195,8 +192,7 @@ class SameTextIndex:
         self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
 
     def find(self, scope_key: str, text: str) -> Item | None:
-        """Return the item of that scope that says the same; an enabled one before a disabled one, one with these very
-        words before one that was merged with such, never a deleted one."""
+        """Return the item with the same text: enabled before disabled, its own words before merged ones."""
         from nanomem_tui.memory.safety import normalise
 
         wanted = normalise(text)
@@ -242,15 +238,16 @@ EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", 
 PLACE = frozenset(EDITABLE[3:])
 
 
-class Items:
+class Items(retention.RowService[Item]):
     """The items of one workspace."""
+
+    layer, see = "item", "nanomem memory list"
 
     def __init__(
         self, store: MemoryStore, foreign: Sequence[Path], perform: Perform, recall: Callable[[], Recall]
     ) -> None:
-        self._store = store
+        super().__init__(store, perform)
         self._foreign = foreign
-        self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
         self._recall = recall
 
@@ -262,8 +259,7 @@ class Items:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Item]:
-        """Return the active items, newest first, without those that wait in the inbox; the list is made once per change
-        and must not be altered."""
+        """Return the active items, newest first; made once per change, must not be altered."""
         snapshot = self._store.load("item")
         counter = snapshot.counter
         if self._sorted[0] != counter:
@@ -278,8 +274,7 @@ class Items:
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """Return the active rows of other systems' databases that are not imported, or whose import was taken back; not
-        those that a person deleted here. Read-only."""
+        """Return active rows of other systems' databases that are not here, nor deleted here by a person."""
         if not self._foreign:
             return []
         from nanomem_tui.memory.foreign import active_rows, find_undone
@@ -293,8 +288,7 @@ class Items:
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:
-        """`total`, `enabled` and the counts by kind, scope and source of the active items; `inbox`: how many wait for
-        a person beside them."""
+        """Count the active items by kind, scope and source; `inbox`: those that wait for a person."""
         groups = lookup.item_groups(self._store)
         totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
         found = {"total": 0, "enabled": 0, "inbox": 0}
@@ -315,30 +309,6 @@ class Items:
         if kind not in others:
             known = [*KINDS, *sorted({*self.count()["by_kind"], *others} - {*KINDS})]
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
-
-    def get(self, item_id: str) -> Item:
-        """Return the item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
-        tells.
-
-        Raises NotFound or BadInput.
-        """
-        rows = self._store.load().items
-        row = rows.get(item_id)
-        if row is None:
-            near = [item for key, item in rows.items() if item_id and key.startswith(item_id) and not item.is_deleted]
-            if len(near) > 1:
-                raise BadInput(f"{len(near)} items begin with that id", item_id, "give more of it")
-            row = near[0] if near else None
-        if row is None or row.is_deleted:
-            raise NotFound("no such item", item_id, "see `nanomem memory list`")
-        return row
-
-    def _active(self, item_id: str) -> Item:
-        """As `get`, for a change. Raises Refused for one that waits: what becomes of that is decided in the inbox."""
-        row = self.get(item_id)
-        if row.waits:
-            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
-        return row
 
     def history(self, item_id: str) -> list[LogEntry]:
         """Return every operation that touched the item, newest first; also of a deleted one."""
@@ -405,23 +375,10 @@ class Items:
         scope_type = scope_type or ("global" if channel is None else "chat")
         audience = scopes.Audience(channel or None, chat_id or None, sender_id or None)
         scope_key = scopes.key_for(scope_type, audience, self._store.workspace_id)
-        now = clock.iso(moment := clock.now())
-        item = Item(
-            id=new_key("ltm"),
-            text=check_text(text),
-            kind=_one_of(kind, KINDS, "--kind"),
-            scope_type=scope_type,
-            scope_key=scope_key,
-            channel=channel,
-            chat_id=chat_id,
-            sender_id=sender_id,
-            importance=_fraction(importance),
-            source=source,
-            created_at=now,
-            updated_at=now,
-            expires_at=retention.expires_at(kind, moment, self._store.settings),
-        )
-
+        item = retention.new_item(
+            check_text(text), _one_of(kind, KINDS, "--kind"), (scope_type, scope_key), audience, clock.now(),
+            self._store.settings, importance=_fraction(importance), source=source,
+        )  # fmt: skip
         item = said_on.date_item(item, self._today())
         twin = self._twins.find(scope_key, item.text) if merge else None
         if twin is not None and twin.enabled:
@@ -449,8 +406,7 @@ class Items:
         return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
 
     def warnings(self, item: Item) -> list[str]:
-        """Return what a person should know who gave an item its text: the same text is there already, or the filters of
-        captured text would have held it. It is kept as given all the same."""
+        """Return warnings about the text of an item: it is there already, or capture would have held it back."""
         from nanomem_tui.memory import safety
 
         twins = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
@@ -459,11 +415,7 @@ class Items:
         return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]
 
     def edit(self, item_id: str, *, expected: Item | None = None, **fields: Any) -> Operation:
-        """Change fields of an item (`text`, `kind`, `importance`, scope); `warnings` tells what is odd about a text.
-
-        `expected`: the item as it was shown to who edits it. Raises Conflict when somebody changed one of the fields
-        since, BadInput, NotFound, NothingToDo, and Refused for an item that waits in the inbox, as every change does.
-        """
+        """Change fields of an item; `expected`: the item as it was shown, for Conflict with somebody's change."""
         unknown = fields.keys() - set(EDITABLE)
         if unknown:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
@@ -494,35 +446,11 @@ class Items:
         )
 
     def _today(self) -> str:
-        """Return the day in the agent's zone."""
         return said_on.day_of_time(clock.iso(clock.now()), said_on.agent_zone(self._store.paths))
-
-    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.
-        Raises NotFound, NothingToDo."""
-        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
 
     def set_pinned(self, ids: Sequence[str], pinned: bool) -> Operation:
         """Pin items, so that no compaction removes them, or let them go."""
         return self._set(ids, "pinned", pinned, "pin" if pinned else "unpin")
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete items; `undo` brings them back. Raises NotFound."""
-        return self._set(ids, "is_deleted", True, "delete")
-
-    def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
-        rows = list({row.id: row for row in map(self._active, ids)}.values())
-        touched = [row for row in rows if bool(getattr(row, field)) != value]
-        if not touched:
-            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
-        back = verb == "enable"
-        changes = [
-            change_of("item", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
-            for row in touched
-        ]
-        label = f"{verb} {quote_start(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
-        label += retention.superseded_label(touched) if back else ""
-        return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
         """Make one item of several: the newest (or `into`, one of them) stays, with the hits, the oldest origin and
@@ -544,31 +472,6 @@ class Items:
         )
 
     # -- compaction and pruning -----------------------------------------------------------------------------------
-
-    def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
-        """Return what a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates
-        only)."""
-        from nanomem_tui.memory.retention import compact_items
-
-        limit = self._store.settings.max_items if max_items is None else max_items
-        if limit < 0:
-            raise BadInput("the number of items cannot be negative", "--max-items")
-        return compact_items(self.all(), limit)
-
-    def compact(self, max_items: int | None = None, *, actor: Actor = "human") -> Operation:
-        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
-        plan = self.compact_preview(max_items)
-        if not plan.removed:
-            rest = counted(len(plan.kept), "item")
-            raise NothingToDo("nothing to compact", f"{rest}, no duplicates, none beyond the cap")
-        changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
-        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
-        changes += [change_of("item", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
-        removed, kept = len(plan.removed), len(plan.kept)
-        meta = {"removed": removed, "kept": kept, "found": removed + kept}
-        label = f"compact: {counted(len(plan.removed), 'item')} removed, {len(plan.kept):,} kept"
-        label += f", more than {retention.BUFFER} times `max_items` ({plan.limit:,})" if actor == "compaction" else ""
-        return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
 
     def compact_if_over_cap(self) -> None:
         """The compaction that a checkpoint starts by itself, only beyond 1.1 times the cap (seed 000).
@@ -757,8 +660,7 @@ class Moving:
     def do(
         self, ids: Sequence[str], scope: Scope, verb: Verb = "move", *, merge: bool = False
     ) -> tuple[Operation, Plan]:
-        """Move or copy the items, as one operation; with `merge` those whose words are there already become one item
-        with those. Raises NothingToDo where nothing can go, with the reason, and what `plan` does."""
+        """Move or copy the items, as one operation; `merge` joins those whose words are there already."""
         with self._store.deciding.alone():
             plan = self.plan(ids, scope, verb)
             changes, number = self._changes(plan, merge=merge)
@@ -768,8 +670,7 @@ class Moving:
             return self._perform(operation), plan
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """Return what moves the items, merged where their words are there already, for who performs it. Raises as
-        `do`."""
+        """Return what moves the items, merged where their words are there already, for who performs it."""
         return self._changes(self.plan(ids, scope), merge=True)[0]
 
     def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
@@ -799,8 +700,7 @@ class Moving:
         return changes, len(plan.goes) + len(gone)
 
     def _copy(self, row: Item, scope: Scope, now: str) -> Change:
-        """A new item of the same words: its own hits and history begin now. Of another scope's sources it says only
-        which item it was copied from."""
+        """Return a new item of the same words, without hits, history and sources."""
         meta = {name: value for name, value in row.meta.items() if name not in ("merged_from", "aliases", "conflict")}
         meta["copied_from"] = row.id
         made = _placed(row, scope)._replace(
@@ -812,17 +712,12 @@ class Moving:
         return change_of("item", self._store.snapshot.items.get(key), made)
 
     def _free_id(self, identity: values.Identity) -> str:
-        """Return the id of the fact there; one of its own where a row that lives has that."""
         row = self._store.snapshot.items.get(key := values.id_of(identity))
         return key if row is None or row.is_deleted else new_key("fact")
 
     def _row(self, item_id: str) -> Item:
-
-        row = self._store.load("item").items.get(item_id)
-        if row is None or row.is_deleted:
-            raise NotFound("no such item", item_id, "see `nanomem memory list`")
-        if row.waits:
-            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
+        row: Item = retention.find_by_id(self._store.load("item").items, item_id, "item", Items.see)
+        retention.refuse_waiting(row)
         return row
 
     def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:
@@ -854,15 +749,12 @@ def _compared(row: Item, there: Item, scope: Scope) -> SameMemory:
 
 
 def _is_in(row: Item, scope: Scope) -> bool:
-    """Return whether an item is of that scope; what is global under a chat's key is of none."""
     if scope.scope_type == "global":
         return row.scope_type == "global" and not row.scope_key.startswith("channel:")
     return (row.scope_type, row.scope_key) == (scope.scope_type, scope.scope_key)
 
 
 def _placed(row: Item, scope: Scope) -> Item:
-    """Return the item there. It was not said again by that: `updated_at` stays, so that no older word passes for the
-    newer."""
     return row._replace(**scope.fields)
 
 

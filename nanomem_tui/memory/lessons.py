@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.errors import BadInput, NothingToDo
 from nanomem_tui.core.operations import Operation, new_key, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
@@ -27,14 +27,8 @@ from nanomem_tui.memory import retention
 from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.scopes import confirm_held
 from nanomem_tui.store import lookup
-from nanomem_tui.store.database.operation_log import LogEntry
-from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, Record, active, dumped, lesson_key
-
-if TYPE_CHECKING:
-    from nanomem_tui.memory.retention import Compaction
-
 
 # How sure a lesson is now (seed 000 §2.5): it fades with time since it was last confirmed. Pure; reads no words.
 
@@ -48,8 +42,7 @@ def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> f
 
 
 def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
-    """Return whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was
-    learned a moment ago is not below the least by a moment."""
+    """Return whether a lesson has faded too far to be given; it loses one after a whole decay time."""
     return is_weak_confidence(effective_confidence(lesson, settings, now), settings)
 
 
@@ -62,12 +55,10 @@ EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "se
 SCOPES = ("session", "global")
 
 
-class Lessons:
+class Lessons(retention.RowService[Lesson]):
     """The lessons of one workspace."""
 
-    def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
-        self._store = store
-        self._perform = perform
+    layer, see = "lesson", "nanomem memory lessons list --include-disabled"
 
     def all(self, *, include_disabled: bool = True) -> list[Lesson]:
         """Return the lessons that are not deleted and do not wait in the inbox, newest first."""
@@ -88,34 +79,8 @@ class Lessons:
         by_scope = dict(sorted(scopes.items()))
         return {"total": scopes.total(), "enabled": enabled, "inbox": inbox, "by_scope": by_scope}
 
-    def get(self, lesson_id: str) -> Lesson:
-        """Return the lesson of that id, or of the one id that begins so; also one that waits in the inbox, which
-        `waits` tells. Raises NotFound or BadInput."""
-        rows = self._store.load("lesson").lessons
-        row = rows.get(lesson_id)
-        if row is None:
-            near = [r for key, r in rows.items() if lesson_id and key.startswith(lesson_id) and not r.is_deleted]
-            if len(near) > 1:
-                raise BadInput(f"{len(near)} lessons begin with that id", lesson_id, "give more of it")
-            row = near[0] if near else None
-        if row is None or row.is_deleted:
-            raise NotFound("no such lesson", lesson_id, "see `nanomem memory lessons list --include-disabled`")
-        return row
-
-    def _active(self, lesson_id: str) -> Lesson:
-        """As `get`, for a change. Raises Refused for one that waits: what becomes of that is decided in the inbox."""
-        row = self.get(lesson_id)
-        if row.waits:
-            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
-        return row
-
-    def history(self, lesson_id: str) -> list[LogEntry]:
-        """Return every operation that touched the lesson, newest first."""
-        return self._store.journal.log(10_000, key=lesson_id)
-
     def effective(self, lesson: Lesson) -> float:
-        """Return the confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least
-        0."""
+        """Return the confidence now, one less for each decay time since it was confirmed; at least 0."""
         return effective_confidence(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
@@ -124,20 +89,17 @@ class Lessons:
         return frozenset(row.id for row in rows if row.enabled and is_weak(row, settings, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
-        """Return the lesson that is given instead of this one, where it would be given, as it is newer and of the same
-        topic; None when there is none."""
+        """Return the newer lesson of the same topic that is given instead; None when there is none."""
         rows, settings = self.all(include_disabled=False), self._store.settings
         return find_newer(row, rows, settings, clock.now(), session_key=row.session_key)
 
     def strong(self) -> int:
-        """Return how many are enabled and sure enough to be given now; the others faded, and a message gets none of
-        them."""
+        """Return how many are enabled and sure enough to be given now."""
         enabled = [row for row in lookup.lessons(self._store) if row.enabled]
         return len(enabled) - len(self.faded(enabled))
 
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
-        """Return why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
-        NotFound or BadInput."""
+        """Return why a lesson is not given with a message, in words; empty when it is among those to be given."""
         from nanomem_tui.core.settings import OFF
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
@@ -212,18 +174,12 @@ class Lessons:
         return lesson._replace(key=_key(lesson))
 
     def same(self, lesson: Lesson) -> Lesson | None:
-        """Return the lesson that is there already with the same key; also one that is disabled or waits in the
-        inbox."""
+        """Return the lesson with the same key; one that is disabled or waits too."""
         rows = self._store.load("lesson").lessons.values()
         return next((row for row in rows if row.key == lesson.key and not row.is_deleted), None)
 
     def edit(self, lesson_id: str, *, expected: Lesson | None = None, **fields: Any) -> Operation:
-        """Change fields of a lesson. `expected`: the lesson as it was shown to who edits it. Who gives the confidence
-        that it has confirms it: its time begins anew.
-
-        Raises Conflict when somebody changed one of the fields since, BadInput, NotFound, NothingToDo, and Refused for
-        a lesson that waits in the inbox, as every change does.
-        """
+        """Change fields of a lesson; `expected`: as it was shown. Giving its own confidence confirms it."""
         if unknown := fields.keys() - set(EDITABLE):
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", lesson_id, f"one of {', '.join(EDITABLE)}")
         if expected is not None:
@@ -238,50 +194,6 @@ class Lessons:
         verb = "edit" if after._replace(updated_at=row.updated_at) != row else "confirm"
         label = f"{verb} lesson {quote_start(row.trigger)}"
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
-
-    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable lessons; a disabled one stays, whatever the agent writes. Raises NotFound, NothingToDo."""
-        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
-
-    def delete(self, ids: Sequence[str]) -> Operation:
-        """Delete lessons; `undo` brings them back."""
-        return self._set(ids, "is_deleted", True, "delete")
-
-    def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
-        rows = list({row.id: row for row in map(self._active, ids)}.values())
-        touched = [row for row in rows if bool(getattr(row, field)) != value]
-        if not touched:
-            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
-        back = verb == "enable"
-        changes = [
-            change_of("lesson", row, (retention.clear_superseded(row) if back else row)._replace(**{field: value}))
-            for row in touched
-        ]
-        what = f"lesson {quote_start(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
-        what += retention.superseded_label(touched) if back else ""
-        return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
-
-    def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
-        """Return what a compaction to `max_lessons` would remove; never a disabled lesson."""
-        from nanomem_tui.memory.retention import compact_lessons
-
-        limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
-        if limit < 0:
-            raise BadInput("the number of lessons cannot be negative", "--max-lessons")
-        return compact_lessons(self.all(), limit)
-
-    def compact(self, max_lessons: int | None = None) -> Operation:
-        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
-        plan = self.compact_preview(max_lessons)
-        if not plan.removed:
-            rest = counted(len(plan.kept), "lesson")
-            raise NothingToDo("nothing to compact", f"{rest}, no duplicates, none beyond the cap")
-        changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
-        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
-        changes += [change_of("lesson", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
-        meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
-        label = f"compact: {counted(len(plan.removed), 'lesson')} removed, {len(plan.kept):,} kept"
-        return self._perform(new_operation("lessons.compact", label, changes, meta=meta))
 
     def reset(self) -> Operation:
         """Delete every lesson, as one operation that `undo` takes back. Raises NothingToDo."""
@@ -361,8 +273,7 @@ def is_wish(lesson: Lesson) -> bool:
 
 
 def is_withdrawn(lesson: Lesson) -> bool:
-    """Return whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a
-    model does not heed it says nothing against it."""
+    """Return whether a lesson proved harmful and is not given; a wish about answers always is."""
     return not is_wish(lesson) and efficacy_of(lesson).verdict == "harmful"
 
 
@@ -385,8 +296,7 @@ class JudgedLesson(NamedTuple):
 
 
 def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetime) -> list[JudgedLesson]:
-    """Return the lessons that stood before the model in a turn that ended. `failed`: of each tool that was called in
-    it, whether a call failed."""
+    """Return the lessons shown in a turn that ended; `failed`: of each tool called, whether a call failed."""
     found = []
     for lesson in shown:
         tool = lesson.trigger.removeprefix("tool:").removesuffix(":error")
@@ -521,8 +431,7 @@ def learn(
 
 
 def _in_spite(taught: TaughtLesson, recurred: Collection[str]) -> TaughtLesson:
-    """Return what an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that
-    the failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
+    """Return what an event taught; of a lesson shown in vain only that the failure came again."""
     before = taught.before
     if before is None or taught.what != "confirmed":
         return taught
@@ -635,8 +544,7 @@ def _teach(
 def _promote(
     taught: list[TaughtLesson], lessons: Sequence[Lesson], settings: Settings, now: datetime
 ) -> list[TaughtLesson]:
-    """Return what was taught, with the global lesson once enough people taught the same; later corrections add to its
-    hits."""
+    """Return what was taught, with the global lesson once enough people taught the same."""
     if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
         return taught
     own, at = taught[0], clock.iso(now)
@@ -667,8 +575,7 @@ def _global_key(lesson: Lesson) -> str:
 
 
 def find_over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
-    """Return the lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor
-    dropped."""
+    """Return the enabled lessons beyond `max_lessons`, least sure and oldest first."""
     enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
     too_many = len(enabled) - settings.max_lessons
     return sorted(enabled, key=lambda one: (one.confidence, one.updated_at))[:too_many] if too_many > 0 else []
@@ -782,8 +689,7 @@ _FAILED = frozenset({"learned", "confirmed", "recurred"})
 def reflect_failure(
     event: ToolResult, taught: TaughtLesson, known: Callable[[str], Record | None], at: str
 ) -> tuple[Record, TaughtLesson] | None:
-    """Return the reflection of a failure, and what it taught with the lesson that names it; None where a lesson was not
-    learned from it, or the reflection was deleted. `known` gives a record by its id, deleted ones too."""
+    """Return the reflection of a failure and the lesson that names it; None where nothing was learned."""
     lesson = taught.lesson
     if not event.failed or taught.what not in _FAILED or lesson.source != "tool_feedback":
         return None
@@ -812,7 +718,6 @@ def reflection_id(lesson_key: str) -> str:
 
 
 def _said(text: str, limit: int = ACTION, head: int = HEAD) -> str:
-    """Arguments or an error as they are kept: without secrets, on one line, and none that order a model about."""
     from nanomem_tui.language import injection, secrets
 
     return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)
@@ -862,8 +767,7 @@ _PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)
 
 
 def suggest_better_way(tool: str, failure: str, asked: str = "") -> str:
-    """Return what to do better the next time, by the kind of failure. A place that failed is named where the call asked
-    for it (`asked`, its arguments): another one would send the model wherever the failure says."""
+    """Return advice by the kind of failure; a path is named only where the call itself asked for it."""
     places = (place.rstrip(".") for place in _PLACE.findall(failure))
     place = next((place for place in places if place in asked), "")
     what = f"`{place[:LONGEST_PLACE]}`" if place else "the target"

@@ -6,11 +6,9 @@ Reads notes; `MirrorLayer` appends to the mirrors what an operation adds.
 from __future__ import annotations
 
 import builtins
-import contextlib
-import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -84,8 +82,7 @@ class Notes:
         return [hit for hit, _ in zip(found, range(max(0, limit)), strict=False)]
 
     def neighbours(self, name: str, line: int, many: int = 2) -> tuple[builtins.list[NoteHit], builtins.list[NoteHit]]:
-        """Return the lines before and after one that are not empty, at most `many` each, in their order. Raises
-        NotFound."""
+        """Return the lines before and after one that are not empty, at most `many` each, in their order."""
         lines = _lines(self.read(name))
 
         def told(numbers: Iterable[int]) -> builtins.list[NoteHit]:
@@ -120,7 +117,6 @@ class Notes:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text without their ends."""
     return text.replace("\r\n", "\n").split("\n")
 
 
@@ -162,10 +158,7 @@ def mirror_line(item: Item) -> Line:
 
 
 def mirror_changes(paths: Paths, settings: Settings, items: Iterable[Item]) -> list[Change]:
-    """Return what the operation that adds these items does to the mirrors; nothing where none are kept.
-
-    For items that are new: one that was merged into an item that is there has its line already.
-    """
+    """Return the mirror lines of new items; none where no mirrors are kept."""
     if not has_mirrors(paths, settings):
         return []
     return [
@@ -240,7 +233,6 @@ class MirrorLayer:
 
 
 def _line(value: object) -> Line | None:
-    """Return the line in a recorded value; None for what is none, or leads elsewhere."""
     if not isinstance(value, dict):
         return None
     file, title, text = (value.get(name) for name in Line._fields)
@@ -252,10 +244,9 @@ def _line(value: object) -> Line | None:
 
 
 def _append(path: Path, title: str, lines: Sequence[str]) -> None:
-    with _opened(path, os.O_RDWR | os.O_APPEND, atomic.open_owned) as handle:
+    with atomic.open_locked(path, "writing a mirror") as handle:
         size = os.fstat(handle).st_size
-        start = max(0, size - LOOK_BACK)
-        present = set(_read(handle, start, size).split(b"\n"))
+        present = set(atomic.read_from(handle, max(0, size - LOOK_BACK)).split(b"\n"))
         fresh = [line for line in dict.fromkeys(lines) if line.encode() not in present]
         if not fresh:
             return
@@ -267,13 +258,9 @@ def _append(path: Path, title: str, lines: Sequence[str]) -> None:
 
 
 def _take_out(path: Path, lines: Sequence[str]) -> None:
-    """The file without the last of each of these lines; left as it is when somebody writes it meanwhile.
-
-    Who appends has it open for writing while they wait for the lock, and looks at what they have then.
-    """
-    with _opened(path, os.O_RDWR) as handle:
-        size = os.fstat(handle).st_size
-        data = _read(handle, 0, size)
+    """Remove the last of each of these lines, unless somebody writes the file meanwhile."""
+    with atomic.open_locked(path, "writing a mirror") as handle:
+        data = atomic.read_from(handle)
         kept = data.split(b"\n")
         for line in lines:
             places = [number for number, text in enumerate(kept) if text == line.encode()]
@@ -284,36 +271,7 @@ def _take_out(path: Path, lines: Sequence[str]) -> None:
             atomic.write_atomic(path, rest, expected=atomic.sha256(data))
 
 
-@contextlib.contextmanager
-def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open) -> Iterator[int]:
-    """The mirror, locked. Raises OSError for a link, NanomemError for what is no file."""
-    while True:
-        made = not os.path.lexists(path)
-        handle = opened(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
-                raise NanomemError("not a regular file", str(path), "replace it by a file")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.lstat(path), found):  # else somebody replaced it while we waited
-                    with atomic.gone_unless_written(handle, path) if made else contextlib.nullcontext():
-                        yield handle
-                    return
-        finally:
-            os.close(handle)
-
-
-def _read(handle: int, start: int, end: int) -> bytes:
-    parts = []
-    while start < end and (part := os.pread(handle, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    return b"".join(parts)
-
-
 def _is_folder(path: Path) -> bool:
-    """Return whether there is a folder, and no link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:

@@ -28,33 +28,24 @@ class Memory(Protocol):
     store: MemoryStore
 
     @property
-    def layout(self) -> Layout:
-        """Which agent wrote this home, and where its sessions lie."""
+    def layout(self) -> Layout: ...
 
     @property
-    def documents(self) -> FileLayer:
-        """SOUL.md, USER.md and MEMORY.md."""
+    def documents(self) -> FileLayer: ...
 
     @property
-    def sessions(self) -> Sessions:
-        """The agent's conversations."""
+    def sessions(self) -> Sessions: ...
 
     @property
-    def traces(self) -> Traces:
-        """What turns leave beside rows."""
+    def traces(self) -> Traces: ...
 
     @property
-    def tier_database(self) -> WorkStore:
-        """Where work records and knowledge lie."""
+    def tier_database(self) -> WorkStore: ...
 
-    def git(self) -> GitHistory | None:
-        """Return the history of the memory files, None where there is none."""
+    def git(self) -> GitHistory | None: ...
 
-    def agent(self) -> Presence:
-        """Return whether an agent runs on this workspace now."""
+    def agent(self) -> Presence: ...
 
-    def perform(self, operation: Operation) -> Operation:
-        """Check, record and apply one operation."""
+    def perform(self, operation: Operation) -> Operation: ...
 
-    def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
-        """Operations, newest first; `key`: those that touched the thing of that key."""
+    def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]: ...

@@ -161,7 +161,6 @@ def find_repairs(ws: Memory) -> list[Repair]:
 
 
 def _each(ws: Memory, *finders: Callable[[Memory], Iterator[Repair]]) -> Iterator[Repair]:
-    """Yield what all of these find. What one of them cannot read the doctor names, and the rest is put right."""
     for finder in finders:
         with contextlib.suppress(NanomemError, OSError):
             yield from finder(ws)
@@ -183,8 +182,7 @@ def apply_repairs(ws: Memory, found: Sequence[Repair], backup: str = "") -> list
 
 
 def describe_undo(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
-    """Return what takes back what was put right, each a sentence without its end; `backup`: the one that was made
-    before."""
+    """Return sentences about how to take repairs back; `backup`: the one made before."""
     if not any(not why for _, why in done):
         return []
     changed = any(one.changes is not None for one, why in done if not why)
@@ -226,7 +224,6 @@ def _label(wanted: Sequence[Repair]) -> str:
 
 
 def _done(one: Repair) -> tuple[Repair, str]:
-    """Put one thing right; the repair, with what was done, and why that failed."""
     try:
         found = one.do()
     except (NanomemError, OSError) as error:
@@ -271,8 +268,7 @@ def _identity(ws: Memory) -> Iterator[Repair]:
 
 
 def _lines(ws: Memory) -> Iterator[Repair]:
-    """Files of lines: what is no line of JSON hinders the agent, which then reads none of them or cannot go on, and of
-    several objects on one line it reads none."""
+    """Yield files of lines with damaged lines, which stop agents, or with several objects on one line."""
     paths = ws.paths
     for path in (paths.history, paths.lessons, paths.ltm_audit, paths.lessons_audit):
         try:

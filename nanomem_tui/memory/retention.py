@@ -10,26 +10,28 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
-from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_operation
+from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.store import lookup
 from nanomem_tui.store.item_index import Candidate
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, Row, dumped, identity_of_item
+from nanomem_tui.store.values import Item, Lesson, Record, Row, dumped, identity_of_item
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.memory_store import MemoryStore
 
 
 R = TypeVar("R", Item, Lesson)
+A = TypeVar("A", Item, Lesson, Record)
 Why = Literal["outdated", "wrong"]
 FIELD, WINNER = "superseded", "supersedes"
 CHAIN = 20
@@ -105,8 +107,7 @@ def describe_superseded(mark: Superseded, tables: Mapping[str, Mapping[str, Row]
 
 
 def superseded_label(rows: Iterable[Row]) -> str:
-    """Return what the label of an operation that enables rows says of those that were superseded; empty when none
-    was."""
+    """Return what a label says of superseded rows that are enabled again; empty when there are none."""
     marks = [mark for row in rows if (mark := get_superseded(row)) is not None]
     if not marks:
         return ""
@@ -119,8 +120,7 @@ def row_text(row: Row) -> str:
 
 
 def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], Mapping[str, Item]]) -> list[Candidate]:
-    """Return the rows found, those that others took the place of replaced by these: the words of what was so before
-    find what is so now. `rows` gives the items with some ids. One that stands nowhere any more is left out."""
+    """Replace superseded candidates by what stands in their place, or leave them out."""
     standing: dict[str, Candidate] = {}
     waiting = []
     for one in found:
@@ -145,8 +145,7 @@ def replace_superseded(found: Iterable[Candidate], rows: Callable[[list[str]], M
 
 
 def superseded_notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
-    """Return what a person who looks at a row should know of it, each with a name: by what it is superseded, and what
-    of that it supersedes stands back still. `tables` as in `words`."""
+    """Return name and text of what supersedes a row, and of what it supersedes."""
     mark = get_superseded(row)
     found = [("Superseded", describe_superseded(mark, tables))] if mark is not None else []
     for one in superseded_ids(row):
@@ -193,6 +192,14 @@ def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
         return None
 
 
+def new_item(
+    text: str, kind: str, scope: tuple[str, str], audience: Audience, moment: datetime, settings: Settings, **more: Any
+) -> Item:
+    """Return a new item of a scope (type and key) that an audience told, kept as long as its kind is."""
+    at, until = clock.iso(moment), expires_at(kind, moment, settings)
+    return Item(new_key("ltm"), text, kind, *scope, *audience, created_at=at, updated_at=at, expires_at=until, **more)
+
+
 def latest_expiry(items: Iterable[Item]) -> str | None:
     """Return when the last of some items expires, UTC ISO; None: one of them never does."""
     times = [item.expires_at for item in items]
@@ -218,8 +225,7 @@ def is_expired(item: Item, now: datetime) -> bool:
 
 
 def find_expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
-    """Return the active items whose time is over; none of a kind that is kept for good, and none that waits in the
-    inbox."""
+    """Return the active items whose time is over, none that is kept for good or waits."""
     return [
         row for row in items if not row.is_deleted and expiry(row, settings) and is_expired(row, now) and not row.waits
     ]
@@ -247,8 +253,7 @@ def prune_expired(
 def prune_hourly(
     store: MemoryStore, settings: Settings, now: datetime | None = None, perform: Perform | None = None
 ) -> Operation | None:
-    """Return what a turn does at most once an hour in a process: delete what is expired. None when it is not yet time,
-    or nothing is expired. Raises the store's errors."""
+    """Delete expired items at most once an hour in a process; None when not due, or nothing is."""
     moment = now or clock.now()
     last = _last.get(store)
     if last is not None and timedelta(0) <= moment - last < HOUR:
@@ -261,9 +266,7 @@ def prune_hourly(
 
 
 def undo_changes(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
-    """Return the changes that take an operation back. An item that was deleted because its time was over begins its
-    time anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
-    whatever time it was given since."""
+    """Return the changes that undo an operation; an expired item begins its time anew."""
     changes = operation.inverse()
     if not any(change.layer == "item" for change in changes):
         return changes
@@ -324,10 +327,7 @@ def _is_deleted_memory(row: Item) -> bool:
 def restore(
     store: MemoryStore, settings: Settings, ids: Sequence[str], perform: Perform | None = None
 ) -> tuple[Operation, list[Item]]:
-    """Bring deleted items back as they were, as one operation; one whose time is over begins it anew.
-
-    Raises NotFound, BadInput or NothingToDo, and changes nothing then.
-    """
+    """Bring deleted items back as they were, as one operation; one whose time is over begins it anew."""
     now = clock.now()
     before = list({row.id: row for row in (find_deleted(store, item_id) for item_id in ids)}.values())
     if not before:
@@ -536,6 +536,107 @@ def _within(at: str, time: timedelta) -> bool:
 
 
 def _round(items: int) -> int:
-    """A cap with room for so many items."""
     step = int(10 ** max(1, len(str(items)) - 2))
     return -(-items // step) * step
+
+
+# What a person does with items and lessons alike: find one by its id, switch it, delete it, compact them all.
+
+
+def find_by_id(rows: Mapping[str, A], key: str, noun: str, see: str) -> A:
+    """Return the row of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+    row = rows.get(key)
+    if row is None:
+        near = [one for name, one in rows.items() if key and name.startswith(key) and not one.is_deleted]
+        if len(near) > 1:
+            raise BadInput(f"{len(near)} {plural(noun)} begin with that id", key, "give more of it")
+        row = near[0] if near else None
+    if row is None or row.is_deleted:
+        raise NotFound(f"no such {noun}", key, f"see `{see}`")
+    return row
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun that ends in a consonant or `y`."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def refuse_waiting(row: Row) -> None:
+    """Raise Refused for a row that waits: what becomes of that is decided in the inbox."""
+    if row.waits:
+        raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
+
+
+class RowService(Generic[R]):
+    """The items or the lessons of one workspace. `layer`: which; `see`: the command that lists them."""
+
+    layer = see = ""
+
+    def __init__(self, store: MemoryStore, perform: Perform) -> None:
+        self._store = store
+        self._perform = perform
+
+    def all(self) -> list[R]:
+        """Return the active rows, newest first."""
+        raise NotImplementedError
+
+    def get(self, row_id: str) -> R:
+        """Return the row of that id, or of the one id that begins so; one that waits in the inbox too."""
+        rows: Mapping[str, R] = self._store.load(self.layer).table(self.layer)
+        return find_by_id(rows, row_id, self.layer, self.see)
+
+    def history(self, row_id: str) -> list[LogEntry]:
+        """Return every operation that touched the row, newest first."""
+        return self._store.journal.log(10_000, key=row_id)
+
+    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
+        """Enable or disable rows; a disabled one is kept, whatever the agent writes, and never given."""
+        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete rows; `undo` brings them back."""
+        return self._set(ids, "is_deleted", True, "delete")
+
+    def compact_preview(self, limit: int | None = None) -> Compaction[R]:
+        """Return what a compaction to `limit` would remove (default: the setting; 0: duplicates only)."""
+        setting = f"max_{self.layer}s"
+        limit = getattr(self._store.settings, setting) if limit is None else limit
+        if limit < 0:
+            raise BadInput(f"the number of {self.layer}s cannot be negative", f"--{setting.replace('_', '-')}")
+        plan: Any = compact_items if self.layer == "item" else compact_lessons
+        found: Compaction[R] = plan(self.all(), limit)
+        return found
+
+    def compact(self, limit: int | None = None, *, actor: Actor = "human") -> Operation:
+        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
+        plan = self.compact_preview(limit)
+        removed, kept = len(plan.removed), len(plan.kept)
+        if not removed:
+            raise NothingToDo("nothing to compact", f"{counted(kept, self.layer)}, no duplicates, none beyond the cap")
+        changes = [change_of(self.layer, row, row._replace(is_deleted=True)) for row, _ in plan.removed]
+        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
+        changes += [change_of(self.layer, row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
+        meta = {"removed": removed, "kept": kept, "found": removed + kept}
+        label = f"compact: {counted(removed, self.layer)} removed, {kept:,} kept"
+        label += f", more than {BUFFER} times `max_items` ({plan.limit:,})" if actor == "compaction" else ""
+        return self._perform(new_operation(f"{self.layer}s.compact", label, changes, actor=actor, meta=meta))
+
+    def _active(self, row_id: str) -> R:
+        row = self.get(row_id)
+        refuse_waiting(row)
+        return row
+
+    def _set(self, ids: Sequence[str], field: str, value: bool, verb: str) -> Operation:
+        rows = list({row.id: row for row in map(self._active, ids)}.values())
+        touched = [row for row in rows if bool(getattr(row, field)) != value]
+        if not touched:
+            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
+        back, fields = verb == "enable", cast("dict[str, Any]", {field: value})
+        first: Row = touched[0]
+        changes = [
+            change_of(self.layer, row, (clear_superseded(row) if back else row)._replace(**fields)) for row in touched
+        ]
+        named = quote_start(first.text) if isinstance(first, Item) else f"lesson {quote_start(first.trigger)}"
+        label = f"{verb} {named if len(touched) == 1 else counted(len(touched), self.layer)}"
+        label += superseded_label(touched) if back else ""
+        return self._perform(new_operation(f"{self.layer}s.{verb}", label, changes))

@@ -141,8 +141,7 @@ def letter_length(text: str) -> int:
 
 
 def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
-    """Return whether a text is what a prompt showed: it holds the fence or the label of the block, or is a recalled
-    item."""
+    """Return whether a text is from a prompt: it holds the fence or the label, or is a recalled item."""
     lower = " ".join(text.lower().split())
     if any(mark.lower() in lower for mark in (FENCE_OPEN, FENCE_CLOSE, LABEL)):
         return True
@@ -150,14 +149,12 @@ def is_recalled(text: str, recalled: Collection[str] = ()) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Return the words of a memory without the kind and the dates that a block gives with it."""
     return normalise(_DATES.sub("", _SHOWN.sub("", text)))
 
 
 @lru_cache(4096)
 def normalise(text: str) -> str:
-    """Return the form in which two texts are the same memory: width, case and white space folded, marks at the end
-    dropped."""
+    """Return the form in which equal memories are equal: folded, without marks at the end."""
     return fold(text).strip(" .!。！,，;；")
 
 
@@ -169,8 +166,7 @@ MAX_EXCHANGE = 400
 
 
 def same_words(text: str) -> str:
-    """Return the form in which two pending items are the same: case, white space, secrets, marks at the end and the
-    dates that were put behind relative ones left out."""
+    """Return the form in which equal pending items are equal: folded, masked, without added dates."""
     return short_line(dates.unannotated(text)).casefold().rstrip(" .!?,;:…。！？，；")
 
 

@@ -256,17 +256,13 @@ def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global:
 
 
 def _belonging(audience: Audience) -> None:
-    """Raise BadInput for a chat or a sender without a channel."""
     if not audience.channel and not audience.is_owner:
         option = "--sender-id" if audience.chat_id is None else "--chat-id"
         raise BadInput("a chat or a sender belongs to a channel", option, "give --channel too")
 
 
 def is_waiting(item: Item) -> bool:
-    """Return whether the item waits in the inbox for a person: captured, never active, never recalled until accepted.
-
-    A waiting item is disabled and says why in `meta["inbox"]`; so it is undone, recorded and saved like any other.
-    """
+    """Return whether the item waits in the inbox: disabled, with the reason in `meta["inbox"]`."""
     return item.waits
 
 
@@ -283,8 +279,7 @@ def accept_held(row: R) -> R:
 
 
 def confirm_held(row: R, by: str | None, at: str) -> R:
-    """Return the item or lesson once one who may teach said what waited for its origin alone: active, and it tells who
-    said it and when (UTC ISO)."""
+    """Return what waited for its origin as confirmed by one who may teach, at a time (UTC ISO)."""
     active = accept_held(row)
     return active._replace(meta_json=dumped({**active.meta, SAID_AGAIN: {"by": by or "", "at": at}}))
 
@@ -388,9 +383,14 @@ def scope_name(scope_type: str, scope_key: str) -> str:
     return f"{key[1]}:{'@' if scope_type == 'user' else ''}{key[3]}"
 
 
+def name_of_key(key: str) -> str:
+    """Return a scope key as people type it; empty for none."""
+    found = _KEY.fullmatch(key)
+    return scope_name(found[2], key) if found else "global" if key.endswith(":global") else key
+
+
 def is_in_scope(scope_type: str, scope_key: str, key: str) -> bool:
-    """Return whether what has this scope is of the scope with `key`: what is global may keep the key of where it was
-    said."""
+    """Return whether a scope is that of `key`; global rows may keep the key of where they were said."""
     is_global = scope_type == "global" and key.startswith("workspace:") and not scope_key.startswith("channel:")
     return scope_key == key or is_global
 
@@ -512,8 +512,7 @@ class Groups:
 
 
 def is_unseen(item: Item) -> bool:
-    """Return whether no chat and no person sees an item, whoever asks: its scope contradicts itself, or its kind does
-    not follow a person."""
+    """Return whether nobody can see an item: its scope contradicts itself, or its kind follows no person."""
     return _unseen(item.scope_type, item.scope_key, item.kind, item.chat_id, item.sender_id)
 
 
@@ -531,7 +530,6 @@ def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sen
 
 
 def _place(scope_type: str, scope_key: str) -> tuple[str, str]:
-    """Return all that every chat sees is one scope, whichever agent gave it its key."""
     whole = scope_type == "global" and not scope_key.startswith("channel:")
     return (scope_type, "") if whole else (scope_type, scope_key)
 

@@ -177,7 +177,6 @@ def _hit_rate(ws: TriagedMemory) -> Picture:
 
 
 def _checkpoints(ws: TriagedMemory) -> Picture:
-    """Return what each of the last checkpoints took."""
     done = ws.traces.checkpoints.last()
     if not done:
         return Picture("checkpoints", "Checkpoints", "No checkpoint was timed yet.", "stacked", unit="ms")
@@ -242,7 +241,6 @@ PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
 
 
 def _day(at: str) -> str:
-    """Return the local day of a time (ISO); "" for none."""
     moment = clock.parse(at)
     return f"{moment.astimezone():%Y-%m-%d}" if moment is not None else ""
 

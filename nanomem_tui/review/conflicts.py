@@ -19,10 +19,10 @@ from nanomem_tui.language.statements.compare import Comparison
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.memory.retention import Why, row_text
+from nanomem_tui.memory.scopes import parse_scope, scope_label
 from nanomem_tui.review.duplicates import changed_runs
 from nanomem_tui.review.findings import Finding, snooze_end
 from nanomem_tui.review.pairs import Pairs, covers, spoken_text
-from nanomem_tui.review.queue import scope_fields
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Row, layer_of
@@ -121,8 +121,7 @@ class Conflicts:
         return [pair for pair in pairs if pair.id not in hidden]
 
     def get(self, name: str) -> Contradiction:
-        """Return the contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is
-        in. Raises NotFound."""
+        """Return the contradiction of that id, or the surest one of that item or lesson."""
         pairs = self.found()
         near = next((one for one in pairs if name in (one.id, *one.ids)), None)
         near = near or next((one for one in pairs if name and any(key.startswith(name) for key in one.ids)), None)
@@ -159,8 +158,7 @@ class Conflicts:
             return self._perform(new_operation("conflicts.snooze", f"put off {_named(pairs)}", changes))
 
     def split(self, pair: Contradiction, scope: str, side: Side = "older") -> Operation:
-        """Both are so, each in its scope: one of them moves to `scope`. Raises BadInput for no scope, Refused for a
-        lesson, NothingToDo, and as `supersede`."""
+        """Both are so, each in its scope: one of them moves to `scope`."""
         with self._store.deciding.alone():
             changes = self.split_changes(pair, scope, side)
             label = f"move {quote_start(row_text(pair.row(side)))} to {scope}"
@@ -178,8 +176,7 @@ class Conflicts:
             return self._perform(new_operation(f"conflicts.{verb}", label, changes))
 
     def changes(self, pairs: Sequence[Contradiction], goes: Side, why: Why) -> list[Change]:
-        """Return what makes one side of each pair give way to the other, for who performs it. Raises as `supersede`,
-        and Refused where chats would be left with neither."""
+        """Return what makes one side of each pair give way to the other, for who performs it."""
         self._checked(pairs)
         at = clock.iso(clock.now())
         after: dict[tuple[str, str], Row] = {}
@@ -204,7 +201,7 @@ class Conflicts:
         row = self._now(layer_of(pair.row(side)), pair.row(side).id)
         if not isinstance(row, Item):
             raise Refused("a lesson has no such scope", row.id, "`nanomem memory lessons edit ID --scope`")
-        after = row._replace(**scope_fields(scope, self._id))
+        after = row._replace(**parse_scope(scope, self._id).fields)
         if after == row:
             raise NothingToDo("it is of that scope", scope)
         return [change_of("item", row, after), *self._marks.changes([finding_of(pair)], "keep")]
@@ -225,8 +222,7 @@ class Conflicts:
 
 
 def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
-    """Return the pairs that are worth a look: not what is a list, nor an older value beside one that a third took the
-    place of as well, nor what is too unsure."""
+    """Return the pairs worth a look: no lists, no value that a third one replaced, none too unsure."""
     later: defaultdict[str, set[str]] = defaultdict(set)
     many: Counter[str] = Counter()
     for one in pairs:
@@ -243,8 +239,7 @@ def _telling(pairs: Sequence[Contradiction]) -> list[Contradiction]:
 
 
 def _once(pairs: Sequence[Contradiction], same: Collection[frozenset[str]]) -> list[Contradiction]:
-    """Return the pairs, one of those that tell the same change of one memory: where both are of one scope before
-    others."""
+    """Return one pair for each change of one memory, of one scope before others."""
     kept: list[Contradiction] = []
     newer: defaultdict[str, list[str]] = defaultdict(list)
     for one in sorted(pairs, key=lambda one: one.across):
@@ -267,12 +262,9 @@ def finding_of(pair: Contradiction) -> Finding:
 
 def scope_words(row: Row) -> str:
     """Return whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
-    if not isinstance(row, Item):
-        return row.session_key if row.scope == "session" else "global"
-    if row.scope_type == "global":
-        return "global"
-    plain = row.scope_key.removeprefix("channel:")
-    return plain.replace(":chat:", ":", 1) if row.scope_type == "chat" else plain.replace(":user:", ":@", 1)
+    if isinstance(row, Item):
+        return scope_label(row)
+    return row.session_key if row.scope == "session" else "global"
 
 
 def _named(pairs: Sequence[Contradiction]) -> str:

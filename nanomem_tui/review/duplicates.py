@@ -112,8 +112,7 @@ class Cluster(NamedTuple):
 
 
 def open_items(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluster | None]:
-    """Return what is left of a cluster once those are out that a person said to be no duplicates of the first; None:
-    nothing, or it is put off. `now`: UTC ISO."""
+    """Return what takes members out of a cluster that a person kept apart; `now`: UTC ISO."""
     ours = {name: mark for name, mark in marks.items() if name.startswith(PREFIX)}
     ours = {name: mark for name, mark in ours.items() if not mark.until or now < mark.until}
     if not ours:
@@ -134,8 +133,7 @@ def open_items(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Clust
 
 
 def finding_of(cluster: Cluster) -> Finding:
-    """A cluster as a finding; its ids end with the one that is to stay. What takes something away is offered for a sure
-    one only, so that no rule and nobody who decides on many at once does it to another; a person can, one by one."""
+    """Return a cluster as a finding, the one that stays last; only sure ones offer to take away."""
     first = cluster.kept
     others = [item for item in cluster.items if item.id != first.id]
     offers: tuple[Decision, ...] = ("merge", "keep", "edit", "disable", "delete", "snooze")
@@ -170,8 +168,7 @@ def text_print(text: str) -> str:
 
 
 def proposed_winner(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
-    """Return what is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a
-    sentence of its own, newest."""
+    """Return the rank to stay: pinned, named, manual, often used, a sentence, newest."""
     named, own = identity_of_item(item) is not None, item.source == "manual"
     sentence = not item.text[:1].islower() and not asks_to_remember(item.text)
     return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
@@ -254,8 +251,7 @@ class Duplicates:
     # -- what there is ------------------------------------------------------------------------------------------
 
     def clusters(self) -> list[Cluster]:
-        """Return all clusters but those that a person kept or put off: sure ones first, then the largest, the most
-        alike."""
+        """Return the open clusters: sure ones first, then the largest, the most alike."""
         pairs = self._repeated()
         groups = _joined(self._groups(), [pair for pair in pairs if pair.judged.share == 1])
         found = [*_same(groups), *_across(groups), *_alike(groups, [pair for pair in pairs if pair.judged.share < 1])]
@@ -269,8 +265,7 @@ class Duplicates:
         return sorted(left, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
 
     def get(self, name: str) -> Cluster:
-        """Return the cluster of that id, or the first that the item of that id (or its beginning) is in. Raises
-        NotFound."""
+        """Return the cluster of that id, or the first that the item of that id (or its beginning) is in."""
         found = self.clusters()
         exact = next((one for one in found if one.id == name or name in one.ids), None)
         near = exact or next((one for one in found if name and any(key.startswith(name) for key in one.ids)), None)
@@ -296,11 +291,7 @@ class Duplicates:
     # -- deciding -----------------------------------------------------------------------------------------------
 
     def merge(self, clusters: Sequence[Cluster], into: str = "") -> Operation:
-        """Make one item of each cluster: the first of it (or `into`) stays with its words. One operation for all.
-
-        Raises BadInput for several clusters of which one needs a look, and for one of several scopes without `into`;
-        Conflict when a text was changed since the cluster was found, NotFound, NothingToDo.
-        """
+        """Make one item of each cluster: the first of it (or `into`) stays with its words. One operation for all."""
 
         def plan(items: Items, cluster: Cluster) -> Operation:
             return items.merge(cluster.ids, into=into or cluster.kept.id)
@@ -359,8 +350,7 @@ class Duplicates:
             return self._perform(new_operation(f"duplicates.{verb}", f"{label} of duplicates", changes))
 
     def _planned(self, cluster: Cluster, decide: Callable[[Items, Cluster], Operation]) -> Operation:
-        """Return the operation of a decision on a cluster, not performed. Raises Conflict when one of its texts
-        changed."""
+        """Return the operation of a decision on a cluster, not performed."""
         from nanomem_tui.memory.items import Items
         from nanomem_tui.memory.recall.recall import Recall
 
@@ -403,7 +393,6 @@ class Duplicates:
 
 
 def _joined(groups: Mapping[Node, list[Item]], pairs: Sequence[Pair]) -> dict[Node, list[Item]]:
-    """Return the groups, joined where two items differ only in how they are written."""
     joined = dict(groups)
     node_of = {row.id: node for node, rows in groups.items() for row in rows} if pairs else {}
     for pair in pairs:
@@ -431,7 +420,6 @@ def _alike(groups: Mapping[Node, Sequence[Item]], pairs: Sequence[Pair]) -> Iter
 
 
 def _same(groups: Mapping[Node, Sequence[Item]]) -> Iterator[Cluster]:
-    """Items of the same words, each with those that say the same as the first."""
     for rows in groups.values():
         if len(rows) > 1:
             yield from (
@@ -488,8 +476,7 @@ class NearInMeaning:
         self._seen: dict[str, tuple[str, Sequence[tuple[str, float]]]] = {}
 
     def pairs(self, rows: Sequence[Item]) -> Iterator[tuple[Item, Item, float]]:
-        """Of these rows those that say the same in other words, each pair once, with how alike they are, from 0 to 1;
-        none where no vectors can be had."""
+        """Yield pairs that say the same in other words, with their likeness from 0 to 1."""
         newest = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:NEWEST]
         by_id = {row.id: row for row in rows}
         met: set[frozenset[str]] = set()

@@ -141,8 +141,7 @@ class Places:
                 return
 
     def _timed(self, query: str, keep: Callable[[Place], bool] | None) -> _Timed | None:
-        """Return the time that a query names; None where it names none. Words that ask for nothing but the time (`what
-        did I say`) are not looked for."""
+        """Return the time that a query names, and the rest of its words; None where it names none."""
         if not times_asked.may_name(query):
             return None
 

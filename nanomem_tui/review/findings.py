@@ -109,8 +109,7 @@ class Decider(Protocol):
     """A finder that knows better than the queue what a decision about one of its findings changes."""
 
     def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
-        """Return the changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput
-        where the decision cannot be made."""
+        """Return the changes of a decision, which the queue performs; None: the usual ones."""
 
 
 # -- The filter language on findings: its fields, and what each means of a finding ------------------------------------
@@ -215,7 +214,6 @@ class Marks:
 
 
 def _key(finding: str) -> str:
-    """Return the id of the record of a finding's mark: one a finding, so that two people's marks meet."""
     return f"{KIND}_{hashlib.blake2b(finding.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 
@@ -287,8 +285,7 @@ def is_current(finding: Finding, then: JudgedState, now: Mapping[str, Mapping[st
 def is_new(
     then: JudgedState, now: Mapping[str, Mapping[str, AnyRow]], settled: Mapping[tuple[str, str], AnyRow]
 ) -> bool:
-    """Return whether there is a row that nobody looked at as it is: new, or changed. What is switched off or gone is
-    not, nor what a person's own decision left (`settled`)."""
+    """Return whether a row is new or changed since; `settled`: what a decision left is not."""
     for layer in LAYERS:
         before = then.rows[layer]
         for key, row in list(now[layer].items()):  # the agent may add one meanwhile

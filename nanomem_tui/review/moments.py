@@ -60,8 +60,7 @@ class Difference(NamedTuple):
 
 
 def rewind(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) -> dict[RowKey, Any]:
-    """Return the rows and work records that `later` operations, newest first, touched, as they were before all of them;
-    deleted rows are among them, None where none was ever made. `tables`: those of now, by layer and key."""
+    """Return the rows and work records as they were before `later` operations, newest first."""
     found: dict[RowKey, Any] = {}
     for operation in later:
         for change in reversed(operation.changes):
@@ -74,15 +73,13 @@ def rewind(tables: Mapping[str, Mapping[str, Any]], later: Iterable[Operation]) 
 
 
 def _made(row: AnyRow | None, change: Change) -> AnyRow | None:
-    """Return the row with a change made; None where it is, or stays, absent."""
     if row is None and (change.before is not None or change.after is None):
         return None
     return patched(row, change, row.revision if row is not None else 0)
 
 
 def difference(place: RowKey, then: Kept | None, now: Kept | None) -> Difference | None:
-    """Return what differs between a row then and now; None where nothing but counters does. A deleted row is not
-    there."""
+    """Return what differs between a row then and now, counters aside; a deleted row is absent."""
     before, after = (None if getattr(row, "is_deleted", False) else row for row in (then, now))
     if before is None and after is None:
         return None
@@ -199,8 +196,7 @@ class Moments:
         """Why the last `marks` are without the versions of the memory's files; None where they have them."""
 
     def marks(self, limit: int = 50, offset: int = 0) -> list[PastChange]:
-        """Operations, checkpoints and the commits of the memory's files, newest first: after each of them is a moment.
-        Operations that could not be done are among them."""
+        """Return operations, checkpoints and commits, newest first; after each is a moment."""
         ends = limit + offset
         found = [
             PastChange(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone)
@@ -216,8 +212,7 @@ class Moments:
         return found[offset:ends]
 
     def _versions(self, limit: int) -> Sequence[Commit]:
-        """Return the newest versions of the memory's files; none, and `unread` says why, where they cannot be read: the
-        rest of the past is known all the same."""
+        """Return the newest file versions; none, with `unread`, where they cannot be read."""
         self.unread = None
         try:
             return self._ws.dream.commits(limit)
@@ -228,16 +223,14 @@ class Moments:
     def chosen(
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
     ) -> RowFilter:
-        """Return the rows that a person names. Raises BadInput for a layer that is none, and as `memory.scopes.named`
-        does."""
+        """Return the rows that a person names."""
         if layer is not None and layer not in LAYERS:
             raise BadInput("no such layer", layer, f"name {', '.join(LAYERS)}")
         scope_key = scopes.parse_scope(scope, self._ws.id).scope_key if scope is not None else ""
         return RowFilter(layer or "", kind or "", scope_key, frozenset(ids))
 
     def of(self, mark: PastChange) -> Moment:
-        """Return the moment right after what a mark tells of. Raises NotFound for an operation that is not there any
-        more."""
+        """Return the moment right after what a mark tells of."""
         return self.named(mark.id)
 
     def named(self, when: str) -> Moment:
@@ -274,22 +267,19 @@ class Moments:
         return Moment(f"checkpoint-{back}", found[-back].at)
 
     def recorded_since(self) -> str:
-        """Return when the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
-        before."""
+        """Return when the oldest operation was made (UTC ISO), empty when there is none."""
         entries = self._ws.log(WINDOWS[-1])
         return entries[-1].operation.at if entries else ""
 
     def rows_at(self, moment: Moment) -> dict[RowKey, Kept]:
-        """Return every row that was there then, and of an agent's work the records that operations touched since.
-        Raises NotFound for a moment before anything was recorded."""
+        """Return every row that was there then, and of an agent's work the records that operations touched since."""
         tables, past = self._look(moment)
         places = dict.fromkeys([*((layer, key) for layer in ROW_LAYERS for key in tables[layer]), *past])
         found = {place: past[place] if place in past else tables[place[0]][place[1]] for place in places}
         return {place: row for place, row in found.items() if row and not getattr(row, "is_deleted", False)}
 
     def diff(self, first: Moment, second: Moment | None = None) -> list[Difference]:
-        """Return what differs between two moments (None: now), by layer and id; only what an operation touched is
-        looked at. Raises NotFound for a moment before anything was recorded."""
+        """Return what operations changed between two moments (None: now), by layer and id."""
         second = second or Moment("now", "", now=True)
         tables, before, after = self._look(first, second)
         found: list[Difference] = []
@@ -301,8 +291,7 @@ class Moments:
         return found
 
     def files(self, first: Moment, second: Moment | None = None) -> list[FileDiff]:
-        """SOUL, USER and MEMORY at two moments (None: now), those that differ, as their versions of then hold them.
-        A moment before the first version knows no file. Raises DamagedGit."""
+        """Return SOUL, USER and MEMORY where they differ between two moments (None: now)."""
         from nanomem_tui.agents.git import FileDiff
         from nanomem_tui.dreams.blame import NOW
 
@@ -318,8 +307,7 @@ class Moments:
         return [one for one in found if one.before != one.after]
 
     def texts(self, moment: Moment) -> dict[str, str]:
-        """SOUL, USER and MEMORY as they were at a moment, those that were there, by path; empty where no version was
-        kept. Raises DamagedGit."""
+        """Return SOUL, USER and MEMORY as they were then, by path; empty where no version was kept."""
         from nanomem_tui.dreams.blame import NOW
 
         commits = self._ws.dream.commits()
@@ -331,8 +319,7 @@ class Moments:
         return {path: text for path, text in found.items() if text is not None}
 
     def version(self, moment: Moment) -> str:
-        """Return the SHA of the version of the memory's files that was there at a moment; empty for now and before the
-        first."""
+        """Return the SHA of the file version of a moment; empty for now and before the first."""
         return self._version_at(moment, self._ws.dream.commits()) or ""
 
     def _version_at(self, moment: Moment, commits: Sequence[Commit]) -> str | None:
@@ -345,8 +332,7 @@ class Moments:
         return next((one.sha for one in commits if (clock.parse(one.at) or _NEVER) <= at), "")
 
     def _made_by(self, done: Operation) -> str:
-        """Return the commit that an operation on files made, told by what it left: a version's time is in whole
-        seconds, and it is made a little after its operation."""
+        """Return the commit that an operation on files made, found by the text that it left."""
         changes = done.changes if len(done.changes) <= MOST_WITH_FILES else ()
         left = {change.key: change.after for change in changes if change.layer == "file"}
         path = next((key for key in left if key in TRACKED_FILES), None)
@@ -363,18 +349,14 @@ class Moments:
             return ""  # who asks for the files is told
 
     def plan(self, moment: Moment, wanted: Callable[[Difference], bool] | None = None) -> Plan:
-        """Return what restoring to a moment changes: all that differs, or what is `wanted` of it. Raises
-        NothingToDo."""
+        """Return what restoring to a moment changes: all that differs, or what is `wanted` of it."""
         found = tuple(one for one in self.diff(moment) if wanted is None or wanted(one))
         if not found:
             raise NothingToDo("nothing differs from then", moment.name)
         return Plan(moment, found)
 
     def restore(self, plan: Plan) -> Operation:
-        """Do what `plan` shows, as one operation. What it does not name stays as it is, and so do counts of hits.
-
-        Raises Conflict when a row is not any more what the plan showed.
-        """
+        """Do what `plan` shows, as one operation. What it does not name stays as it is, and so do counts of hits."""
         ws = self._ws
         with ws.store.deciding.alone():
             ws.store.refresh()
@@ -389,8 +371,7 @@ class Moments:
             return ws.perform(new_operation("moments.restore", plan.label, changes, meta={"moment": plan.moment.at}))
 
     def _look(self, *moments: Moment) -> tuple[Any, ...]:
-        """Return the rows of now by layer and id, and for each moment the rows that were touched since, as they were
-        then; all of one and the same now."""
+        """Return the rows of now, and of each moment the rows that changed since, from one state."""
         store = self._ws.store
         store.load()
         store.refresh()

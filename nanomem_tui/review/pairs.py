@@ -152,7 +152,6 @@ class Pairs:
             del self._nodes[place]
 
     def _forget(self, place: Place) -> None:
-        """Forget how a memory stands to others."""
         self._found.pop(place, None)
         for others in self._found.values():
             others.pop(place, None)
@@ -184,8 +183,7 @@ class Pairs:
                 self._index[term][place] = None
 
     def _candidates(self, place: Place, node: _Node) -> list[Place]:
-        """Return what may say the same or the opposite: what shares the rarest words, or a topic; of equals the
-        newest."""
+        """Return what shares the rarest words or a topic with a memory, the newest of equals first."""
         near: defaultdict[Place, float] = defaultdict(float)
         for term in node.terms:
             if len(others := self._index[term]) <= CROWD:
@@ -212,7 +210,6 @@ class Pairs:
 
 
 def _repeats(one: _Node, other: _Node) -> bool:
-    """Return whether two memories share half of the words of the longer."""
     return 2 * len({*one.terms}.intersection(other.terms)) >= max(len(one.terms), len(other.terms))
 
 
@@ -228,8 +225,7 @@ def judge(older: Row, newer: Row) -> Comparison:
 
 
 def compare_texts(older: str, newer: str) -> Comparison:
-    """Return how the later of two texts stands to the earlier; they are the same where either way round says so. The
-    share of an unsure pair is how likely it is a conflict."""
+    """Return how the later text stands to the earlier; an unsure share is the chance of a conflict."""
     judged = compared(older, newer)
     if judged.relation not in ("unsure", "different"):
         return judged
@@ -296,14 +292,12 @@ def _is_open(trigger: str, action: str) -> bool:
 
 
 def _key(row: Row, words: str) -> str:
-    """Return the words of a text, as they are the same in other letters."""
     identity = identity_of_item(row) if isinstance(row, Item) and row.kind == "fact" else None
     named = "|".join(map(str, identity[1:])) if identity is not None else ""
     return f"{named}\n{_SIGNS.sub(' ', words.casefold()).strip()}"
 
 
 def _speaker(row: Row) -> str:
-    """Return who says it, where a chat has several persons."""
     return row.sender_id or "" if isinstance(row, Item) and row.scope_type == "chat" else ""
 
 
@@ -318,8 +312,7 @@ def scope_of(row: Row) -> str:
 
 
 def seen_together(one: Row, other: Row) -> bool:
-    """Return whether one chat may be given both: of one scope, one of them for everybody, or a chat and who speaks in
-    it."""
+    """Return whether one chat may be given both rows."""
     first, second = scope_of(one), scope_of(other)
     if first == second or not first or not second:
         return True
@@ -337,8 +330,7 @@ def seen_together(one: Row, other: Row) -> bool:
 
 
 def covers(winner: Row, loser: Row) -> bool:
-    """Return whether everybody who is given the one would be given the other in its place: it is for everybody, of the
-    same scope, or a private chat and the person in it."""
+    """Return whether everybody who sees `loser` also sees `winner`."""
     first, second = scope_of(winner), scope_of(loser)
     if not first or first == second:
         return True

@@ -24,49 +24,37 @@ class ReviewedMemory(Memory, Protocol):
     """One agent's memory with all that can be asked about in a review."""
 
     @property
-    def items(self) -> Items:
-        """Long-term items."""
+    def items(self) -> Items: ...
 
     @property
-    def lessons(self) -> Lessons:
-        """Self-improvement lessons."""
+    def lessons(self) -> Lessons: ...
 
     @property
-    def facts(self) -> Facts:
-        """Items with a domain, a category and a key."""
+    def facts(self) -> Facts: ...
 
     @property
-    def journal(self) -> Journal:
-        """Daily journal entries."""
+    def journal(self) -> Journal: ...
 
     @property
-    def reflections(self) -> Reflections:
-        """What followed from tools that failed."""
+    def reflections(self) -> Reflections: ...
 
     @property
-    def usage(self) -> Usage:
-        """What language models used."""
+    def usage(self) -> Usage: ...
 
     @property
-    def inbox(self) -> Inbox:
-        """Held-back items and lessons."""
+    def inbox(self) -> Inbox: ...
 
     @property
-    def history(self) -> History:
-        """The archive of summaries."""
+    def history(self) -> History: ...
 
     @property
-    def notes(self) -> Notes:
-        """Daily notes."""
+    def notes(self) -> Notes: ...
 
     @property
-    def records(self) -> TierRecords:
-        """Work records: goals, tasks, tool calls, decisions."""
+    def records(self) -> TierRecords: ...
 
     @property
-    def dream(self) -> Dreams:
-        """Dreams, their history and their review."""
+    def dream(self) -> Dreams: ...
 
     @property
-    def recall(self) -> Recall:
-        """What a message brings back."""
+    def recall(self) -> Recall: ...

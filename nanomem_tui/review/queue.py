@@ -20,10 +20,11 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language import secrets
-from nanomem_tui.memory import edits, scopes
+from nanomem_tui.memory import edits
 from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.memory.scopes import name_of_key, parse_scope
 from nanomem_tui.review import findings as review_findings
 from nanomem_tui.review.findings import (
     KINDS,
@@ -114,12 +115,10 @@ DECISION_VERBS: Mapping[Decision, str] = {
 }  # fmt: skip
 """What a decision is called in the log."""
 ROW_DECISIONS: frozenset[Decision] = frozenset({"reject", "merge", "edit", "disable", "delete", "split"})
-SCOPE_HINT = "global, telegram:42 (that chat), telegram:@ana (that person)"
 
 
 def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change]:
-    """Return what the decision does to the rows of a finding. Raises Refused for what is no row, or waits in the inbox;
-    NotFound, BadInput and NothingToDo as the services of items and lessons do."""
+    """Return what the decision does to the rows of a finding."""
     if decision not in ROW_DECISIONS:
         return ()
     row = _row(ws, finding)
@@ -130,7 +129,7 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: De
     if decision == "edit" and not isinstance(row, Record):
         return _edited(ws, finding, how.text or "")
     if decision == "split" and isinstance(row, Item):
-        return plan_changes(ws, lambda items, _: items.edit(row.id, **scope_fields(how.scope or "", ws.id)))
+        return plan_changes(ws, lambda items, _: items.edit(row.id, **parse_scope(how.scope or "", ws.id).fields))
     if decision == "merge" and isinstance(row, Item):
         return _merged(ws, finding, how.into)
     raise Refused(
@@ -138,21 +137,6 @@ def changes_of(ws: ReviewedMemory, finding: Finding, decision: Decision, how: De
         finding.ids[0],
         f"one of {join_decisions(finding.offers)}",
     )
-
-
-def scope_fields(text: str, workspace_id: str) -> dict[str, Any]:
-    """Return the fields of the scope that a person names: `global`, `telegram:42` or `telegram:@ana`. Raises
-    BadInput."""
-    if text == "global":
-        fields: dict[str, Any] = {"channel": None, "chat_id": None, "sender_id": None}
-        return {"scope_type": "global", "scope_key": scopes.global_key(workspace_id), **fields}
-    channel, colon, who = text.partition(":")
-    if not colon or not channel or not who.removeprefix("@"):
-        raise BadInput(f"no scope `{text}`", "scope", SCOPE_HINT)
-    scope = "user" if who.startswith("@") else "chat"
-    audience = scopes.Audience(channel, None, who[1:]) if scope == "user" else scopes.Audience(channel, who)
-    named = {"channel": audience.channel, "chat_id": audience.chat_id, "sender_id": audience.sender_id}
-    return {"scope_type": scope, "scope_key": scopes.key_for(scope, audience, workspace_id), **named}
 
 
 def join_decisions(decisions: Sequence[Decision]) -> str:
@@ -245,14 +229,12 @@ class Triage:
     # -- what wants a person --------------------------------------------------------------------------------------
 
     def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
-        """Return what wants a person, the most dangerous kind first, without what was kept or put off. Looks anew where
-        rows or files changed that nobody has judged yet."""
+        """Return the open findings, most dangerous kind first; looks anew where something changed."""
         self.look(only_old=True)
         return self.known(kinds, limit)
 
     def known(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
-        """Return what is left of the last look, at once: what was decided on is gone, what was taken back is there
-        again."""
+        """Return what is left of the last look, at once."""
         wanted = frozenset(KINDS if kinds is None else kinds)
         found = [one for one in self._standing() if one.kind in wanted]
         hidden = {one.id for one in self._marks.hidden(found)}
@@ -269,8 +251,7 @@ class Triage:
         return review_findings.is_new(look.judged, self._now(), self._settled)
 
     def look(self, *, only_old: bool = False) -> None:
-        """Ask every finder anew, or `only_old` if something is there that nobody has looked at; may take seconds for
-        100,000 items. Whoever comes while another looks waits for that look."""
+        """Ask every finder, or with `only_old` only if something changed; one look at a time."""
         if only_old and not self.is_old:
             return
         for _ in self._looked(only_old=only_old):
@@ -316,8 +297,7 @@ class Triage:
         return dict(Counter(one.kind for one in self.findings()))
 
     def get(self, finding_id: str) -> Finding:
-        """Return the finding of that id, of the one id that begins so, or the one about the thing of that id. Raises
-        NotFound or BadInput."""
+        """Return the finding of that id, of the one id that begins so, or the one about the thing of that id."""
         return _named(finding_id, self.findings())
 
     def named(self, ids: Iterable[str]) -> list[Finding]:
@@ -330,8 +310,7 @@ class Triage:
         return self._finder(finding).evidence(finding)
 
     def proposed(self, finding: Finding) -> str | None:
-        """Return the words that an edit without words of one's own gives a finding: a secret masked, a date written
-        out; None where nobody proposes any."""
+        """Return the words that an edit without words gives a finding; None where none are proposed."""
         finder = self._finder(finding)
         try:
             made = finder.changes(finding, "edit", DecisionDetails()) if isinstance(finder, Decider) else None
@@ -349,8 +328,7 @@ class Triage:
         return [*self._problems.values(), *self._waits.problems()]
 
     def progress(self, left: int | None = None) -> Progress:
-        """Return how many were decided on in this sitting, how many a minute, how many are left (`left`, where it is
-        known), and where to go on."""
+        """Return how far this sitting has come; `left`: findings left, where known."""
         return progress(self._ws.store.journal, len(self.findings()) if left is None else left)
 
     @property
@@ -466,7 +444,6 @@ class Triage:
         raise NotFound("nobody looks for that any more", finding.id, "see `nanomem triage list`")
 
     def _held(self) -> Iterable[Finding]:
-        """Yield what is held back now."""
         for finder in self._finders():
             if HELD.issuperset(finder.kinds):
                 yield from finder.find()
@@ -498,8 +475,7 @@ class Triage:
 
 
 def is_possible(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
-    """Return whether a decision can be made about a finding; of `several` at once only those that are offered are
-    merged."""
+    """Return whether a decision fits a finding; of `several` only offered merges do."""
     if decision in finding.offers or decision in ALWAYS:
         return True
     if finding.kind in HELD:
@@ -572,10 +548,9 @@ class Rule(NamedTuple):
         )
 
     def words(self) -> str:
-        """Return the rule as a sentence without its end: `delete what is old, and not used: “not used for * days”,
-        global`."""
+        """Return the rule as a sentence without its end: `delete old, unused: “not used for * days”, global`."""
         what = KINDS.get(self.kind, self.kind)
-        parts = [quoted(self.why) if self.why else "", _scope(self.scope_key), f"source {self.source}"]
+        parts = [quoted(self.why) if self.why else "", name_of_key(self.scope_key), f"source {self.source}"]
         told = ", ".join(filter(None, parts if self.source else parts[:2]))
         return f"{DECISION_VERBS[self.decision]} what {'is ' if self.kind in _IS else ''}{what}" + (
             f": {told}" if told else ""
@@ -594,14 +569,12 @@ def pattern_of(why: str) -> str:
 
 
 def can_rule(finding: Finding, decision: Decision) -> bool:
-    """Return whether a decision about a finding can be made alike for others; of what leaks it is known where it
-    belongs."""
+    """Return whether a decision can be made alike for many."""
     return decision in BY_RULE and (decision != "split" or (finding.kind == "leak" and finding.offers[0] == "split"))
 
 
 def rule_like(finding: Finding, decision: Decision) -> Rule:
-    """Return the rule for all that is like a finding: of its kind, scope and source, for such a reason. Raises
-    BadInput."""
+    """Return the rule for all that is like a finding: of its kind, scope and source, for such a reason."""
     if not can_rule(finding, decision):
         raise BadInput(f"{decision} cannot be decided for many", "rule", f"one of {', '.join(sorted(BY_RULE))}")
     why = secrets.mask(pattern_of(finding.why))
@@ -644,8 +617,7 @@ class Rules:
         return self._triage.take(meant, rule.decision, DecisionDetails(), beside=beside)
 
     def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Decided], list[tuple[Rule, NanomemError]]]:
-        """Apply these rules, or every rule that is kept, the oldest first, each as one operation; those that could not
-        be, with the reason. A rule that is about nothing now is left out."""
+        """Apply these rules or every kept one, oldest first, each as one operation; failures with the reason."""
         done: list[Decided] = []
         left: list[tuple[Rule, NanomemError]] = []
         for rule in rules or reversed(self.all()):
@@ -687,13 +659,3 @@ def _rule(row: Record) -> Rule:
     decision = meta.get("decision")
     known = cast("Decision", decision if decision in BY_RULE else "keep")
     return Rule(known, row.about, scope, source, why, row.id, row.at)
-
-
-def _scope(key: str) -> str:
-    """A scope key as a person writes it."""
-    if not key:
-        return ""
-    parts = key.split(":", 3)
-    if len(parts) < 4 or parts[0] != "channel":
-        return "global" if key.endswith(":global") else key
-    return f"{parts[1]}:{'@' if parts[2] == 'user' else ''}{parts[3]}"

@@ -140,8 +140,7 @@ class HeldBackQueue:
         return self._ws.dream.review.problems() if edits_waiting(self._ws) else ()
 
     def get(self, row_id: str) -> Waiting | WaitingEdit:
-        """Return what waits under that id, or under the one id that begins so. Raises NotFound, BadInput,
-        NothingToDo."""
+        """Return what waits under that id, or under the one id that begins so."""
         near = [one for one in self._edits() if row_id and one.id.startswith(row_id)]
         exact = [one for one in near if one.id == row_id]
         if exact:
@@ -166,11 +165,7 @@ class HeldBackQueue:
         return found
 
     def accept(self, ids: Sequence[str], text: str | None = None) -> DecidedWaiting:
-        """Make rows active and edits in their files, all as one operation; `text`: the words to use for the one named.
-
-        Raises what `get` does, BadInput for a text with several ids or one that cannot be used, and Conflict when none
-        of what is named can be done, as the line is gone.
-        """
+        """Make rows active and edits in their files, as one operation; `text`: for the one named."""
         return self._perform("accept", self.planned("accept", ids, text))
 
     def reject(self, ids: Sequence[str]) -> DecidedWaiting:
@@ -198,8 +193,7 @@ class HeldBackQueue:
         return PlannedDecision(tuple(plans), tuple(one for one in found if one.id not in stays), left)
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
-        """Return the history entries that ask for an edit, each with the statement in it that does, what is secret
-        masked; gone ones by number."""
+        """Return the history entries that ask for an edit, secrets masked; missing ones by number."""
         from nanomem_tui.dreams.blame import recorded_evidence
 
         edit = one.hunk.edit
@@ -257,7 +251,6 @@ class HeldBackQueue:
 
 
 def _proposed(one: WaitingEdit) -> tuple[str, str]:
-    """Return the order in which a Dream proposed edits, which is that in which they are made."""
     return one.since, one.id
 
 

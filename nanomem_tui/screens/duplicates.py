@@ -597,7 +597,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def do_split(self) -> None:
         """Move one of the two, at the cursor of the detail or the older, to the scope where it holds."""
-        from nanomem_tui.review.queue import SCOPE_HINT, scope_fields
+        from nanomem_tui.memory.scopes import HINT, parse_scope
         from nanomem_tui.widgets.dialogs import AskScreen
 
         row = self.table.cursor_row
@@ -607,9 +607,9 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
         def wrong(scope: str) -> str:
             try:
-                scope_fields(scope.strip(), "")
+                parse_scope(scope, "")
             except NanomemError as error:
-                return f"{error.what}: {SCOPE_HINT}"
+                return f"{error.what}: {HINT}"
             return ""
 
         async def move(scope: str | None) -> None:
@@ -618,7 +618,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
                 say(self, f"{one_line(done[0].label, SAID)} (u undoes it)")
 
         title = f"Both are so: the {meant.side} belongs to which scope"
-        self.ask(AskScreen(title, placeholder=SCOPE_HINT, wrong=wrong), move)
+        self.ask(AskScreen(title, placeholder=HINT, wrong=wrong), move)
 
     def _meant(self, row: Contradiction) -> OneSide:
         """The one at the cursor of the detail, else the older."""

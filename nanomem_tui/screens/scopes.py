@@ -13,7 +13,7 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.items import Plan, Verb
 from nanomem_tui.memory.scopes import HINT, Audience, Scope, ScopeRow, Visibility, parse_scope, scope_of_item
-from nanomem_tui.review.scopes import LEAKS, Leak
+from nanomem_tui.review.leaks import LEAKS, Leak
 from nanomem_tui.screens.base.console import ask_recall, show_filtered
 from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen

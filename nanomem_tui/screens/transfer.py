@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.transfer.backfill import Backfill
-    from nanomem_tui.memory.transfer.values import Exported, ImportPlan, Tell
+    from nanomem_tui.memory.transfer.import_plan import Exported, ImportPlan, Tell
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
     from nanomem_tui.workspace import Workspace
 

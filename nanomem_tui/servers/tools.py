@@ -22,7 +22,7 @@ from nanomem_tui.memory import inbox
 from nanomem_tui.memory.facts.search import LIMIT, Answer, Found
 from nanomem_tui.memory.inbox import Proposals
 from nanomem_tui.memory.recall import said_on
-from nanomem_tui.memory.recall.questions import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, visible_layers
 from nanomem_tui.memory.turns import prompt

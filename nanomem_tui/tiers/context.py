@@ -23,7 +23,7 @@ from nanomem_tui.language import secrets
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.language.tokens import shown, tokens
 from nanomem_tui.memory.recall import said_on
-from nanomem_tui.memory.recall.questions import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.recall.scoring import nearness
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns import prompt

@@ -39,7 +39,7 @@ from nanomem_tui.core.text import clusters, counted, one_line, without_lone_surr
 from nanomem_tui.language import injection
 from nanomem_tui.language.statements import statement
 from nanomem_tui.language.tokens import fold, query_weights, query_words, tokens
-from nanomem_tui.memory.recall.questions import MAX_QUERY
+from nanomem_tui.memory.recall.recall import MAX_QUERY
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.turns.prompt import HEAD, LEFT_OUT, plain, plain_lines
 from nanomem_tui.store.word_index import saturated

@@ -38,7 +38,7 @@ from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.memory import filters
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.transfer import detect
-from nanomem_tui.memory.turns.values import turn_end, turn_input
+from nanomem_tui.memory.turns.turn import turn_end, turn_input
 from nanomem_tui.store.first_edition.contents import read_ledgers
 from nanomem_tui.store.moving.backup import check_archive as check_backup
 from nanomem_tui.store.moving.backup import make_backup

@@ -17,7 +17,6 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, StoreError
-from nanomem_tui.memory import turn_log
 from nanomem_tui.memory.turns import traces
 from nanomem_tui.store.database import engine
 from tests.cli.conftest import Run
@@ -88,8 +87,8 @@ def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise AccessDenied("no permission while writing", str(path), "check its owner and mode")
 
-    for place in (turn_log, traces):
-        monkeypatch.setattr(place, "open_locked" if place is turn_log else "append_lines", refuse)
+    for name in ("open_locked", "append_lines"):
+        monkeypatch.setattr(traces, name, refuse)
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
 
 

@@ -1,10 +1,7 @@
-"""A model is paid once for a message: what it said is known to later runs, of whatever process."""
+"""A model is paid once for a message: what it said is known to later runs."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import ModelError
 from tests.facts.talking import keep_all, say, talking, values
 from tests.facts.test_extract_model import answers, fact
@@ -28,21 +26,20 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelSer
         yield serve
 
 
-def crystallize(workspace: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """`nanomem crystallize` with the model, as a process of its own."""
-    line = [sys.executable, "-m", "nanomem_tui", "crystallize", "--extractor", "model", *options]
-    return subprocess.run(
-        [*line, "--workspace", str(workspace)], capture_output=True, text=True, env=dict(os.environ), check=False
-    )
+def crystallize(workspace: Path, *options: str) -> int:
+    """How `nanomem crystallize` with the model ends: every line opens the memory anew."""
+    return run(["crystallize", "--extractor", "model", *options, "--workspace", str(workspace)])
 
 
-def test_a_dry_run_and_the_run_after_it_pay_once(endpoint: Any, tmp_path: Path) -> None:
+def test_a_dry_run_and_the_run_after_it_pay_once(
+    endpoint: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     server = endpoint(answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
-    assert "Rome" in crystallize(workspace, "--dry-run").stdout
-    done = crystallize(workspace, "--yes")
-    assert (done.returncode, len(server.asked)) == (0, 1), done.stderr
-    assert crystallize(workspace, "--yes").returncode == 1, "there is nothing new"
+    assert crystallize(workspace, "--dry-run") == 0
+    assert "Rome" in capsys.readouterr().out
+    assert (crystallize(workspace, "--yes"), len(server.asked)) == (0, 1)
+    assert crystallize(workspace, "--yes") == 1, "there is nothing new"
     assert len(server.asked) == 1
     with open_workspace(workspace) as ws:
         assert values(ws) == {"city": "Rome", "drink": "green tea"}
@@ -92,11 +89,11 @@ def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_se
 ) -> None:
     server = endpoint(answers(*FACTS), answers(*FACTS), answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
-    assert crystallize(workspace, "--dry-run").returncode == 0
-    assert crystallize(workspace, "--dry-run", "--ask-again").returncode == 0
+    assert crystallize(workspace, "--dry-run") == 0
+    assert crystallize(workspace, "--dry-run", "--ask-again") == 0
     assert len(server.asked) == 2
     monkeypatch.setenv("NANOMEM_MODEL_NAME", "another")
-    assert crystallize(workspace, "--dry-run").returncode == 0
+    assert crystallize(workspace, "--dry-run") == 0
     assert len(server.asked) == 3
 
 
@@ -106,7 +103,6 @@ def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path
     with open_workspace(workspace) as ws:
         keep_all(ws, extractor="model")
         folder = ws.paths.data
-    line = [sys.executable, "-m", "nanomem_tui", "forget", "--text", "Rome", "--yes", "--workspace", str(workspace)]
-    subprocess.run(line, capture_output=True, text=True, check=False)
+    run(["forget", "--text", "Rome", "--yes", "--workspace", str(workspace)])
     held = [path for path in folder.rglob("*") if path.is_file() and b"Rome" in path.read_bytes()]
     assert held == []

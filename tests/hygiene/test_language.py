@@ -13,7 +13,7 @@ WORDS = 3
 """Words of a language in one pattern that make it a pattern of sentences."""
 EXCEPTIONS = {
     "memory/lessons.py": "what tools print when they fail",
-    "review/scopes.py": "names of mailboxes",
+    "review/leaks.py": "names of mailboxes",
     "memory/safety.py": "commands of a shell",
     "memory/transfer/crystallized.py": "names of fields of another program",
     "purge/texts.py": "names of fields that hold secrets",

@@ -52,6 +52,75 @@ def memory(home):
     return home / "workspace" / "memory"
 
 
+def put(home, name, data, *, age=0, ours=False):
+    """Write a file below a home; `ours`: in a folder of ours, private; `age`: seconds ago."""
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_bytes(data)
+    if ours:
+        path.chmod(0o600)
+        for folder in (path.parent, home / "nanomem"):
+            folder.chmod(0o700)
+    if age:
+        os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+def transcripts(home):
+    return next(path for path in (home / "sessions").iterdir() if path.is_dir()).relative_to(home).as_posix()
+
+
+META, SAID = b'{"_type": "metadata", "key": "cli:x"', b'{"role": "user", "content": "a"}\n'
+KEPT = "nanomem/quarantine/0123456789abcdef-"
+ENTRY = b'{"cursor": 283, "timestamp": "2026-01-01 00:00", "content": "\xff"}\n'
+DAMAGE = [  # the file below the home ("+": at its end), what it holds, where it is told, and two things that are said
+    *((f"workspace/{name}", b"# fine\nnot \xff fine\n", name, "0xFF", "error")
+      for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")),
+    ("workspace/memory/MEMORY.md", b"- fact\n" * 21_000, "memory/MEMORY.md", "large", "warning"),
+    ("workspace/memory/MEMORY.md", b"- fact\n" * 65_000, "memory/MEMORY.md", "every turn fails", "error"),
+    ("+workspace/memory/history.jsonl", b'{"cursor": 283, "timest', "memory/history.jsonl", "torn tail", "error"),
+    ("+workspace/memory/history.jsonl", ENTRY, "memory/history.jsonl", "neither append nor dream", "error"),
+    *(("workspace/memory/.cursor", text, "memory/.cursor", words, "")
+      for text, words in ((b"7", "behind"), (b"500", "ahead"), (b"x1", "not a number"), (b"", "not a number"),
+                          (b"9" * 30, "99 is beyond the last entry (282)"))),
+    *(("workspace/memory/.dream_cursor", text, "memory/.dream_cursor", words, severity)
+      for text, words, severity in ((b"", "reads 282 entries again", "error"), (b"99999", "ahead", "error"),
+                                    (b"\xef\xbb\xbf", "reads 282 entries again", "error"),
+                                    (b"-5", "below 0", "warning"))),
+    ("{sessions}/" + key_to_name("cli:x"), META + b', "last_archived": 9}\n' + SAID, "", "last_archived", ""),
+    ("{sessions}/" + key_to_name("cli:x"), SAID, "", "no metadata line", ""),
+    ("{sessions}/cli_x.jsonl", META + b"}\n" + SAID, "", "does not find session cli:x", ""),
+    (f"{KEPT}LTM_SNAPSHOT.json", b"{", "", "LTM_SNAPSHOT.json could not be read whole", "then remove it"),
+    (f"{KEPT}index.lock", b"", "", "index.lock was held by nobody; it is kept here as it was", "nothing in it"),
+    (f"{KEPT}HEAD.lock", b"abc", "", "HEAD.lock was held by nobody; it is kept here as it was", "nothing in it"),
+    (f"{KEPT}LESSONS.jsonl", b"", "", "LESSONS.jsonl was empty; it is kept here as it was", "nothing in it"),
+    ("config.json", b'{"agents": ', "config.json", "not JSON", ""),
+    (f"workspace/.git/objects/ab/{'c' * 38}", b"", f".git/objects/ab/{'c' * 38}", "empty git object", ""),
+    ("nanomem-backups/.20261124-000000-000.nanomem-backup.01234567.nanomem-tmp", b"half", "", "interrupted", ""),
+    ("workspace/memory/MEMORY.md.01234567.nanomem-kept", b"- theirs", "memory/MEMORY.md.01234567.nanomem-kept",
+     "in one moment", ""),
+    ("llm_usage.sqlite3", b"no database" * 500, "llm_usage.sqlite3", "cannot read", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "data", "where", "words", "more"), DAMAGE)
+def test_damage_is_told_at_its_place_with_what_it_means(home, name, data, where, words, more):
+    name = name.replace("{sessions}", transcripts(home))
+    before = (home / name[1:]).read_bytes() if name.startswith("+") else b""
+    name = name.removeprefix("+")
+    put(home, name, before + data, age=7200, ours=name.startswith("nanomem/"))
+    told = [problem for problem in report(home) if problem.where == (where or name)]
+    assert any(words in one.what for one in told), told
+    assert more in {one.severity for one in told} or any(more in one.fix for one in told), told
+
+
+def test_a_git_lock_that_a_killed_process_of_ours_left_is_told_as_ours(home):
+    put(home, "workspace/.git/nanomem-locks", b"index", age=7200)
+    put(home, "workspace/.git/index.lock", b"", age=7200)
+    found = one(report(home), ".git/index.lock")
+    assert ("killed process of nanomem" in found.what, found.fix) == (True, "the next commit of nanomem removes it")
+
+
 @pytest.mark.parametrize("name", ["nb035", "ramfirst"])
 def test_a_healthy_home_has_no_finding(samples, name):
     assert report(samples / name / "home" / ".nanobot") == []
@@ -85,21 +154,6 @@ def test_what_is_known_already_is_told_once_and_errors_come_first(samples):
     again = report(home, known=[remark, found[2]])
     assert sorted(problem.text() for problem in again) == sorted(problem.text() for problem in [remark, *found])
     assert again[-1] == remark
-
-
-@pytest.mark.parametrize("name", ["SOUL.md", "USER.md", "memory/MEMORY.md"])
-def test_a_bad_byte_in_a_document_is_an_error(home, name):
-    path = home / "workspace" / name
-    path.write_bytes(b"# fine\nnot \xff fine\n")
-    problem = one(report(home), name)
-    assert (problem.line, problem.severity) == (2, "error")
-    assert "0xFF" in problem.what
-
-
-@pytest.mark.parametrize(("size", "severity"), [(150_000, "warning"), (450_000, "error")])
-def test_a_document_that_is_too_large_for_every_prompt(home, size, severity):
-    (home / "workspace" / "memory" / "MEMORY.md").write_bytes(b"- fact\n" * (size // 7))
-    assert one(report(home), "memory/MEMORY.md").severity == severity
 
 
 def test_an_id_of_the_workspace_that_leads_to_no_sessions(home):
@@ -159,52 +213,6 @@ def test_sessions_of_a_workspace_that_was_removed_are_not_taken_for_ours(home):
     assert detect(locate(home)).sessions_dir is None
 
 
-def test_a_torn_history_tail(home, memory):
-    with (memory / "history.jsonl").open("ab") as file:
-        file.write(b'{"cursor": 283, "timest')
-    problem = one(report(home), "memory/history.jsonl")
-    assert problem.line == 283
-    assert "torn tail" in problem.what
-
-
-def test_a_bad_byte_in_the_history_stops_the_agent(home, memory):
-    with (memory / "history.jsonl").open("ab") as file:
-        file.write(b'{"cursor": 283, "timestamp": "2026-01-01 00:00", "content": "\xff"}\n')
-    found = [problem.what for problem in report(home) if problem.where == "memory/history.jsonl"]
-    assert any("neither append nor dream" in what for what in found)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("7", "behind"),
-        ("500", "ahead"),
-        ("9" * 30, "99 is beyond the last entry (282)"),
-        ("x1", "not a number"),
-        ("", "not a number"),
-    ],
-)
-def test_a_cursor_that_does_not_fit_the_history(home, memory, text, words):
-    (memory / ".cursor").write_text(text)
-    assert words in one(report(home), "memory/.cursor").what
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "severity"),
-    [
-        ("", "reads 282 entries again", "error"),
-        ("\ufeff", "reads 282 entries again", "error"),
-        ("99999", "ahead", "error"),
-        ("-5", "below 0", "warning"),
-    ],
-)
-def test_a_dream_cursor_that_costs_money_or_stops_dream(home, memory, text, words, severity):
-    (memory / ".dream_cursor").write_text(text)
-    problem = one(report(home), "memory/.dream_cursor")
-    assert words in problem.what
-    assert problem.severity == severity
-
-
 def test_an_empty_dream_cursor_before_the_first_dream_is_no_error(tmp_path):
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / ".dream_cursor").write_bytes(b"")
@@ -227,17 +235,6 @@ def place(path, home):
     return path.relative_to(home).as_posix()
 
 
-def test_offsets_out_of_range(home):
-    head = b'{"_type": "metadata", "key": "cli:x", "last_archived": 9, "last_consolidated": 0}'
-    path = session(home, key_to_name("cli:x"), head, b'{"role": "user", "content": "a"}')
-    assert "last_archived" in one(report(home), place(path, home)).what
-
-
-def test_a_session_without_metadata(home):
-    path = session(home, key_to_name("cli:x"), b'{"role": "user", "content": "a"}')
-    assert "no metadata line" in one(report(home), place(path, home)).what
-
-
 @pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "folder"), (os.mkfifo, "pipe")])
 def test_what_lies_in_the_place_of_a_session_file_is_named_and_listed(home, make, kind):
     path = session(home, key_to_name("cli:x"), b"{}")
@@ -248,12 +245,6 @@ def test_what_lies_in_the_place_of_a_session_file_is_named_and_listed(home, make
     with open_workspace(home / "workspace") as ws:
         [listed] = [info for info in ws.sessions.list() if info.path == str(path)]
     assert listed.hidden_reason == problem.what
-
-
-def test_a_session_that_an_upgrade_hid(home):
-    path = session(home, "cli_x.jsonl", b'{"_type": "metadata", "key": "cli:x"}', b'{"role": "user", "content": "a"}')
-    problem = one(report(home), place(path, home))
-    assert "does not find session cli:x" in problem.what
 
 
 def test_a_key_collision_of_an_old_release(samples):
@@ -370,45 +361,10 @@ def test_every_problem_says_what_a_person_can_do(sample_copy, name):
         assert "nanomem doctor" not in problem.fix.replace("nanomem doctor --fix", "")  # which would go in a circle
 
 
-def test_what_lies_in_quarantine_is_named_with_what_to_do(home):
-    folder = home / "nanomem" / "quarantine"
-    folder.mkdir(parents=True, mode=0o700)
-    folder.parent.chmod(0o700)
-    (folder / "0123456789abcdef-LTM_SNAPSHOT.json").write_bytes(b"{")
-    (folder / "0123456789abcdef-LTM_SNAPSHOT.json").chmod(0o600)
-    problem = one(report(home), "nanomem/quarantine/0123456789abcdef-LTM_SNAPSHOT.json")
-    assert problem.what.startswith("LTM_SNAPSHOT.json could not be read whole")
-    assert problem.severity == "warning"
-    assert "then remove it" in problem.fix
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "what"),
-    [
-        ("index.lock", b"", "index.lock was held by nobody"),
-        ("HEAD.lock", b"abc", "HEAD.lock was held by nobody"),
-        ("LESSONS.jsonl", b"", "LESSONS.jsonl was empty"),
-    ],
-)
-def test_nothing_is_to_be_taken_from_a_lock_or_an_empty_file_in_quarantine(home, name, data, what):
-    folder = home / "nanomem" / "quarantine"
-    folder.mkdir(parents=True, mode=0o700)
-    (folder / f"0123456789abcdef-{name}").write_bytes(data)
-    (folder / f"0123456789abcdef-{name}").chmod(0o600)
-    problem = one(report(home), f"nanomem/quarantine/0123456789abcdef-{name}")
-    assert problem.what == f"{what}; it is kept here as it was"
-    assert problem.fix == "there is nothing in it that is missing: remove it"
-
-
 def test_a_problem_that_two_parts_tell_is_told_once(home):
     twice = [Problem("the database cannot be read", str(home / "nanomem" / "nanomem.db"), fix="x")]
     twice.append(Problem("the database cannot be read", "nanomem/nanomem.db", fix="x"))
     assert one(report(home, known=twice), "nanomem/nanomem.db").fix == "x"
-
-
-def test_a_broken_configuration_of_the_agent(home):
-    (home / "config.json").write_text('{"agents": ')
-    assert "not JSON" in one(report(home), "config.json").what
 
 
 def test_a_git_repository_that_lost_its_head(home):
@@ -425,15 +381,6 @@ def test_a_git_lock_left_behind(home):
     assert report(home, agent=Presence(True, 1, "nanobot gateway", dreaming=True)) == []
 
 
-def test_a_git_lock_that_a_killed_process_of_ours_left_is_told_as_ours(home):
-    git = home / "workspace" / ".git"
-    for name, text in (("nanomem-locks", "index"), ("index.lock", "")):
-        (git / name).write_text(text)
-        os.utime(git / name, (OLD, OLD))
-    found = one(report(home), ".git/index.lock")
-    assert ("killed process of nanomem" in found.what, found.fix) == (True, "the next commit of nanomem removes it")
-
-
 @pytest.mark.parametrize("name", ["HEAD", "refs/heads/master"])
 def test_a_lock_of_the_branch_is_told_at_once_and_is_an_error_once_it_is_old(home, name):
     lock = home / "workspace" / ".git" / f"{name}.lock"
@@ -445,13 +392,6 @@ def test_a_lock_of_the_branch_is_told_at_once_and_is_an_error_once_it_is_old(hom
     found = one(report(home), f".git/{name}.lock")
     assert (found.severity, "a lock that nobody holds" in found.what) == ("error", True)
     assert report(home, agent=Presence(True, 1, "nanobot gateway", dreaming=True)) == []
-
-
-def test_git_objects_that_a_power_cut_emptied(home):
-    objects = home / "workspace" / ".git" / "objects" / "ab"
-    objects.mkdir(exist_ok=True)
-    (objects / ("c" * 38)).write_bytes(b"")
-    assert "empty git object" in one(report(home), f".git/objects/ab/{'c' * 38}").what
 
 
 def test_what_others_on_the_machine_can_write_is_named_with_what_ends_that(home, memory):
@@ -487,21 +427,6 @@ def test_what_an_interrupted_write_left_behind(home, memory):
     assert report(home) == []
     os.utime(left, (OLD, OLD))
     assert "interrupted" in one(report(home), f"memory/{left.name}").what
-
-
-def test_half_a_backup_that_was_left_behind(home):
-    left = home / "nanomem-backups" / ".20261124-000000-000.nanomem-backup.01234567.nanomem-tmp"
-    left.parent.mkdir()
-    left.write_bytes(b"half")
-    os.utime(left, (OLD, OLD))
-    (problem,) = report(home)
-    assert problem.where.endswith(left.name)
-    assert "interrupted" in problem.what
-
-
-def test_what_was_set_aside_between_two_writers(home, memory):
-    (memory / "MEMORY.md.01234567.nanomem-kept").write_bytes(b"- theirs")
-    assert "in one moment" in one(report(home), "memory/MEMORY.md.01234567.nanomem-kept").what
 
 
 @pytest.fixture
@@ -603,8 +528,3 @@ def test_a_database_that_lacks_an_index_or_a_column(home, database, statement, t
     connection.commit()
     connection.close()
     assert told in [problem.what for problem in findings(home)]
-
-
-def test_a_token_log_that_cannot_be_read_is_named(home):
-    (home / "llm_usage.sqlite3").write_bytes(b"no database" * 500)
-    assert "cannot read" in one(report(home), "llm_usage.sqlite3").what

@@ -17,8 +17,7 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.memory.recall import times
-from nanomem_tui.memory.recall.questions import Question
-from nanomem_tui.memory.recall.recall import Recall, Recalled
+from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
 from nanomem_tui.memory.scopes import Audience, chat_key
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.recall.questions import Question
+from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.servers.tools import Tools

@@ -18,8 +18,8 @@ from nanomem_tui.agents import databases
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.memory import foreign, scopes
-from nanomem_tui.memory.transfer import values
-from nanomem_tui.memory.transfer.values import ImportPlan
+from nanomem_tui.memory.transfer import import_plan
+from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, lesson, make_home, state
 
@@ -536,7 +536,7 @@ def test_a_cell_as_large_as_a_disk_is_never_read_whole(tmp_path: Path) -> None:
     path = scoped_database(tmp_path / "x.db", {"content": "x" * 5_000_000})
     with databases.open_tables(path, "x.db") as source:
         ((_, raw),) = source.rows("memory_entries", ("content",))
-    assert len(raw["content"]) == databases.MAX_CELL == values.MAX_TEXT + 1
+    assert len(raw["content"]) == databases.MAX_CELL == import_plan.MAX_TEXT + 1
 
 
 def test_an_import_is_one_line_of_the_log(samples: Path, ws: Workspace) -> None:

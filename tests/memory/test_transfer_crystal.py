@@ -14,7 +14,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.transfer import crystallized
-from nanomem_tui.memory.transfer.values import ImportPlan
+from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill, make_home
 

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.transfer import markdown
-from nanomem_tui.memory.transfer.values import ImportPlan
+from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from tests.store.homes import make_home
 
 

@@ -21,7 +21,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped, values
+from nanomem_tui.memory.transfer import crystallized, import_plan, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.service import FORMATS
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
@@ -210,7 +210,7 @@ def test_the_scoped_database_brings_everything_back_but_what_is_disabled(some: l
         assert connection.execute("SELECT count(*) FROM memory_entries_fts").fetchone()[0] == len(stored)
     back = {}
     for raw in stored:
-        row, note = values.item({**scoped._unpacked(raw), "text": raw["content"]}, WORKSPACE)
+        row, note = import_plan.item({**scoped._unpacked(raw), "text": raw["content"]}, WORKSPACE)
         assert note == ""
         back[row.id] = row
     assert back == {row.id: row for row in enabled if row not in left}

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.turns import keeping
-from nanomem_tui.memory.turns.values import turn_end, turn_input
+from nanomem_tui.memory.turns.turn import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, state_file
 from tests.store.homes import kill, make_home
@@ -118,21 +119,36 @@ class Served:
         line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ))
 
-    def ask(self, **body: object) -> dict[str, object]:
+    def send(self, **body: object) -> None:
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(body).encode() + b"\n")
         self.process.stdin.flush()
+
+    def answer(self) -> dict[str, object]:
+        assert self.process.stdout is not None
         return dict(json.loads(self.process.stdout.readline()))
 
-    def stop(self) -> None:
-        self.ask(do="stop")
-        assert self.process.wait() == 0
+    def ask(self, **body: object) -> dict[str, object]:
+        self.send(**body)
+        return self.answer()
+
+
+@contextmanager
+def served(workspace: Path, many: int = 2) -> Iterator[list[Served]]:
+    """Several processes that serve one workspace, and that all stop well."""
+    with ExitStack() as processes:
+        agents = [Served(workspace) for _ in range(many)]
+        for agent in agents:
+            processes.enter_context(agent.process)
+            processes.callback(agent.process.kill)
+        yield agents
+        for agent in agents:
+            agent.ask(do="stop")
+            assert agent.process.wait() == 0
 
 
 def test_three_processes_in_one_chat(workspace: Path) -> None:
-    agents = [Served(workspace) for _ in range(3)]
-    try:
+    with served(workspace, 3) as agents:
         for number in range(4):
             key = "telegram:42" if number % 2 else ""
             asked = [
@@ -142,10 +158,6 @@ def test_three_processes_in_one_chat(workspace: Path) -> None:
             for place in (1, 0, 2):
                 answer = agents[place].ask(do="end", turn=asked[place]["turn"], assistant=f"answer {place}-{number}")
                 assert "error" not in answer
-        for agent in agents:
-            agent.stop()
-    finally:
-        stop(agents)
     with open_workspace(workspace) as ws:
         assert (ws.wal.check(), ws.wal.problems()) == ([], [])
         assert ws.wal.counts() == {"files": 4, "turns": 12, "open": 0}
@@ -155,56 +167,39 @@ def test_three_processes_in_one_chat(workspace: Path) -> None:
         assert not [problem for problem in ws.doctor() if "question" in problem.what or "never ended" in problem.what]
 
 
-def stop(agents: Sequence[Served]) -> None:
-    for agent in agents:
-        agent.process.kill()
-        agent.process.wait()
-        agent.process.stdin.close()  # type: ignore[union-attr]
-        agent.process.stdout.close()  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("first", ["ended", "declined"])
-def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Path, first: str) -> None:
-    one, two = agents = [Served(workspace) for _ in range(2)]
-    who = {"session_key": "telegram:42", "sender_id": "ana"}
-    try:
-        turn = one.ask(do="begin", text="I prefer green tea in the morning.", **who)["turn"]
-        one.ask(do="begin", text="another question", **who)
-        closing = {"assistant": "Noted."} if first == "ended" else {"declined": True}
-        assert "error" not in two.ask(do="end", turn=turn, **closing)
-        for agent in (one, two, one):
-            for again in ({"assistant": "Noted again."}, {"declined": True}):
-                told = agent.ask(do="end", turn=turn, **again)
-                assert f"that turn {'has ended' if first == 'ended' else 'was declined'}" in str(told["error"])
-        for agent in agents:
-            agent.stop()
-    finally:
-        stop(agents)
+def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Path) -> None:
+    closings = {"has ended": {"assistant": "Noted."}, "was declined": {"declined": True}}
+    turns = {}
+    with served(workspace) as (one, two):
+        for said, closing in closings.items():
+            who = {"session_key": f"telegram:{len(turns)}", "sender_id": "ana"}
+            turn = turns[said] = one.ask(do="begin", text=f"I prefer tea number {len(turns)} in the morning.", **who)[
+                "turn"
+            ]
+            one.ask(do="begin", text="another question", **who)
+            assert "error" not in two.ask(do="end", turn=turn, **closing)
+            for agent in (one, two, one):
+                for again in ({"assistant": "Noted again."}, {"declined": True}):
+                    assert f"that turn {said}" in str(agent.ask(do="end", turn=turn, **again)["error"])
     with open_workspace(workspace) as ws:
-        kept = [item for item in ws.items.all() if "green tea" in item.text]
-        assert [(item.hits, item.enabled) for item in kept] == ([(1, True)] if first == "ended" else [])
-        assert state_file(workspace).count(f"- turn: {turn}\n") == 2, "its beginning, and one end"
+        kept = [item for item in ws.items.all() if "I prefer tea" in item.text]
+        assert [("number 0" in item.text, item.hits, item.enabled) for item in kept] == [(True, 1, True)]
+        for number, turn in enumerate(turns.values()):
+            state = workspace / "memory" / "session-state" / f"telegram_{number}.md"
+            assert state.read_text().count(f"- turn: {turn}\n") == 2, "its beginning, and one end"
         assert ws.wal.problems() == []
-        assert ws.traces.counters.read()[f"turns_{first}"] == 1
+        assert [ws.traces.counters.read()[f"turns_{end}"] for end in ("ended", "declined")] == [1, 1]
 
 
 def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace: Path) -> None:
-    agents = [Served(workspace) for _ in range(2)]
-    try:
+    with served(workspace) as agents:
         begun = [
             agents[number % 2].ask(do="begin", session_key=f"cli:{number}", text="hi")["turn"] for number in range(6)
         ]
         for turn in begun:
             for agent in agents:
-                assert agent.process.stdin is not None
-                agent.process.stdin.write(json.dumps({"do": "end", "turn": turn, "assistant": "yes"}).encode() + b"\n")
-                agent.process.stdin.flush()
-            told = [json.loads(agent.process.stdout.readline()) for agent in agents]  # type: ignore[union-attr]
-            assert sorted("error" in one for one in told) == [False, True]
-        for agent in agents:
-            agent.stop()
-    finally:
-        stop(agents)
+                agent.send(do="end", turn=turn, assistant="yes")
+            assert sorted("error" in agent.answer() for agent in agents) == [False, True]
     with open_workspace(workspace) as ws:
         assert ws.traces.counters.read()["turns_ended"] == len(begun)
         assert ws.wal.problems() == []

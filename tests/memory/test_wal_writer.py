@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui.agents.turn_log import parse_wal
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, InvalidConfig, NanomemError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.memory.turn_log import WalWriter, checked_key, state_folder
+from nanomem_tui.memory.turns.traces import WalWriter, checked_key, state_folder
 
 AT = "2026-02-10T09:32:00+00:00"
 LATER = "2026-02-10T09:32:09+00:00"

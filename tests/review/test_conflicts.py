@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.memory.retention import get_superseded
-from nanomem_tui.review.queue import scope_fields
+from nanomem_tui.memory.scopes import parse_scope
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
@@ -188,7 +188,7 @@ def test_what_is_moved_was_not_said_again(ws: Workspace, how: str) -> None:
     newer = add(ws, "User lives in Munich")
     known = ws.items.get(older).updated_at
     if how == "edit":
-        ws.items.edit(older, **scope_fields("global", ws.id))
+        ws.items.edit(older, **parse_scope("global", ws.id).fields)
     else:
         do = ws.scopes.move if how == "move" else ws.scopes.copy
         operation, _ = do([older], ws.scopes.named("global"))

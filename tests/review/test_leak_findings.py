@@ -13,8 +13,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.review.findings import DecisionDetails, Finding
+from nanomem_tui.review.leaks import KnownNames, LeakSearch, find_leak
 from nanomem_tui.review.queue import rule_like
-from nanomem_tui.review.scopes import KnownNames, LeakSearch, find_leak
 from nanomem_tui.workspace import Workspace
 from tests.review.test_scopes import put
 from tests.store.homes import make_home
@@ -130,7 +130,7 @@ def test_a_second_look_judges_only_rows_that_changed(ws: Workspace, monkeypatch:
         judged.append(row)
         return find_leak(row, *given, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("nanomem_tui.review.scopes.find_leak", judge)
+    monkeypatch.setattr("nanomem_tui.review.leaks.find_leak", judge)
     first = looked.find(ws.items.all(), names)
     judged.clear()
     changed = put(ws, "debt", "global", "the debt of @marko is paid")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.review import scopes
-from nanomem_tui.review.scopes import Leak
+from nanomem_tui.review import leaks
+from nanomem_tui.review.leaks import Leak
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.review.test_scopes import put
@@ -98,9 +98,9 @@ def test_private_things_leak_where_every_chat_sees_them(ws: Workspace) -> None:
 def test_where_one_chat_only_is_known_nothing_leaks_to_anybody() -> None:
     told = {"channel": "telegram", "chat_id": "-100987", "session_key": "telegram:-100987"}
     mine = Item("one", "my dog is called Rex, and -100987 knows", scope_key="workspace:x:global", **told)  # type: ignore[arg-type]
-    assert scopes.LeakSearch().find([mine], scopes.KnownNames([mine])) == []
+    assert leaks.LeakSearch().find([mine], leaks.KnownNames([mine])) == []
     other = mine._replace(id="two", text="tea", channel="slack", chat_id="C1", session_key="slack:C1")
-    assert [found.item.id for found in scopes.LeakSearch().find([mine, other], scopes.KnownNames([mine, other]))] == [
+    assert [found.item.id for found in leaks.LeakSearch().find([mine, other], leaks.KnownNames([mine, other]))] == [
         "one"
     ]
 

@@ -14,8 +14,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.retention import Overflow
+from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from nanomem_tui.memory.transfer.service import Tell, Transfer
-from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.screens.base.editable_rows import LISTED, EditableRowsScreen
 from nanomem_tui.screens.transfer import plan_blocks
 from nanomem_tui.widgets.bars import LineInput

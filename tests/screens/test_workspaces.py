@@ -13,7 +13,7 @@ from nanomem_tui import app, workspaces
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import DiskFull
-from nanomem_tui.memory.turns.values import TurnInput
+from nanomem_tui.memory.turns.turn import TurnInput
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.files.user import Bookmark, Drafts, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore

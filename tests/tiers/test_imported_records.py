@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo
-from nanomem_tui.memory.transfer.values import ImportPlan
+from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from nanomem_tui.workspace import Workspace
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

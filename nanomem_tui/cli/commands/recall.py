@@ -23,10 +23,10 @@ from nanomem_tui.core.text import counted, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
-    from nanomem_tui.memory.recall.questions import Question as questions_Question
     from nanomem_tui.memory.recall.recall import Question
+    from nanomem_tui.memory.recall.recall import Question as questions_Question
     from nanomem_tui.memory.recall.regressions import Checked
-    from nanomem_tui.memory.turns.values import Begun
+    from nanomem_tui.memory.turns.turn import Begun
     from nanomem_tui.workspace import Workspace
 
 
@@ -169,7 +169,7 @@ def recall(
     """
     from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.memory.turns.values import check_message as checked
+    from nanomem_tui.memory.turns.turn import check_message as checked
 
     if sources:
         _only_passages()

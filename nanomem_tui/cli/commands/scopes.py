@@ -17,7 +17,7 @@ from nanomem_tui.core.text import quoted
 if TYPE_CHECKING:
     from nanomem_tui.memory.items import Plan, Verb
     from nanomem_tui.memory.scopes import Audience, ScopeRow, Visibility
-    from nanomem_tui.review.scopes import Leak
+    from nanomem_tui.review.leaks import Leak
     from nanomem_tui.workspace import Workspace
 
 NO_LEAK = "Nothing leaks: no item names anybody of another chat."

@@ -28,7 +28,7 @@ from nanomem_tui.core import errors
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan
+    from nanomem_tui.memory.transfer.import_plan import Entry, Exported, ImportPlan
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 

@@ -25,7 +25,7 @@ from nanomem_tui.core.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.attach.agents import Agent
     from nanomem_tui.memory.turns.traces import Injected, InjectedPart
-    from nanomem_tui.memory.turns.values import TurnInput
+    from nanomem_tui.memory.turns.turn import TurnInput
     from nanomem_tui.workspace import Workspace
 
 
@@ -292,7 +292,7 @@ def _served(ws: Workspace, line: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
-    from nanomem_tui.memory.turns.values import turn_end, turn_input
+    from nanomem_tui.memory.turns.turn import turn_end, turn_input
 
     if do == "begin":
         return ws.engine.begin_turn(turn_input(body)).to_json()
@@ -327,8 +327,8 @@ def _excerpts(ws: Workspace, given: TurnInput) -> dict[str, Any]:
 def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, Any]:
     """The facts of a domain or a category that the chat may see, those that fit the text first."""
     from nanomem_tui.memory.facts.search import LIMIT
-    from nanomem_tui.memory.turns import values
-    from nanomem_tui.memory.turns.values import turn_input
+    from nanomem_tui.memory.turns import turn as values
+    from nanomem_tui.memory.turns.turn import turn_input
 
     domain, category = (values.text_field(body, name, 200).strip() or None for name in ("domain", "category"))
     text = values.text_field(body, "text", 1000, clip=True)

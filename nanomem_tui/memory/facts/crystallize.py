@@ -138,8 +138,7 @@ class ModelExtractor:
         return self._client.usage
 
     def extract(self, told: Sequence[SpokenMessage], watch: Watch) -> Extracted:
-        """Return the facts of these messages, asked in as many questions as it takes, none about messages that the
-        model has read. Raises the errors of the endpoint (`ModelError`): then nothing was found at all."""
+        """Return the facts of these messages, asked in as many questions as needed; answers are kept."""
         numbered = dict(enumerate((one for one in told if dialogue.read_sayings(one.text, one.before)), 1))
         known = {} if self._again else {number: self._kept.of(_shown(0, one)) for number, one in numbered.items()}
         said = [{**fact, "message": number} for number, facts in known.items() for fact in facts or ()]
@@ -191,7 +190,6 @@ class ModelExtractor:
         return _believed(named, part)
 
     def _parts(self, numbered: Mapping[int, SpokenMessage], room: int) -> list[dict[int, SpokenMessage]]:
-        """Return the messages in parts that fit into a question each."""
         parts: list[dict[int, SpokenMessage]] = [{}]
         used = 0
         for number, one in numbered.items():
@@ -252,15 +250,13 @@ _FIELDS = ("domain", "category", "sub_category", "key", "value")
 
 
 def _sentence(value: str, said: Sequence[dialogue.Saying]) -> str:
-    """Return the sentence of a message that says most of a value."""
     wanted = set(tokens(value))
     best = max(said, key=lambda saying: len(wanted & set(tokens(saying.text))), default=None)
     return best.words if best is not None else ""
 
 
 def reason_unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
-    """Return why a fact is not believed: its numbers and names, or most of its words, do not stand in its message; ""
-    when they do."""
+    """Return why a fact is not believed: its message lacks its numbers, names or most words; "" when believed."""
     text = " ".join(f"{saying.text} {saying.words}" for saying in said)
     there, plain = _words(text), _plain(text)
     numbers = set(_DIGITS.findall(text))
@@ -275,8 +271,7 @@ def reason_unsaid(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
 
 
 def reason_doubted(proposal: Proposal, said: Sequence[dialogue.Saying]) -> str:
-    """Return what of a fact a person has to judge: words of the value that nobody said, or a denial that it leaves
-    out."""
+    """Return why a person has to judge a fact: words that nobody said, or a denial left out."""
     text = " ".join(f"{saying.text} {saying.words}" for saying in said)
     there, plain = _words(text), _plain(text)
     missing = [word for word in dict.fromkeys(tokens(proposal.value)) if not _is_said(word, there, plain)]
@@ -422,8 +417,7 @@ class Crystallizer:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other runs from going on at the same time, by a lock on the folder of the workspace, in which no file is
-        made. Raises Refused when one does."""
+        """Keep other runs out by a lock on the folder of the workspace; makes no file."""
         folder = self._paths.workspace
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -525,8 +519,7 @@ class Crystallizer:
         return Crystallized(plan._replace(judged=judged), operation, done)
 
     def by_itself(self, plan: Plan) -> Crystallized:
-        """Return what a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox, as
-        does what waits there already."""
+        """Keep what needs no look by a person; the rest goes to the inbox."""
         held = {one.number for one in plan.open if one.why or one.unnamed or one.verdict == "waiting"}
         decisions = [Decision(one, "inbox" if one.number in held else "keep") for one in plan.open]
         return self.keep(plan, decisions, by_person=False)

@@ -89,8 +89,7 @@ class Saying(NamedTuple):
 
 @lru_cache(512)
 def language_in(text: str) -> str:
-    """Return the code of the language of a sentence. Those in Latin letters are of that in which they say most, of the
-    likely ones if there are any."""
+    """Return the language of a sentence; of several in Latin letters the one in which it says most."""
     plain = _ADDRESS.sub(" ", text).strip()
     first = next(filter(str.isalpha, plain), "")
     for part in (plain, first):
@@ -138,8 +137,7 @@ def _is_fiction(sentence: str) -> bool:
 
 @lru_cache(512)
 def read_sayings(text: str, before: str = "") -> tuple[Saying, ...]:
-    """Return what a message says to be so; `before`: what the assistant said right before it, of which a plain yes
-    confirms the question at its end."""
+    """Return what a message states; `before`: the assistant's words, whose question a plain yes confirms."""
     if not text.strip() or reason_unread(text):
         return ()
     if statements_attributes.is_yes(text):
@@ -183,7 +181,6 @@ def _aside(text: str) -> Iterator[str]:
 
 
 def _unled(part: str) -> str:
-    """A sentence without what leads to it (“bit about me: …”)."""
     found = attributes.pack(language_in(part)).pattern("introduces").match(part)
     return part[found.end() :] if found is not None else part
 
@@ -198,8 +195,7 @@ def _least(act: str, part: str) -> float:
 
 
 def _beside_a_task(part: str) -> list[str]:
-    """Return the statement in front of a question or a task in one sentence (“I'm vegan, what can I cook?”), or behind
-    it."""
+    """Return the statement before or behind a question in one sentence (“I'm vegan, what can I cook?”)."""
     if any(sign in part for sign in ':："“«„「『”'):
         return []
     pieces = [(found.start(), found.end()) for found in _PIECES.finditer(part)]
@@ -211,8 +207,7 @@ def _beside_a_task(part: str) -> list[str]:
 
 
 def _before_a_question(part: str) -> str:
-    """Return the statement before the first piece of a sentence that asks, though it has no mark for that; else
-    nothing."""
+    """Return the statement before the first piece of a sentence that asks without a question mark."""
     if any(sign in part for sign in ':："“«„「『”'):
         return ""
     for found in _PIECES.finditer(part):
@@ -231,14 +226,12 @@ def _is_said(piece: str) -> bool:
 
 
 def _is_tag(sentence: str, rest: str) -> bool:
-    """Return whether the end of a sentence asks whether what is before it is so (“…, right?”)."""
     if classify.is_wide(rest):
         return len(rest.strip("?？")) < TAG
     return attributes.pack(language_in(sentence)).pattern("tag").search(f", {rest}") is not None
 
 
 def _is_asked(sentence: str, text: str) -> bool:
-    """Return whether a sentence of a text is asked by a short question behind it (“I live in Oslo, right?”)."""
     behind = text[text.find(sentence) + len(sentence) :].lstrip()
     found = re.match(r"[,，]\s*([^?？.。!！]*[?？])", behind)
     return found is not None and _is_tag(sentence, found[1])
@@ -258,8 +251,6 @@ def _stands_alone(part: str) -> bool:
 
 
 def _back(sentence: str) -> int | None:
-    """Return where in a sentence somebody takes back a word (`seven, no wait, eight`): which one holds, nobody can
-    tell."""
     found = attributes.pack(language_in(sentence)).pattern("back").search(_plain(sentence))
     return found.start() if found is not None else None
 
@@ -274,7 +265,6 @@ def retractions(text: str) -> tuple[str, ...]:
 
 
 def _tells(sentence: str) -> bool:
-    """Return whether a sentence tells what is so, and may be kept."""
     plain = _plain(sentence)
     if not plain or len(plain) > MAX_SENTENCE or remembering.is_question(plain):
         return False
@@ -289,7 +279,6 @@ def holds_secret(text: str) -> bool:
 
 
 def _answered(before: str, text: str) -> list[Saying]:
-    """Return what a message says as an answer to the question at the end of `before`."""
     asked = remembering.sentences(before)[-1:] if before and not reason_unread(before) else ()
     statement = statements_attributes.answered(asked[0], text) if asked and len(asked[0]) <= MAX_SENTENCE else ""
     return [Saying(statement, confirmed=True, source=f"{asked[0].strip()} {text.strip()}")] if statement else []
@@ -439,8 +428,7 @@ def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:
 def _reached(
     ends: Mapping[str, ReadingPosition], kept: list[_Row], out: list[_Row], *, by_row: bool
 ) -> dict[str, ReadingPosition]:
-    """Return how far each session is read by now: to its end, unless new messages of it were left out; `by_row`: of
-    those to the last one that was read."""
+    """Return how far each session is read: to its end, or with `by_row` to its last message that was read."""
     missed = {row.key for row in out if row.new}
     found = {key: end for key, end in ends.items() if key not in missed}
     if by_row:
@@ -474,7 +462,6 @@ def _told(key: str, number: int, at: str, message: Message, before: str, left: d
 
 
 def _text(value: object) -> str:
-    """An id as text; ids are numbers in many channels."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value)
 
 
@@ -503,8 +490,7 @@ def _after(messages: Sequence[Message], first: int, place: ReadingPosition | Non
 
 
 def places_of(value: object) -> dict[str, ReadingPosition]:
-    """Return the places as they were kept; of what is no such thing, nothing: then a session is read from its
-    beginning."""
+    """Return the places that were kept; anything else is ignored, and those sessions are read anew."""
     found = {}
     for key, place in value.items() if isinstance(value, dict) else ():
         fits = isinstance(place, list) and len(place) == 3

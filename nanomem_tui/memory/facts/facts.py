@@ -66,8 +66,7 @@ def value_history(
 
 
 def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
-    """Return the values that the operations gave, oldest first; one at least, and the last is what the fact says
-    now."""
+    """Return the values that operations gave, oldest first, at least the present one."""
     now = _value(item._asdict(), item.created_at, "", "")
     found = _replayed(item, [entry for entry in entries if not _is_taken_back(entry)])
     if not found or found[-1].value != now.value:  # an undo of a part, say: what happened, step by step
@@ -76,7 +75,6 @@ def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
 
 
 def _is_taken_back(entry: LogEntry) -> bool:
-    """Return whether an operation was undone, or is what undid or redid another one as a whole."""
     operation = entry.operation
     return entry.undone or operation.kind == "redo" or (operation.kind == "undo" and takes_back_all(operation))
 
@@ -127,14 +125,12 @@ def _earlier(item: Item) -> list[Value]:
 
 
 def _said_at(row: Mapping[str, Any], value: str) -> str:
-    """Return when the value of a row was said, where it keeps that."""
     fields = Item(id="", text="", meta_json=str(row.get("meta_json", "{}"))).meta.get("fact")
     said = fields.get("said") if isinstance(fields, dict) else None
     return str(said.get("at") or "") if isinstance(said, dict) and said.get("value") == value else ""
 
 
 def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:
-    """Return the value of a fact whose row was so at that time."""
     fact = fact_of(Item(id="", text=str(row["text"]), meta_json=str(row.get("meta_json", "{}"))))
     value = fact.value if fact is not None else str(row["text"])
     return Value(value, since, "", actor, operation, row.get("session_key"), row.get("source_message_id"))
@@ -217,8 +213,7 @@ class Facts:
         ]
 
     def get(self, fact_id: str) -> Fact:
-        """Return the fact of that id, or of the one id that begins so. Raises NotFound, BadInput, or Refused for an
-        item that is no fact of fields."""
+        """Return the fact of that id, or of the one id that begins so."""
         try:
             item = self._items.get(fact_id)
         except NotFound:
@@ -298,8 +293,7 @@ class Facts:
     def set_many(
         self, values: Sequence[FactValue], *, actor: Actor, kind: str, label: str, beside: Sequence[Change] = ()
     ) -> tuple[Operation, list[Fact]]:
-        """Keep several facts as one operation, of two values of one fact the later. `beside`: changes of other layers
-        that belong to it. Raises BadInput (nothing is kept then), NothingToDo."""
+        """Keep several facts as one operation, the later of two values; `beside`: changes of other layers."""
         known: dict[Identity, Fact] = {}
         first: dict[str, Item | None] = {}
         made: dict[str, Item] = {}
@@ -317,11 +311,7 @@ class Facts:
         return operation, [fact for _, after in pairs if (fact := fact_of(after)) is not None]
 
     def edit(self, fact_id: str, *, expected: Item | None = None, **fields: str | None) -> Operation:
-        """Change `value`, `key`, `category`, `domain` or `sub_category` of a fact; `expected`: its item as shown.
-
-        Raises Refused when another fact has these names already (merge them), BadInput, NothingToDo, NotFound, and
-        Conflict when somebody changed its words since.
-        """
+        """Change `value`, `key`, `category`, `domain` or `sub_category` of a fact; `expected`: its item as shown."""
         with self._store.deciding.alone():
             return self._edit(fact_id, expected, fields)
 
@@ -350,8 +340,7 @@ class Facts:
         return self._items.delete([self.get(one).id for one in ids])
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
-        """Make one fact of several: the newest (or `into`, one of them) keeps its names and its value, the values of
-        the others go on in its history. Raises BadInput, NotFound, Refused."""
+        """Make one fact of several: the newest (or `into`) stays, with the values of the others as its history."""
         facts = list({fact.id: fact for fact in map(self.get, ids)}.values())
         kept = self.get(into) if into else max(facts, key=lambda fact: fact.item.updated_at, default=None)
         if kept is None or len(facts) < 2:
@@ -381,8 +370,7 @@ class Facts:
     def _pair(
         self, wanted: FactValue, known: Mapping[Identity, Fact] = MappingProxyType({})
     ) -> tuple[Item | None, Item]:
-        """Return the row of a fact before and after it gets that value; `known`: those being made beside. Raises
-        BadInput."""
+        """Return the row of a fact before and after it gets that value; `known`: those being made beside."""
         names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
         value = check_text(wanted.value, "--value")
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)

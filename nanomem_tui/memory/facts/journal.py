@@ -11,12 +11,13 @@ from datetime import date, datetime
 from typing import Any
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.items import check_text
 from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.memory.retention import find_by_id, plural
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
@@ -51,15 +52,9 @@ class Records:
     def get(self, record_id: str) -> Record:
         """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         rows = self._store.load("record").records
-        row = rows.get(record_id)
-        if row is None or row.kind != self._kind:
-            near = [one for one in self.rows() if record_id and one.id.startswith(record_id)]
-            if len(near) > 1:
-                raise BadInput(f"{len(near)} of them begin with that id", record_id, "give more of it")
-            row = near[0] if near else None
-        if row is None or row.is_deleted:
-            raise NotFound(f"no such {self._noun}", record_id, f"see `{self._command}`")
-        return row
+        return find_by_id(
+            {key: rows[key] for key in rows if rows[key].kind == self._kind}, record_id, self._noun, self._command
+        )
 
     def history(self, record_id: str) -> list[LogEntry]:
         """Return every operation that touched the record, newest first."""
@@ -92,8 +87,7 @@ class Records:
 
     def _label(self, verb: str, rows: Sequence[Record]) -> str:
         noun = self._noun
-        plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-        what = f"{noun} {quote_start(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural)
+        what = f"{noun} {quote_start(rows[0].text)}" if len(rows) == 1 else counted(len(rows), noun, plural(noun))
         return f"{verb} {what}"
 
 
@@ -157,10 +151,7 @@ class Journal(Records):
     def edit(
         self, entry_id: str, *, text: str | None = None, day: str | None = None, expected: Record | None = None
     ) -> Operation:
-        """Change the text or the day of an entry. `expected`: the entry as it was shown to who edits it.
-
-        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
-        """
+        """Change the text or the day of an entry. `expected`: the entry as it was shown to who edits it."""
         if expected is not None:
             self._store.see_others()
         row = self.get(entry_id)
@@ -186,8 +177,7 @@ def day_of(text: str) -> str:
 
 
 def _at(day: str, moment: datetime) -> str:
-    """Return the time of day of `moment` on another day, so that entries of a day stay in the order in which they
-    came."""
+    """Return the time of day of `moment` on another day, so that entries of a day keep their order."""
     try:
         return clock.iso(datetime.combine(date.fromisoformat(day), moment.astimezone().time()).astimezone())
     except (ValueError, OverflowError, OSError):  # a day at the edge of the calendar has no such time everywhere
@@ -213,8 +203,7 @@ class Reflections(Records):
     # -- looking --------------------------------------------------------------------------------------------------
 
     def all(self, tool: str = "", words: str = "") -> list[Record]:
-        """Return the reflections, newest first; only those of a tool (exact, without regard to case), or that hold
-        `words` in their insight, error or arguments."""
+        """Return the reflections, newest first; only of a tool, or with `words` in insight, error or arguments."""
         found = [row for row in self.rows() if not tool or row.about.casefold() == tool.strip().casefold()]
         if words.strip():
             from nanomem_tui.memory.filters import matcher
@@ -272,10 +261,7 @@ class Reflections(Records):
     def edit(
         self, reflection_id: str, *, expected: Record | None = None, **fields: str
     ) -> tuple[Operation, Record, list[str]]:
-        """Change `tool`, `args`, `error` or `insight`. `expected`: the row as it was shown to who edits it.
-
-        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
-        """
+        """Change `tool`, `args`, `error` or `insight`. `expected`: the row as it was shown to who edits it."""
         if unknown := fields.keys() - {"tool", "args", "error", "insight"}:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", reflection_id, "tool, args, error or insight")
         if expected is not None:
@@ -339,8 +325,7 @@ class Reflections(Records):
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
     def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
-        """Return the lesson of a reflection with the words that `made` has of it; waiting where there is a reason
-        (`why`)."""
+        """Return the lesson of a reflection with the words of `made`; held back where there is a reason."""
         from nanomem_tui.memory import scopes
 
         if known.waits:
@@ -370,7 +355,6 @@ def _words_for(reflection: Record) -> tuple[str, str, str]:
 
 
 def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
-    """Return those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
     own = lesson.bad_action and lesson.meta.get("reflection") == reflection.id
     return lesson.trigger, lesson.better_action, lesson.bad_action if own else _words_for(reflection)[2]
 

@@ -200,8 +200,7 @@ class EndedFact(NamedTuple):
 
 
 def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
-    """Return whose a fact of a session is: of everybody where only the owner writes, without a name, else of that
-    person or chat, as capture has it. Raises BadInput for a key that names no chat."""
+    """Return whose a fact of a session is: everybody's where only the owner writes, else that person's or chat's."""
     channel, _, rest = session_key.removesuffix(BESIDE).partition(":")
     chat = rest.partition(":topic:")[0]
     audience = Audience(channel, chat or None, sender_id)
@@ -286,13 +285,10 @@ def _says(one: JudgedProposal, other: JudgedProposal) -> bool:
 
 
 def _agree(key: str, one: str, other: str) -> bool:
-    """Return whether two values of one attribute are the same."""
     return normalised(one) == normalised(other) or compare(f"{key}: {one}", f"{key}: {other}") == "same"
 
 
 def _may_agree(key: str, one: str, other: str) -> bool:
-    """Return whether two values of one attribute may be the same, in other words or another case (`Яндексе`,
-    `Яндекса`)."""
     return _agree(key, one, other) or compare(f"{key}: {one}", f"{key}: {other}") == "unsure"
 
 
@@ -335,8 +331,7 @@ class _Rows:
         return found._replace(verdict="waiting") if settled == ["waiting"] and found.old else found
 
     def ended(self, one: JudgedProposal) -> Fact | None:
-        """Return the fact that a proposal says to be so no longer; None where none says it, it was said again since, or
-        the person was asked already."""
+        """Return the fact that a proposal says to be over; None where it was said again, or the person was asked."""
         fact, evidence = self._known.get(one.identity), one.proposal.evidence
         if fact is None or not fact.item.enabled or not _may_agree(fact.key, fact.value, one.proposal.value):
             return None
@@ -353,8 +348,7 @@ class _Rows:
         return None if evidence.at <= last[0].operation.at else fact
 
     def _settled(self, one: JudgedProposal, other: Fact) -> Verdict | None:
-        """Return what a person made of the same words before; None where that was taken back, or they were said
-        again."""
+        """Return what a person decided on the same words before; None where that was undone, or they came again."""
         if other.item.waits and not other.item.is_deleted:
             return "waiting"
         if self._undone is None:

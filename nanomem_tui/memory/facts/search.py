@@ -18,8 +18,7 @@ from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.facts.facts import Facts
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.questions import MAX_QUERY, Question
-from nanomem_tui.memory.recall.recall import Recall
+from nanomem_tui.memory.recall.recall import MAX_QUERY, Question, Recall
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Fact, Hit, Item, fact_of
 from nanomem_tui.vectors.embedders import share_known
@@ -164,15 +163,13 @@ class MemorySearch:
         return Answer(tuple(one._replace(how="facts") for one in results), len(among), note)
 
     def names(self, audience: scopes.Audience | None = None) -> dict[str, dict[str, int]]:
-        """Return the domains that the audience may see, `NO_DOMAIN` last, and how many facts each of their categories
-        has."""
+        """Return how many visible facts each category of each domain has, `NO_DOMAIN` last."""
         visible = self._visible(audience or scopes.Audience(), facts_only=True)
         tree = self._facts.tree(fact for fact in self._facts.all() if fact.id in visible)
         return {domain: {name: len(facts) for name, facts in found.items()} for domain, found in tree.items()}
 
     def _visible(self, audience: scopes.Audience, *, facts_only: bool) -> dict[str, Item]:
-        """Return the items, or the facts, that are given to an audience, by id, the newest first; made once per
-        change."""
+        """Return the items or facts that an audience sees, by id, newest first; made once per change."""
         counter, now = self._store.load("item").counter, clock.iso(clock.now())
         known = self._shown.get((audience, facts_only))
         if known is not None and known.counter == counter and now < known.until:
@@ -213,8 +210,7 @@ class MemorySearch:
         return sorted(_in_turns(by_words, by_meaning), key=lambda one: not one.is_near)[:limit], note
 
     def _nearest(self, query: str, limit: int, among: Mapping[str, Item]) -> Near:
-        """Return those of `among` that are nearest and that the model can read: one in a language that it does not know
-        is near to anything. More are asked for while there are others among them."""
+        """Return the nearest of `among` in languages that the model reads: other texts are near to anything."""
         asked = limit
         while among and limit:
             near = self._by_meaning.near(query, asked, among.keys())
@@ -238,7 +234,6 @@ class MemorySearch:
             asked *= FEW * FEW
 
     def _at(self, item: Item, distance: float) -> Found:
-        """Return what was found by meaning at that distance."""
         found = _found(item, "meaning", distance, 1 - distance, {"distance": round(distance, 6)})
         return found._replace(is_near=distance < self._settings.recall_max_distance)
 
@@ -250,7 +245,6 @@ def _found(
 
 
 def _in_turns(first: Sequence[Found], second: Sequence[Found]) -> list[Found]:
-    """Both in one list, in turns, each answer once."""
     found: dict[str, Found] = {}
     for one in chain.from_iterable(zip_longest(first, second)):
         if one is not None:

@@ -7,7 +7,6 @@ stand as they were recorded: a total may differ from the tokens asked and answer
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,6 +17,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError, Problem
 from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.core.settings import Price, price_of
 from nanomem_tui.core.text import quoted
+from nanomem_tui.memory import foreign
 from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.model.settings import price_of_model
 from nanomem_tui.store.snapshot import change_of
@@ -90,8 +90,7 @@ class Usage:
     # -- looking --------------------------------------------------------------------------------------------------
 
     def rows(self, days: int | None = None) -> list[UsageRow]:
-        """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today.
-        Raises BadInput."""
+        """Return every row, ours and the agent's, newest day first; `days`: of so many days, the last one is today."""
         since = _since(days)
         ours = [self._own(row) for row in self._records.rows() if row.about >= since]
         calls = self._log(since).calls
@@ -114,12 +113,11 @@ class Usage:
         return self._theirs[1].problems
 
     def _log(self, since: str) -> databases.Report:
-        """Return the agent's log since a day, read again once it changed."""
         path = self._store.paths.token_log
         if path is None:
             self._theirs = (None, databases.Report())
             return self._theirs[1]
-        stamps = since, *(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
+        stamps = since, foreign.database_state(path)
         if self._theirs[0] != stamps:
             self._theirs = (stamps, databases.read_llm_usage(path, self._store.paths.relative(path), since))
         return self._theirs[1]
@@ -247,7 +245,6 @@ def _is(row: Record, day: str, model: str, source: str) -> bool:
 
 
 def _cost(asked: int, answered: int, both: int, price: Price | None) -> float | None:
-    """Return what tokens cost; None without a price, or where only their total is known."""
     if not (asked or answered):
         return None if both else 0.0
     return None if price is None else price.cost(asked, answered)
@@ -265,11 +262,3 @@ def _since(days: int | None) -> str:
         raise BadInput("the number of days begins at 1", "--days")
     today = date.fromisoformat(clock.local_naive(clock.now())[:10])
     return (today - timedelta(days=min(days, LONGEST) - 1)).isoformat()
-
-
-def _stamp(path: str) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0, 0)
-    return found.st_ino, found.st_size, found.st_mtime_ns

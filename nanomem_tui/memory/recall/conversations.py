@@ -234,8 +234,7 @@ class Conversations:
         return self._nearest(index, lambda: False)[0]
 
     def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, int]:
-        """Return what finds passages by meaning, and how many it does not know yet; None: words find them. What has no
-        vector gets one for a moment here, and then on a thread."""
+        """Return what finds passages by meaning, and how many have no vector yet; None: words only."""
         if self._vectors is None:
             return None, 0
         vectors, texts = self._vectors(), [passage.text for passage in index.passages]
@@ -297,8 +296,7 @@ class Conversations:
         return [*said, f"the beginning of {counted(shortened, 'long session')}"] if shortened else said
 
     def _passages(self, file: SessionFile) -> list[Passage]:
-        """Return what was said in a transcript, tool calls and hidden messages left out; nothing when it cannot be
-        read, and nothing of a Dream, which only reads the archive out."""
+        """Return what was said in a transcript; nothing of one that cannot be read, or of a Dream."""
         try:
             key, first, messages = self._sessions.end_of(file, MOST_BYTES)
         except NanomemError:
@@ -374,17 +372,10 @@ def entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
     ]
 
 
-def transcript_passages(
-    key: str, first: int, messages: Iterable[Message], place: str, behind: Passage | None = None
-) -> list[Passage]:
-    """Return the passages of a transcript, whose first message has that index; `place` tells it from every other one.
-    `behind`: the passage that they follow."""
+def transcript_passages(key: str, first: int, messages: Iterable[Message], place: str) -> list[Passage]:
+    """Return the passages of messages from index `first` on; `place` names the transcript."""
     said = [message for message in messages if _is_said(message)]
-    times = [message.timestamp for message in said]
-    sittings = _sittings(times)
-    if behind is not None:
-        sat = int(behind.session.rpartition("\n")[2])
-        sittings = [sat + number for number in _sittings([behind.at, *times])[1:]]
+    sittings = _sittings(message.timestamp for message in said)
     return [
         Passage(
             f"{key}#{first + message.index}",

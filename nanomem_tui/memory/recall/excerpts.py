@@ -8,7 +8,6 @@ forgotten, and nothing that instructs the model. Reads only.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.messages import Message, count_messages, parse_session, session_header
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.core import clock
-from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.files import Stamp, chunks, read_end, read_log, read_piece
 from nanomem_tui.core.paths import Paths
@@ -30,7 +28,8 @@ from nanomem_tui.language import cues, dates, secrets
 from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.language.tokens import alike, index_tokens, query_words
 from nanomem_tui.memory.filters import Matcher
-from nanomem_tui.memory.recall import questions, scoring
+from nanomem_tui.memory.recall import recall as questions
+from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.conversations import (
     LONGEST,
     ROLES,
@@ -77,21 +76,15 @@ CHATS = 32
 
 _LINES = 3  # lines of one archive entry that may stand before another entry
 
-_HEAD = b'{"_type"'  # how the lines of a transcript begin that are rewritten with every turn
-
 
 class _Read(NamedTuple):
-    """What was read of a transcript: its passages, how many messages it has, how many the agent replays no more, and
-    what tells whether it only grew since."""
+    """What was read of a transcript: its passages, how many messages it has, and how many the agent replays no more."""
 
     stamp: Stamp
     key: str
     passages: list[Passage]
     messages: int
     archived: int
-    start: int = 0
-    size: int = 0
-    digest: bytes = b""
 
 
 class ChatTalk:
@@ -112,8 +105,7 @@ class ChatTalk:
         time: AskedTime | None = None,
         by_meaning: Callable[[OrderedRecall], Nearest | None] = lambda index: None,
     ) -> list[ConversationHit]:
-        """Return the nearest messages and lines of the archive, best first. `time`: the time that the query names;
-        `by_meaning`: gives what finds the passages of an index by their meaning, None where words alone do."""
+        """Return the nearest messages and archive lines, best first; `time`: the one that the query names."""
         found = self.recall_said(query, limit, time, by_meaning(self.said.index))
         index = self.archived.index
         lines = index.search(query, _LINES * limit, nearest=by_meaning(index), time=time)
@@ -188,7 +180,7 @@ class ChatPassages:
             known = talk.files.get(name)
             try:
                 if known is None or not _is_as_good(known, file, lag):
-                    read = _read(file, known, kept, talk.most)
+                    read = _read(file, kept, talk.most)
                 elif known.stamp == file.stamp:
                     read = known
                 else:  # what is summed up may have changed all the same
@@ -224,7 +216,6 @@ def number_of(key: str) -> int:
 
 
 def _is_as_good(known: _Read, file: SessionFile, lag: int) -> bool:
-    """Return whether what is known of a file need not be read again."""
     return known.stamp == file.stamp or 0 < file.stamp[1] - known.stamp[1] < lag
 
 
@@ -232,41 +223,24 @@ def _go_on() -> bool:
     return False
 
 
-def _read(file: SessionFile, known: _Read | None, kept: Forgotten, most: int) -> _Read:
-    """Read a transcript as it is now; of one that only grew since it was `known` the new lines alone are parsed."""
+def _read(file: SessionFile, kept: Forgotten, most: int) -> _Read:
+    """Read the last `most` bytes of a transcript, or a bit more, as it is now."""
     size = file.stamp[1]
     start = 0 if size <= most else (size - most) // (most // 4) * (most // 4)
     data = read_log(file.path) if not start else read_end(file.path, start, size)
     head = data if not start else next(iter(chunks(file.path)), b"")
     header = session_header(head[: head.find(b"\n") + 1], "")
-    key = key_of(file.path.name, header)
     if not files_is_of_one(file.path.name, header):
         return _Read(file.stamp, "", [], 0, 0)
-    body = _without_heads(data)
-    is_plain = not core_files.is_wide(data) and body.endswith(b"\n")
-    hashed, at = hashlib.blake2b(), 0
-    if known is not None and is_plain and (known.key, known.start) == (key, start) and 0 < known.size <= len(body):
-        hashed.update(memoryview(body)[: known.size])
-        at = known.size
-    if known is not None and at and hashed.digest() == known.digest:
-        behind = known.passages[-1] if known.passages else None
-        passages, count = known.passages, known.messages
-        messages = parse_session(body[known.size :], "", key).messages
-    else:
-        behind, passages = None, []
-        messages = parse_session(data if not is_plain else body, "", key).messages
-        count = _messages_before(file.path, start) if start else 0
-    place = str(file.path)
-    new = transcript_passages(key, count, _told_of(messages, kept), place, behind)
-    hashed.update(memoryview(body)[at:])
-    digest = hashed.digest() if is_plain else b""
-    counted = count + len(messages)
-    return _Read(file.stamp, key, [*passages, *new], counted, _archived(header), start, len(body), digest)
+    key = key_of(file.path.name, header)
+    messages = parse_session(data, "", key).messages
+    before = _messages_before(file.path, start) if start else 0
+    passages = transcript_passages(key, before, _told_of(messages, kept), str(file.path))
+    return _Read(file.stamp, key, passages, before + len(messages), _archived(header))
 
 
 def _told_of(messages: Iterable[Message], kept: Forgotten) -> Iterator[Message]:
-    """Yield the messages as they may be indexed: without blocks of memory that an agent keeps in its transcript,
-    without what is forgotten, and none of somebody who is."""
+    """Yield the messages without recalled blocks and forgotten text, and none of forgotten senders."""
     for message in messages:
         content = without_blocks(message.content)
         if kept and kept.named("sender", sender_of(message)):
@@ -289,17 +263,6 @@ def without_blocks(text: str) -> str:
     return first + "".join(part.partition(CLOSE)[2] for part in rest)
 
 
-def _without_heads(data: bytes) -> bytes:
-    """Return the lines of a transcript behind those that are rewritten with every turn."""
-    at = 0
-    while data.startswith(_HEAD, at):
-        end = data.find(b"\n", at)
-        if end < 0:
-            return b""
-        at = end + 1
-    return data[at:]
-
-
 def _messages_before(path: Path, start: int) -> int:
     """Return how many messages begin in the first `start` bytes of a file, by its lines."""
     count, left = 0, start
@@ -312,7 +275,6 @@ def _messages_before(path: Path, start: int) -> int:
 
 
 def _archived(header: Mapping[str, Any] | None) -> int:
-    """Return the offset up to which the agent has summed a transcript up; 0 where it tells none."""
     value = (header or {}).get("last_consolidated", (header or {}).get("last_archived"))
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
@@ -481,13 +443,11 @@ class ExcerptSearch:
 
 
 def _is_being_answered(hit: ConversationHit) -> bool:
-    """Return whether a hit is the message that the model just got: an agent writes it down before it asks."""
     moment = clock.parse(hit.at) if hit.role == "user" and not hit.after else None
     return moment is not None and abs(clock.now() - moment) < JUST_NOW
 
 
 def _speaker(sender: str, place: Audience) -> str:
-    """Return who wrote a message: in a group by their id, else the user."""
     return (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER
 
 
@@ -502,8 +462,7 @@ class _Round(NamedTuple):
 
 
 def _round(hit: ConversationHit) -> _Round:
-    """Return the round of a hit, which is one of its two messages. The other is shown where the first asks: a question
-    says little without its answer, and a short answer little without its question."""
+    """Return the round of a hit; question and answer are both shown where one says little alone."""
     if hit.role == "assistant":
         before = next((one for one in reversed(hit.before) if one.role == "user"), None)
         if before is None:
@@ -520,13 +479,11 @@ def _asks(text: str) -> bool:
 
 
 def _clean(text: str, kept: Forgotten) -> str:
-    """A passage without blocks of memory and what is forgotten."""
     text = without_blocks(text if len(text) < LONGEST else text[:-_CUT])
     return kept.taken_out(text) if kept else text
 
 
 def _shown(text: str, hit: ConversationHit, width: int) -> str:
-    """Return the part of a text around the words that were found, with the date behind each relative one."""
     part, _ = Matcher(tuple(hit.parts["terms"])).excerpt(text, width)
     return dates.annotated(part, hit.at[:10]) if hit.at[:10] else part
 

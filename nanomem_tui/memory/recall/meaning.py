@@ -36,8 +36,7 @@ SLOW, PAUSE = 0.5, 30.0
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Return whether recall asks for meaning too: where it was chosen, and with `auto` where a model of this machine is
-    installed and items are ranked our own way. Loads nothing; an endpoint is sent questions only by choice."""
+    """Return whether recall asks for meaning: by choice, or with `auto` where a local model is installed."""
     if settings.recall_backend in HYBRID:
         return True
     return settings.recall_backend == AUTO and settings.recall_profile == "default" and is_installed(settings)
@@ -96,8 +95,7 @@ class ByMeaning:
         self._why = ""
 
     def warm(self) -> None:
-        """Begin to embed what has no vector, where meaning is wanted. Where nobody chose it the model is loaded too:
-        questions are answered by words until that is done."""
+        """Begin to embed in the background; with `auto` the model is loaded too, and words answer until then."""
         if not self.wanted or self._meaning is None:
             return
         self._meaning().start()

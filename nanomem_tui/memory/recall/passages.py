@@ -20,7 +20,7 @@ from typing import NamedTuple
 from nanomem_tui.language import cues
 from nanomem_tui.language.tokens import is_common, is_of_talk, is_part, query_words, search_weights, tokens
 from nanomem_tui.memory.recall import scoring
-from nanomem_tui.memory.recall.questions import split_compound
+from nanomem_tui.memory.recall.recall import split_compound
 from nanomem_tui.store.word_index import Statistics, Vocabulary, WordIndex, drop_common_characters, nearest
 
 # -- By which names the speakers of a chat are addressed: a transcript calls them `user` and `assistant` --------------
@@ -313,8 +313,6 @@ class OrderedRecall:
             self._long_rounds.add(self._round_of[place])
 
     def _asks(self, before: int, place: int) -> bool:
-        """Return whether a passage begins a round: the user speaks again. Where speakers have names each is one of its
-        own."""
         speaker = self._passages[place].speaker
         return speaker not in self._roles or (speaker == USER and self._passages[before].speaker != USER)
 
@@ -376,7 +374,6 @@ class OrderedRecall:
         return [PassageHit(self._passages[place], 0.0, 0.0, 0.0, 0.0, 0.0, place) for place in newest]
 
     def _there(self) -> Iterable[int]:
-        """Return the places that are not forgotten."""
         forgotten, session_of = self._forgotten, self._session_of
         return (place for place in range(len(self._passages)) if session_of[place] not in forgotten)
 
@@ -446,15 +443,12 @@ class OrderedRecall:
         return _Asked(groups, names, 1 / total if total else 1.0, subject, cues.waits_for(query))
 
     def _name_meant(self, word: str) -> str:
-        """Return the name of a speaker that a word was meant to be, when no passage holds the word itself; else the
-        word."""
         if word in self._names or self._index.has(word):
             return word
         return nearest(word, self.names, lambda _: 1) or word
 
     def _meaning(self, word: str, share: float) -> dict[str, float]:
-        """Return the words that a word of a question stands for, itself or what it was meant to be first, with
-        weights."""
+        """Return the words that a word of a question stands for, with weights, itself or its correction first."""
         known = self._meanings.get(word)
         if known is not None:
             return known
@@ -474,8 +468,7 @@ class OrderedRecall:
         return meaning
 
     def _meant(self, query: str, nearest: Nearest | None) -> dict[int, float]:
-        """By place, how near a passage is in meaning: 1 for the nearest. Who speaks is no part of a passage's text, and
-        counts by itself: the question is asked without names."""
+        """Return how near passages are in meaning, 1 for the nearest; speakers' names are left out of the question."""
         if nearest is None:
             return {}
         if self._named is None:
@@ -527,8 +520,7 @@ class OrderedRecall:
     def _add_of_others(
         self, group: Mapping[str, float], chats: Collection[int], scale: float, own: dict[int, float]
     ) -> None:
-        """Add what passages get for a name where it is that of no speaker: there it is a word like any other. What is
-        said to somebody holds their name, and tells nothing of them."""
+        """Add the score of a name in chats where it is no speaker's."""
         found: dict[int, float] = {}
         self._index.add_scores(group, scale, found)
         for place, score in found.items():
@@ -643,8 +635,7 @@ class Budget:
         return self._passages <= 0 or self._characters <= 0
 
     def take(self, passages: list[Passage]) -> list[Passage]:
-        """Return the last of these passages that fit; of more, the beginning moves by `_STRIDE` passages while they
-        grow."""
+        """Return the last passages that fit; the beginning moves by `_STRIDE` while they grow."""
         start = len(passages)
         while start and not self.full:
             start -= 1

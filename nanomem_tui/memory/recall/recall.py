@@ -20,23 +20,173 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import cues, times_asked
-from nanomem_tui.language.times_asked import TimeAsked
-from nanomem_tui.language.tokens import alike, index_tokens, query_weights, search_weights
+from nanomem_tui.language.times_asked import Span, TimeAsked
+from nanomem_tui.language.tokens import (
+    alike,
+    index_tokens,
+    is_english,
+    light_words,
+    query_weights,
+    query_words,
+    search_weights,
+    tokens,
+)
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.recall import questions, scoring
+from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.questions import Question
 from nanomem_tui.memory.recall.scoring import PROFILES, Scored, ScoreParts
-from nanomem_tui.memory.scopes import LayerOf, is_waiting, visible_layers
+from nanomem_tui.memory.scopes import Audience, LayerOf, is_waiting, visible_layers
 from nanomem_tui.store import item_index, lookup, word_index
 from nanomem_tui.store.database import full_text
 from nanomem_tui.store.item_index import Candidate, ItemIndex, rate
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item, Lesson
-from nanomem_tui.store.word_index import Statistics, drop_common_characters
+from nanomem_tui.store.word_index import Statistics, drop_common_characters, idf, trust
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.times import Times
+
+
+# The question as a value: its words with weights, and corrected spelling. What an index has is passed in as functions.
+
+REPLY_WEIGHT = 0.5
+"""What a word counts that stands only in the message replied to."""
+
+LIGHT = 0.5
+"""What a word counts that tells little of what a question is about, beside others."""
+
+FAINT = 0.2
+"""What a word counts that tells the time that is asked for: `yesterday` is no word that a memory of then must hold."""
+
+LONGER_WEIGHT = 0.6
+"""What a word counts that begins like one of the message which no row holds."""
+
+MAX_QUERY = 20_000
+"""Characters of a message that are looked at."""
+
+
+class Question(NamedTuple):
+    """What is asked: a message, what it replies to, for whom, and within which bounds (None: those of the settings).
+
+    `whole`: a search by a person, without the budget of a prompt and the cap on the user layer. `session_key`: the
+    session within the chat of the audience. `within`: only memories that were said in these days, or are about them.
+    """
+
+    text: str
+    reply_to: str = ""
+    audience: Audience = Audience()
+    scope: str = "all"
+    kinds: tuple[str, ...] = ()
+    limit: int | None = None
+    max_chars: int | None = None
+    profile: str | None = None
+    weights: Mapping[str, float] | None = None
+    whole: bool = False
+    session_key: str = ""
+    within: Span | None = None
+
+
+def question_text(question: Question) -> str:
+    """Return the whole text of a question."""
+    text = f"{question.text}\n{question.reply_to}" if question.reply_to else question.text
+    return text[:MAX_QUERY]
+
+
+def written_words(question: Question) -> dict[str, str]:
+    """Its words as they were written, by token."""
+    return query_words(question_text(question))
+
+
+def weighted_words(question: Question) -> dict[str, float]:
+    """Return the words of a question with their weights; those of the message replied to count less."""
+    words = _weights(question.text[:MAX_QUERY])
+    if question.reply_to:
+        for word, weight in _weights(question.reply_to[:MAX_QUERY]).items():
+            words.setdefault(word, REPLY_WEIGHT * weight)
+    return words
+
+
+def discount_time_words(
+    words: Mapping[str, float], telling: Collection[str] | None, total: int, rows_with: Callable[[str], int]
+) -> Mapping[str, float]:
+    """Lower words that only name a time to a share of the best `telling` one (None: no time is named)."""
+    if telling is None:
+        return words
+    worth = {word: idf(total, rows_with(word)) for word in words}
+    best = max((words[word] * worth[word] for word in words if word in telling and rows_with(word)), default=0.0)
+    most = {word: FAINT * best / worth[word] if best and worth[word] else weight for word, weight in words.items()}
+    return {word: weight if word in telling else min(FAINT * weight, most[word]) for word, weight in words.items()}
+
+
+def _weights(text: str) -> dict[str, float]:
+    """Return the words of a text with what each counts: those that tell little count less, where there are others."""
+    words, light = search_weights(text), light_words(english=is_english(text))
+    if light.issuperset(words):
+        return words
+    return {word: LIGHT * weight if word in light else weight for word, weight in words.items()}
+
+
+def correct_spelling(
+    words: Mapping[str, float],
+    as_written: Mapping[str, str],
+    known: Callable[[str], bool],
+    nearest: Callable[[str], str | None],
+    longer: Callable[[str], Sequence[str]],
+) -> tuple[dict[str, float], dict[str, tuple[str, ...]]]:
+    """Return the words with those that no row holds replaced by what may be meant, and what was replaced by which
+    tokens.
+
+    The nearest word that is held, and those that begin like it (`postgres`: `postgresql`), which count less.
+    """
+    found: dict[str, float] = {}
+    replaced: dict[str, tuple[str, ...]] = {}
+    for word, weight in words.items():
+        is_known = known(word)
+        if not is_known and word not in as_written:
+            continue  # a part of a word, or words joined that nobody wrote so
+        meant = {word: weight} if is_known else _meant(word, weight, as_written[word], known, nearest, longer)
+        if meant and word not in meant:
+            replaced[as_written.get(word, word)] = tuple(meant)
+        for other, counts in (meant or {word: weight}).items():
+            found[other] = max(counts, found.get(other, 0.0))
+    return found, replaced
+
+
+def split_compound(word: str, known: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the two known words that one is made of (`vscode`: `vs`, `code`), longest shorter half first."""
+    ways = (tokens(f"{word[:at]} {word[at:]}") for at in range(2, len(word) - 1))
+    found = [tuple(way) for way in ways if len(way) == 2 and all(map(known, way))]
+    return max(found, key=lambda way: min(map(len, way)), default=())
+
+
+def describe_corrections(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
+    """Return what was corrected to which words, as the texts that were found write them."""
+    left = {token for meant in replaced.values() for token in meant}
+    forms: dict[str, str] = {}
+    for text in texts if left else ():
+        words = query_words(text, len(text))
+        forms |= {token: words[token] for token in left & words.keys()}
+        left -= words.keys()
+        if not left:
+            break
+    return {word: ", ".join(forms.get(token, token) for token in meant) for word, meant in replaced.items()}
+
+
+def _meant(
+    word: str,
+    weight: float,
+    as_written: str,
+    known: Callable[[str], bool],
+    nearest: Callable[[str], str | None],
+    longer: Callable[[str], Sequence[str]],
+) -> dict[str, float]:
+    """Return what an unknown word may mean, with weights: the nearest one and longer forms."""
+    near = nearest(word)
+    forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
+    found = dict.fromkeys(forms, LONGER_WEIGHT * weight)
+    if near is None:
+        return found or dict.fromkeys(split_compound(as_written, known), weight)
+    return {near: trust(word) * weight, **{form: counts for form, counts in found.items() if form != near}}
 
 
 # What of a ranked answer is given, and why the rest is cut: so many, so many of the user layer, so many characters.
@@ -154,8 +304,7 @@ class Recall:
         return self.index.ready
 
     def warm(self, *, background: bool = True) -> None:
-        """Load the rows and build the RAM index, by default on a thread of its own, on which items are embedded too
-        where meaning is wanted; nothing to do when it is built."""
+        """Load the rows and build the RAM index, by default on a thread that embeds items too."""
         if background:
             self.by_meaning.warm()
         if self.ready:
@@ -175,8 +324,7 @@ class Recall:
     # -- asking -------------------------------------------------------------------------------------------------
 
     def ask(self, question: Question, *, beside: Iterable[Item] = ()) -> Recalled:
-        """Return the best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises
-        BadInput."""
+        """Return the best items for a question. `beside`: rows of elsewhere that are ranked with ours."""
         started = time.perf_counter()
         profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
@@ -193,9 +341,9 @@ class Recall:
         if profile == "default" and not question.whole:
             hits, unrelated = self._related_to(question, pool, hits, near.distances, asked_time)
         kept, cut = self._bounds(question, profile).cut(hits)
-        words = tuple(questions.weighted_words(question)) if pool.corrected else tuple(pool.words)
+        words = tuple(weighted_words(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
-        corrected = questions.describe_corrections(pool.corrected, (hit.item.text for hit in hits))
+        corrected = describe_corrections(pool.corrected, (hit.item.text for hit in hits))
         spelt = MappingProxyType(corrected)
         return Recalled(tuple(kept), (*cut, *unrelated), spelt, words, pool.backend, ms, near.why, asked_time)
 
@@ -239,10 +387,8 @@ class Recall:
         return [kept[place][0] for place in scoring.newer_first(asked, said)], cut
 
     def _message(self, question: Question, pool: _Pool) -> scoring.Message:
-        written = {
-            word: pool.corrected.get(word, (token,)) for token, word in questions.written_words(question).items()
-        }
-        return scoring.read_message(questions.full_text(question), pool.words, written, pool.statistics)
+        written = {word: pool.corrected.get(word, (token,)) for token, word in written_words(question).items()}
+        return scoring.read_message(question_text(question), pool.words, written, pool.statistics)
 
     def _held(self, rows: Sequence[Item], pool: _Pool) -> list[frozenset[str]]:
         """Return the words of those looked for that each row holds."""
@@ -253,9 +399,7 @@ class Recall:
         return [_words_of(row, pool) for row in rows]
 
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
-        """Return the facts nearest to a message in meaning, nearest first, but those that were `found` (seed 003). None
-        for a short message, and where meaning is not asked for or cannot be. In our profile only what has a bearing on
-        the message and found no room."""
+        """Return the facts nearest in meaning that were not `found` (seed 003); by default only with a bearing."""
         known = {hit.item.id for hit in found.hits} if found is not None else set[str]()
         limit = self._settings.recall_related_facts
         if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
@@ -318,7 +462,7 @@ class Recall:
         everything = self.ask(question._replace(limit=1_000_000, max_chars=1_000_000_000, whole=True))
         ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
         if item_id not in ranks:
-            near = self.by_meaning.near(questions.full_text(question), 1, {item_id})
+            near = self.by_meaning.near(question_text(question), 1, {item_id})
             far, most = near.distances.get(item_id), self._settings.recall_max_distance
             return "shares no word with the message" + (f", and distance {far:.2f} is over {most:g}" if far else "")
         hit = everything.hits[ranks[item_id] - 1]
@@ -372,14 +516,12 @@ class Recall:
         return self._times
 
     def _time_of(self, question: Question) -> TimeAsked | None:
-        """Return the time that a question names; most name none, and that is told without reading a date."""
         return times_asked.asked(question.text, self.times.today()) if times_asked.may_name(question.text) else None
 
     def _of_time(
         self, question: Question, asked_time: TimeAsked | None, pool: _Pool, layer_of: LayerOf, beside: Sequence[Item]
     ) -> list[Candidate]:
-        """Return what the question may see of the time that it names, and is not in the pool: the newest, rated by
-        words."""
+        """Return visible items of the time that is asked for and not in the pool: the newest, rated by words."""
         from nanomem_tui.memory.recall.times import MOST
 
         if asked_time is not None:
@@ -422,7 +564,7 @@ class Recall:
                 within = {key for key, row in snapshot.items.items() if row.enabled and layer_of(row) is not None}
         limit = max(NEAREST, self._limit(question) + SPARE)
         while True:
-            near = self.by_meaning.near(questions.full_text(question), limit, within)
+            near = self.by_meaning.near(question_text(question), limit, within)
             rows = [snapshot.items.get(key) for key in near.distances]
             alive = [row.id for row in rows if row is not None and layer_of(row) and not self._expired(row, moment)]
             if len(alive) == len(rows) or len(rows) < limit or len(alive) >= NEAREST // 2:
@@ -441,7 +583,7 @@ class Recall:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
-        words = questions.weighted_words(question)
+        words = weighted_words(question)
         telling = None if asked_time is None else search_weights(f"{asked_time.subject} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
@@ -494,10 +636,9 @@ class Recall:
         slack: float,
         telling: Collection[str] | None = None,
     ) -> _Pool:
-        """Return what the backend finds: every row that may be among the `wanted` best once its small shares are added.
-        `telling`: the words that do not only name a time (None: it names none)."""
+        """Return every row that may be among the `wanted` best; `telling`: words that name no time."""
         if not self._in_ram():
-            found = self._full_text(words, questions.written_words(question), layer_of, beside, telling)
+            found = self._full_text(words, written_words(question), layer_of, beside, telling)
             if found is not None:
                 return found
         store = self._store
@@ -505,12 +646,12 @@ class Recall:
         self.index.build()  # before the lock is held: it may have to wait for the thread that builds
         with store.snapshot.lock:
             index = self.index.current()
-            words = questions.discount_time_words(words, telling, len(index), index.rows_with)
+            words = discount_time_words(words, telling, len(index), index.rows_with)
             words = drop_common_characters(words, len(index), index.rows_with)
             corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
-                words, corrected = questions.correct_spelling(
-                    words, questions.written_words(question), index.has, self.index.nearest, self.index.longer
+                words, corrected = correct_spelling(
+                    words, written_words(question), index.has, self.index.nearest, self.index.longer
                 )
             asked = words
             words = word_index.add_similar_words(words, len(index), index.mean, index.rows_with)
@@ -541,22 +682,21 @@ class Recall:
         beside: Sequence[Item],
         telling: Collection[str] | None = None,
     ) -> _Pool | None:
-        """Return what the database's index finds, with what waits to be written to it; None where there is no such
-        index."""
+        """Return what the database's index and unsaved rows hold; None where there is no index."""
 
         def accept(item: Item) -> bool:
             return (item.enabled or item_index.is_replaced(item)) and layer_of(item) is not None
 
         def find(index: full_text.FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
-            known = questions.discount_time_words(words, telling, asked.total, asked.rows_with.__getitem__)
+            known = discount_time_words(words, telling, asked.total, asked.rows_with.__getitem__)
             terms = drop_common_characters(known, asked.total, asked.rows_with.__getitem__)
 
             def is_held(word: str) -> bool:
                 rows = asked.rows_with.get(word)
                 return (index.statistics([word]).rows_with[word] if rows is None else rows) > 0
 
-            terms, corrected = questions.correct_spelling(terms, written, is_held, index.nearest, index.longer)
+            terms, corrected = correct_spelling(terms, written, is_held, index.nearest, index.longer)
             statistics = index.statistics([*terms, *(other for word in terms for other in alike(word))])
             given = terms.keys()
             terms = word_index.add_similar_words(
@@ -586,7 +726,7 @@ class Recall:
         now = clock.now()
         moment = clock.iso(now)
         rows = [row for row in rows if not self._expired(row, moment)]
-        text = questions.full_text(question)
+        text = question_text(question)
         pool = _Pool([], query_weights(text), {}, "ram", more=False)
         if profile == "seed000":
             return _hits(scoring.rank_seed000(text, rows, weights, now), layer_of), pool
@@ -618,7 +758,6 @@ class Recall:
         return self._settings.recall_max_results if question.limit is None else max(0, question.limit)
 
     def _most_of_user(self, profile: str) -> int:
-        """So many of the user layer are given at most: as the settings say, else two in seed 001, and any in ours."""
         most = self._settings.recall_user_layer_results
         return most if most >= 0 else SEED001_OF_USER if profile == "seed001" else ANY
 
@@ -660,7 +799,6 @@ def _words_of(row: Item, pool: _Pool) -> frozenset[str]:
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
-    """Return the hits, each in its layer: what is not visible is never one, whatever a backend found."""
     return [Hit(item, score, parts, layer) for item, score, parts in scored if (layer := layer_of(item)) is not None]
 
 
@@ -679,8 +817,7 @@ _OF_ONESELF = re.compile(
 
 
 def is_order(text: str, settings: Settings) -> bool:
-    """Return whether a sentence only corrects how answers are to be: it leaves a lesson, and tells nothing of who says
-    it."""
+    """Return whether a sentence only corrects how to answer, and tells nothing of who says it."""
     from nanomem_tui.language import corrections
 
     found = corrections.detect(text, settings)
@@ -688,8 +825,7 @@ def is_order(text: str, settings: Settings) -> bool:
 
 
 def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
-    """Of the items that would stand in one block beside these lessons: those that say of answers what another says
-    otherwise or again, by id, with the reason."""
+    """Return items about answers that a lesson or a later item overrules, by id, with the reason."""
     from nanomem_tui.language import corrections
 
     said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text, settings))]

@@ -48,10 +48,7 @@ def load(path: Path) -> list[Regression]:
 
 
 def read(path: Path) -> tuple[list[Regression], list[Problem]]:
-    """Return the questions in a file, and its lines that are none, each with its place.
-
-    Raises BadInput when there is no file, or nothing in it can be read.
-    """
+    """Return the questions in a file, and its lines that are none, each with its place."""
     try:
         data = files.read(path)
     except FileNotFoundError:
@@ -86,8 +83,7 @@ def problems(path: Path) -> list[Problem]:
 
 
 def forget(path: Path, which: str) -> list[bytes]:
-    """Take the questions out of a file that stand on line `which`, or that expect the item `which`; the lines as they
-    were. The file as it was stays beside it as `.bak`. Raises NotFound and the errors of `from_os_error`."""
+    """Remove the questions on line `which` or expecting item `which`; the old file stays as `.bak`."""
     if not path.exists():
         raise NotFound("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`")
     number = int(which) if which.isascii() and which.isdigit() else 0
@@ -120,8 +116,7 @@ def is_saved(path: Path, question: Question, expect: Sequence[str]) -> bool:
 
 
 def to_saved(question: Question, expect: Sequence[str]) -> Regression:
-    """A question as the file will hold it: without its secrets, and asked with the usual weights. Raises BadInput when
-    it expects nothing."""
+    """A question as the file will hold it: without its secrets, and asked with the usual weights."""
     return _regression(_fields(question, expect), "the question", 0)
 
 

@@ -51,8 +51,7 @@ def day_of_time(at: str, zone: tzinfo | None) -> str:
 
 
 def date_item(item: Item, day: str) -> Item:
-    """Return the item as said on that day; kept beside it where its text needs the day or its time tells another
-    one."""
+    """Return the item as said on that day, noted where its text or time needs it."""
     known = item.meta.get(FIELD)
     wanted = day if dates.has_relative(item.text) or day != item.updated_at[:10] else None
     if not day or wanted == known:
@@ -71,8 +70,7 @@ def redate_item(before: Item, after: Item, day: str) -> Item:
 
 
 def day_said(item: Item, zone: tzinfo | None = None) -> str:
-    """Return the day from which its relative dates are reckoned, empty where nobody knows. `zone`: the agent's, for
-    rows that name no day."""
+    """Return the day from which relative dates count, empty when unknown; `zone` for rows that note none."""
     if f'"{FIELD}"' in item.meta_json and item.meta.get(FIELD) == "":
         return ""
     return day_noted(item) or _day(item.created_at or item.updated_at, zone)

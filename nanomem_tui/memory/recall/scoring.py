@@ -196,8 +196,7 @@ def rank_default(
     words: Iterable[str],
     added: frozenset[str] = frozenset(),
 ) -> list[Scored]:
-    """Return the `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency +
-    hits), each of the three a small share."""
+    """Return the `wanted` best: lexical x (1 + importance + recency + hits), equal ones by id."""
     growth_of = item_factor(weights, today)
     rated = [(-one.score * growth_of(one.item), one.item.id, one) for one in candidates]
     if len(rated) > MANY * wanted > 0:
@@ -346,8 +345,7 @@ def _occurrences(phrase: tuple[str, ...], held: tuple[str, ...]) -> int:
 
 
 def rank_seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
-    """Return the items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days /
-    180)."""
+    """Return the items, best first: .65 inverted bm25 + .20 importance + .15 exp(-days / 180)."""
     values = [value for _, value in rated]
     least, most = min(values, default=0.0), max(values, default=0.0)
     asked = set(seed001_words(query))
@@ -402,8 +400,7 @@ ALIKE = 10
 
 
 def weights_of(profile: str, *, by_meaning: bool, timed: bool = True) -> dict[str, float]:
-    """Return the weights of a profile; of our own with that of meaning, where meaning is asked, and with that of the
-    time that a question names (`timed`)."""
+    """Return the weights of a profile; ours with `vector` where meaning is asked and `time` where `timed`."""
     if profile != "default":
         return {**PROFILES[profile]}
     return {
@@ -544,8 +541,7 @@ class Message(NamedTuple):
 def read_message(
     text: str, words: Mapping[str, float], written: Mapping[str, tuple[str, ...]], known: Statistics
 ) -> Message:
-    """Return the message `text`, which is looked for by `words`, each with what it counts; `written`: its own words,
-    each with the tokens that it may mean."""
+    """Return a message as it is judged; `words`: with weights, `written`: its own with their tokens."""
     total = max(1, known.total)
     worth = {word: weight * idf(total, known.rows_with.get(word, 0)) for word, weight in words.items()}
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
@@ -691,7 +687,6 @@ def _covering(
 
 
 def _share_of(token: str, word: str) -> float:
-    """Return how much of a word a part of it has, or what is joined of it and its neighbour."""
     if is_part(token):
         return len(token) / (len(word) + 1) if token[:-1] in word else 0.0
     return 1.0 if len(word) > 1 and word in token else 0.0
@@ -719,5 +714,4 @@ def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
 
 @lru_cache(4)
 def _weights(name: str, of: str) -> tuple[float, ...]:
-    """First what nothing of it counts, then a weight for each of `features`."""
     return tuple(pack_files.table("bearing")[name][of])

@@ -34,10 +34,7 @@ def today(paths: Paths) -> date:
 
 
 def parse_span(paths: Paths, since: str, until: str) -> Span | None:
-    """Return the days of `--since` and `--until` as a person wrote them; None where neither is given. Raises BadInput.
-
-    `last week` is its Monday for the one, and its Sunday for the other.
-    """
+    """Return the days of `--since` and `--until`; `last week` begins on Monday and ends on Sunday."""
     if not since and not until:
         return None
     day = today(paths)
@@ -57,8 +54,7 @@ def _given(text: str, where: str, day: date) -> Span:
 
 
 def day_of(at: str, zone: tzinfo | None) -> date | None:
-    """Return the day of a time as a transcript tells it (local without an offset), in the agent's zone; None where it
-    is no time."""
+    """Return the day of a transcript's time in the agent's zone; None where it is no time."""
     try:
         if len(at) <= len("2026-03-02") or at[-1:].isspace():
             return date.fromisoformat(at)
@@ -120,8 +116,7 @@ def rank_by_time(
     weights: Mapping[str, float],
     now: date,
 ) -> list[Scored]:
-    """Rank items anew, those of the time that is asked for higher: score = (words + meaning + time) x (1 + the small
-    shares). `now`: the day from which recency is reckoned."""
+    """Rank items of the time that is asked for higher: (words + meaning + time) x (1 + shares)."""
     most = max((_base(one) for one in scored), default=0.0) or 1.0
     worth, growth_of = weights["time"] * (ONLY if asked.only else 1) * most, item_factor(weights, now)
     found = [

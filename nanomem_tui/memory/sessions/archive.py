@@ -140,8 +140,7 @@ class LongArchive:
                 yield from reversed(_entries(kept, self._where, piece.line))
 
     def from_piece_of(self, cursor: int, most: int) -> tuple[list[HistoryEntry], list[Problem]]:
-        """Return the entries of the first piece that holds one above a cursor and of about `most` bytes behind it, and
-        what is wrong there."""
+        """Return the entries and problems of about `most` bytes from the first one above a cursor."""
         at = next((n for n, piece in enumerate(self._pieces) if piece.highest > cursor), len(self._pieces) - 1)
         wanted = self._pieces[at : at + 1 + most // max(1, self._pieces[at].size)]
         end = wanted[-1].line + wanted[-1].lines
@@ -177,8 +176,7 @@ class LongArchive:
 
 
 def _survey(data: bytes, where: str, line: int, highest: int) -> tuple[list[int], list[Problem]]:
-    """Return the cursors of the entries in a piece, and what is wrong there; lines of the usual form are not read
-    out."""
+    """Return the cursors and problems of a piece; lines of the usual form are not parsed."""
     cursors = plain_cursors(data) or []
     if cursors and cursors[0] > highest and all(map(lt, cursors, islice(cursors, 1, None))):
         return cursors, []
@@ -203,8 +201,7 @@ _known: dict[Path, LongArchive] = {}
 
 
 def long_archive(path: Path, where: str) -> LongArchive:
-    """Return the archive as it is now; looked through once for each state of its file. Raises those of
-    `from_os_error`."""
+    """Return the archive as it is now; looked through once for each state of its file."""
     before = _known.get(path)
     if before is None or not has_stamp(path, before.stamp):
         _known[path] = before = LongArchive(path, where, before)
@@ -269,8 +266,7 @@ class History:
         return long.older if long is not None else 0
 
     def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
-        """Return the entries of these cursors, as far as the archive has them; the last where two writers gave one
-        twice."""
+        """Return the entries of these cursors that there are; of two the last."""
         entries = self._entries()
         if entries is not self._ordered[0]:
             self._ordered = entries, {entry.cursor: entry for entry in entries}
@@ -426,7 +422,6 @@ class History:
         return self._read()[0][0]
 
     def _long(self) -> LongArchive | None:
-        """Return the archive where it is too long to be held, and can be read."""
         return self._looked_through()[0]
 
     def _looked_through(self) -> tuple[LongArchive | None, Problem | None]:

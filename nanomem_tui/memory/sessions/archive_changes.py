@@ -94,12 +94,10 @@ class LongCut:
                 yield data if data.endswith(b"\n") else data + b"\n"
 
     def _whole(self, piece: Piece) -> bool:
-        """Return whether each line of it is an entry, and all of them stay or all of them go."""
         last = piece.first + piece.entries
         return piece.entries == piece.lines and (piece.first >= self.going or last <= self.going)
 
     def _size(self, piece: Piece) -> int:
-        """Bytes that are left of a piece all of which stays or goes."""
         if piece.first + piece.entries <= self.going:
             return 0
         return piece.size + (not self._archive.data(piece).endswith(b"\n") if piece is self._archive.pieces[-1] else 0)
@@ -260,8 +258,7 @@ class HistoryChanges:
     # -- HISTORY.md -----------------------------------------------------------------------------------------------
 
     def migration(self) -> Migration:
-        """Return what `migrate` would do. Raises NothingToDo when there is no old file with an entry that is not in the
-        archive."""
+        """Return what `migrate` would do."""
         return (self._migration() if self._is_first() else self._addition())[0]
 
     def migrate(self) -> Operation:
@@ -319,7 +316,6 @@ class HistoryChanges:
         return plan, entries, old
 
     def _is_first(self) -> bool:
-        """Return whether `HISTORY.md` is the archive still: `history.jsonl` holds nothing."""
         return os.path.lexists(self._paths.history_md) and not file_size(self._paths.history)
 
     def _append(self) -> Operation:
@@ -391,8 +387,7 @@ class HistoryChanges:
         return self._cut(keep).plan
 
     def compact(self, keep: int = KEEP) -> Operation:
-        """Let the oldest entries go but `keep`, and never one that Dream has not read. Can be undone, also after more
-        entries came. Raises NothingToDo, Refused while an agent runs, Conflict."""
+        """Drop the oldest entries but `keep`, never one that Dream has not read; can be undone later."""
         cut = self._cut(keep)
         plan = cut.plan
         if plan.refused:
@@ -490,7 +485,6 @@ class HistoryChanges:
         return _Cut(plan, pieces(self._paths.history), cut.kept(), _joined(cut.unreadable), long.highest, long.stamp)
 
     def _dreamt(self, latest: int) -> int:
-        """Return the last entry that a Dream has read, of those up to `latest`; 0 where nobody knows."""
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         given = parse_cursor(read_plain(self._paths.cursor)) or 0
         return 0 if count_skipped(stated, latest, given) else clamp_cursor(stated, latest)

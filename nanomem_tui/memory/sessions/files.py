@@ -90,8 +90,7 @@ class Summary(NamedTuple):
 
 
 def session_files(paths: Paths, layout: Layout, named: Collection[str] | None = None) -> Iterator[SessionFile]:
-    """Yield every transcript file, in no order; `named`: only those with one of these names. Hidden and temporary files
-    are left out; what is no regular file is named and not opened."""
+    """Yield transcript files, hidden and temporary ones left out; `named`: only these names."""
     for folder in session_folders(paths, layout):
         current = layout.sessions_dir is not None and folder == layout.sessions_dir
         try:
@@ -137,14 +136,12 @@ def key_of(name: str, header: Mapping[str, Any] | None) -> str:
 
 
 def names_of(key: str) -> set[str]:
-    """Return the file names that any release, or we, give to the transcript of a key. Raises BadInput for one that no
-    name can hold."""
+    """Return the file names that any release, or we, give to the transcript of a key."""
     return {key_to_name(key), key_to_own_name(key), key_to_lossy_name(key)}
 
 
 def is_of_one(name: str, header: Mapping[str, Any] | None) -> bool:
-    """Return whether a transcript is of one session for certain: an old name does not tell, and two keys may share
-    it."""
+    """Return whether a file is certainly of one session: two keys may share an old name."""
     key = key_of(name, header)
     if name_to_key(name) == key or is_own_name(name, key):
         return True
@@ -183,8 +180,7 @@ def other_keys(name: str, key: str) -> tuple[str, ...]:
 
 
 def summarise(file: SessionFile) -> Summary:
-    """Count a transcript without holding it in memory; of a long one, lines of the form that agents write are counted
-    and not read out. Raises the errors of `from_os_error`."""
+    """Count a transcript without holding it; plain lines of a long one are not parsed."""
     long = file.stamp[1] > WHOLE
     header: dict[str, Any] | None = None
     keys: list[str] = []
@@ -247,10 +243,7 @@ class OwnSession:
         """Whether the last save left more than `consolidate_budget_tokens` that was not archived, by its size."""
 
     def add_message(self, role: str, content: str, **fields: Any) -> None:
-        """A message of `role` with further fields of the format (`tool_calls`, `tool_call_id`, `name`, `timestamp`).
-
-        Written by the next `save`. Raises BadInput for an unknown role or a value that JSON cannot hold.
-        """
+        """Add a message with further fields of the format, to be written by `save`."""
         if role not in ROLES:
             raise BadInput(f"unknown role `{role}`", self.key, f"one of {', '.join(ROLES)}")
         at = fields.pop("timestamp", None) or clock.local_naive(clock.now())
@@ -258,10 +251,7 @@ class OwnSession:
         self._waiting.append(dump_line({"role": role, "content": told.pop("content"), "timestamp": at, **told}))
 
     def save(self) -> int:
-        """Append what waits, in one write; returns how many messages that were.
-
-        The cost does not grow with the transcript. Raises the errors of `from_os_error`; what waits is kept then.
-        """
+        """Append what waits in one write; return how many messages that were."""
         if not self._waiting:
             return 0
         number = len(self._waiting)
@@ -326,7 +316,6 @@ class OwnSession:
         return self._count[2] >= max(settings.session_compact_threshold_messages, settings.session_keep_messages + 1)
 
     def _is_heavy(self) -> bool:
-        """Return whether there are too many bytes, and twice as many as the last compaction could not help."""
         return self._count[1] >= max(self._settings.session_compact_threshold_bytes, 2 * self._cut_to)
 
 
@@ -435,8 +424,7 @@ class SessionLayer:
                 self._swap(path, stamp, data)
 
     def _digest(self, path: Path) -> str | None:
-        """Return the SHA-256 of a transcript, which is not held whole; None for no file. That of a long one that nobody
-        wrote for a while is known as long as its stamp is the same."""
+        """Return the SHA-256 of a transcript, None for no file; of a long settled one it is remembered."""
         if path.is_symlink():
             raise Refused("a link, which is not followed", str(path))
         stamp = _stamp(path)
@@ -471,8 +459,7 @@ class SessionLayer:
         return folder / name
 
     def _is_moved(self, change: Change, path: Path, new: Path) -> bool:
-        """Return whether the file is at its new place, and there alone. Raises Conflict when neither place is as it
-        was."""
+        """Return whether the file is at its new place, and there alone."""
         there, wanted = self._digest(new), (change.after or {}).get("sha256")
         here = self._digest(path)
         if here is None and there == wanted:
@@ -508,8 +495,7 @@ class SessionLayer:
             raise Refused(reason, change.key, INSIST)
 
     def _bytes_after(self, change: Change, path: Path) -> bytes | Iterator[bytes] | None:
-        """Return what the file holds after the change, whole or in pieces, None for no file. Raises Conflict when what
-        is there does not fit; pieces raise the errors of `atomic.blob_pieces`."""
+        """Return what the file holds after the change, whole or in pieces, None for no file."""
         there = self._digest(path)
         if (there is None) != (change.before is None):
             raise Conflict("the session is gone" if there is None else "there is such a session already", change.key)
@@ -518,7 +504,6 @@ class SessionLayer:
         return self._grown(change, read_log(path), is_ours=path.parent == self._ours)
 
     def _made(self, after: Value, path: Path | None) -> bytes | Iterator[bytes]:
-        """Return the bytes of a value, made of the file's own where it holds splices."""
         if "splices" not in after or path is None:
             return atomic.blob_pieces(self._backups, str(after.get("blob")))
         data = apply_splices(read_log(path), [_splice(one) for one in after["splices"]])
@@ -527,8 +512,7 @@ class SessionLayer:
         return data
 
     def _grown(self, change: Change, current: bytes, *, is_ours: bool) -> bytes:
-        """Return the change made of a transcript of ours to which messages were only added since; the removed lines in
-        front of one that went on since its compaction. Raises Conflict for any other."""
+        """Return the change applied to a transcript that only grew since. Raises Conflict for any other."""
         before, after = change.before, change.after
         if is_ours and before is not None and after is not None and "splices" in after:
             begins = _prefix_with(current, str(before.get("sha256")))
@@ -614,8 +598,7 @@ def kept_value(name: str, blob: str, messages: int) -> dict[str, Any]:
 def splice_values(
     name: str, data: bytes, splices: Sequence[Splice], messages: tuple[int, int]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values before and after of a transcript `name` of which little changes; `messages` are counts for
-    people."""
+    """Return the values before and after of a transcript of which little changes; `messages`: counts."""
     new = apply_splices(data, splices)
     before = {"path": name, "sha256": sha256(data), "messages": messages[0]}
     after = {"path": name, "sha256": sha256(new), "messages": messages[1]}

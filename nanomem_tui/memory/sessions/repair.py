@@ -58,8 +58,7 @@ def find_broken(ws: Memory) -> Iterator[Broken]:
 
 
 def repair_changes(ws: Memory, one: Broken) -> list[Change]:
-    """Return the change that takes those lines out and parts those that are shared; the file as it was is kept. Raises
-    Conflict when the file changed since."""
+    """Return the change that takes those lines out and parts those that are shared; the file as it was is kept."""
     data = read_log(one.file.path)
     found = without_unreadable(data)
     if (found.lines, found.shared) != (one.lines, one.shared):
@@ -103,8 +102,7 @@ def plan_rescues(ws: Memory, keys: Mapping[str, str] | None = None) -> list[Resc
 
 
 def find_ownerless(ws: Memory, name: str) -> str:
-    """Return the path of the one transcript of that file name (or path) that does not say whose it is. Raises NotFound,
-    Refused where it does."""
+    """Return the path of the one transcript of that file name (or path) that does not say whose it is."""
     for file, summary, _ in ws.sessions.summaries():
         if name in (file.path.name, str(file.path)):
             if known := text_of((summary.header or {}).get("key")):
@@ -114,11 +112,7 @@ def find_ownerless(ws: Memory, name: str) -> str:
 
 
 def rescue(ws: Memory, paths: Collection[str] | None = None, keys: Mapping[str, str] | None = None) -> Operation:
-    """Bring back what the agent does not find (only `paths`, when given), as one operation that can be undone. `keys`:
-    whose a transcript is that does not say so, by its path.
-
-    Raises Refused while an agent runs, NothingToDo when the agent finds every session.
-    """
+    """Bring back what the agent does not find, as one operation; `keys`: owners of nameless files, by path."""
     found = [plan for plan in _plans(ws, keys or {}) if paths is None or plan.told.path in paths]
     plans = [plan for plan in found if not plan.told.refused]
     if not plans and found:
@@ -133,8 +127,7 @@ def rescue(ws: Memory, paths: Collection[str] | None = None, keys: Mapping[str, 
 
 
 def has_new_names(layout: Layout) -> bool:
-    """Return whether the agent of this home looks for sessions by the new names, so that it may miss those of old
-    ones."""
+    """Return whether the agent looks for sessions by new names, and may miss old ones."""
     return layout.session_naming == "base64url" and layout.sessions_dir is not None
 
 
@@ -168,8 +161,7 @@ def _plans(ws: Memory, keys: Mapping[str, str]) -> list[_Plan]:
 
 
 def _changes(ws: Memory, plan: _Plan) -> list[Change]:
-    """Return what brings one transcript back: a new name, or its messages in front of those of the other and its file
-    gone. The bytes of files that go or change are kept in the backups."""
+    """Return what brings one transcript back: a new name, or its messages in front of the other's."""
     one, file, other = plan
     data = read_log(file.path)
     old = {"path": file.path.name, "sha256": sha256(data), "messages": one.messages}
@@ -198,8 +190,7 @@ def _refused(file: SessionFile, summary: Summary, key: str, told: str, taken: se
 
 
 def list_unrescued(ws: Memory) -> list[str]:
-    """Return the sessions that the agent does not find or list and that `rescue` has nothing to do for, each with the
-    reason."""
+    """Return the hidden sessions that `rescue` can do nothing for, with the reason."""
     planned = {plan.told.path for plan in _plans(ws, {})}
     return [
         f"{info.key}: {info.hidden_reason}"

@@ -168,8 +168,7 @@ class Sessions:
         return sum(1 for _ in session_files(self._paths, self._layout()))
 
     def list(self) -> builtins.list[SessionInfo]:
-        """Return every transcript, of every release's naming, readable or not, and what was imported, the newest
-        first."""
+        """Return all transcripts, readable or not, and imported conversations, the newest first."""
         infos = self.of_files()
         known = {info.path for info in infos}
         self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
@@ -204,17 +203,12 @@ class Sessions:
         return find_imported(found, key, {info.key for info in self.of_files()})
 
     def get(self, key: str, path: str = "") -> Session:
-        """Return the whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent
-        finds.
-
-        Raises NotFound.
-        """
+        """Return the whole transcript of `key`; of two files that at `path`, else the agent's."""
         chat = self._chat(key) if not path else None
         return chat.transcript(key) if chat is not None else self.of_agent(key, path)
 
     def part(self, key: str, path: str = "", start: int | None = None, many: int | None = None) -> tuple[Session, int]:
-        """A transcript with `many` of its messages from the index `start` (None: to its end, or its last ones), and
-        how many it has in all. One that is not too long has all where neither is said. Raises NotFound."""
+        """Return `many` messages from `start` on (None: the last ones), and how many there are in all."""
         from nanomem_tui.memory.sessions import files as sessions_files
 
         chat = self._chat(key) if not path else None
@@ -248,8 +242,7 @@ class Sessions:
         return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
 
     def problems(self) -> builtins.list[Problem]:
-        """Return what is wrong in the transcripts, line by line; reads every file that its summary says is not
-        clean."""
+        """Return what is wrong in transcripts, line by line; reads the files that are not clean."""
         found = [*filter(None, [self.untold])]
         if self._layout().release in NOT_READ:  # nobody knows yet what is wrong in these
             return found
@@ -289,8 +282,7 @@ class Sessions:
         stop: Callable[[], bool] = lambda: False,
         said: Callable[[str], bool] | None = None,
     ) -> Iterator[TranscriptHit]:
-        """Yield what `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of
-        them."""
+        """Yield what `search` finds, transcript by transcript; `stop` is asked before each."""
         from nanomem_tui.memory.filters import matcher
 
         wanted = matcher(query)
@@ -308,17 +300,12 @@ class Sessions:
         return newest_first(file for file in session_files(self._paths, self._layout()) if not file.link)
 
     def files_of(self, keys: Collection[str]) -> builtins.list[SessionFile]:
-        """Return the files that may be the transcripts of these keys, by their names, in no order; links are left
-        out."""
+        """Return the files that may be these keys' transcripts by their names, without links."""
         names = {name for key in keys for name in names_of(key)}
         return [file for file in session_files(self._paths, self._layout(), names) if not file.link]
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
-        """Return the key of a transcript, the index of the first message returned, and the messages of its last bytes.
-
-        They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
-        the errors of `from_os_error`.
-        """
+        """Return the key, the index of the first message, and the messages of the last `most` bytes or a bit more."""
         from nanomem_tui.agents.messages import parse_session
 
         size = file.stamp[1]
@@ -331,8 +318,7 @@ class Sessions:
         return key, max(0, count - len(messages)), messages
 
     def _counted(self, file: SessionFile) -> tuple[str, int]:
-        """Return the key of a long transcript and its messages: as counted before, else by its lines, which takes no
-        time."""
+        """Return the key of a long transcript and its messages, counted by lines."""
         from nanomem_tui.agents.messages import count_messages, session_header
 
         kept = self._summaries.get(str(file.path))
@@ -347,7 +333,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """Return what `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        return self._compaction(key, file, _compacted(file, keep), keep)
+        return self._compaction(key, file, compact_file(file, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
         """Return what `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
@@ -355,11 +341,7 @@ class Sessions:
         return [plan for plan in (self.compact_preview(info.key, keep) for info in long) if plan.removed]
 
     def compact(self, key: str, keep: int = KEEP, force: bool = False, *, actor: Actor = "human") -> Operation:
-        """Keep the metadata and the last `keep` messages; can be undone, also after the session went on. What goes of a
-        transcript of ours is summarised into the archive first, as an operation of its own.
-
-        Raises Refused while an agent runs or a turn is in flight, unless `force`; NothingToDo for a short session.
-        """
+        """Keep the last `keep` messages; our own transcripts are summarised into the archive first."""
 
         def compacted() -> Operation:
             is_own = self._archived_first(key, keep, actor)
@@ -380,7 +362,7 @@ class Sessions:
         file = self._file(key)
         if self._own is None or file.path.parent != self._own:
             return False
-        if removed := _compacted(file, keep).removed_messages:
+        if removed := compact_file(file, keep).removed_messages:
             self._archive(key, removed, actor)
         return True
 
@@ -390,10 +372,7 @@ class Sessions:
         return self._perform(new_operation("session.compact", label, [change], actor=actor, meta={"keep": keep}))
 
     def compact_all(self, keep: int = KEEP, force: bool = False) -> builtins.list[Operation]:
-        """Compact every session that is longer than `keep` messages, as one operation; a refused one is left out.
-
-        The list is empty when there is none. Raises Refused while an agent runs, unless `force`.
-        """
+        """Compact every session longer than `keep` messages, as one operation; refused ones are left out."""
         from nanomem_tui.memory.sessions.files import INSIST
 
         agent = self._agent()
@@ -416,7 +395,7 @@ class Sessions:
         from nanomem_tui.memory.sessions.files import INSIST, kept_value
 
         file = self._file(key)
-        result = _compacted(file, keep)
+        result = compact_file(file, keep)
         plan = self._compaction(key, file, result, keep)
         if plan.refused and not (force and file.current and not file.link):
             raise Refused(plan.refused, key, INSIST)
@@ -503,8 +482,7 @@ class Sessions:
         )
 
     def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
-        """Yield the hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has
-        none."""
+        """Yield the hits of one transcript, oldest first; an unreadable file has none."""
         from nanomem_tui.memory.filters import AROUND, with_neighbours
 
         try:
@@ -533,11 +511,6 @@ class Sessions:
             messages = parse_session(chunk, "", info.key).messages
             yield from ((start + message.index, message) for message in messages)
             start += len(messages)
-
-
-def _compacted(file: SessionFile, keep: int) -> Compacted:
-
-    return compact_file(file, keep)
 
 
 def _count(change: Change, side: str) -> int:
@@ -574,8 +547,7 @@ def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[
 
 
 def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
-    """Return the same of a file that is not held whole, of which `summary` says what there is. Raises the errors of
-    `from_os_error`."""
+    """Return the same of a file that is not held whole, of which `summary` says what there is."""
     from nanomem_tui.agents.messages import Session
 
     count = AT_ONCE if many is None and start is None else many
@@ -600,8 +572,7 @@ def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, m
 
 
 def compact_file(file: SessionFile, keep: int) -> Compacted:
-    """Return the transcript cut down to its last `keep` messages; a long one is not held where its last part tells the
-    cut. Raises BadInput for a `keep` below 1."""
+    """Return the transcript cut to its last `keep` messages; a long one is not held."""
     if keep < 1:
         raise BadInput("a session keeps at least one message", str(keep))
     from nanomem_tui.agents.transcript_edits import compact_long
@@ -678,8 +649,7 @@ class ImportedChats:
         self.problem: Problem | None = None
 
     def all(self) -> dict[str, Chat]:
-        """Return the conversations by chat id; made once per change where the rows are in RAM. Where they cannot be
-        read there are none, and `problem` says why: what an agent keeps in files can be."""
+        """Return the conversations by chat id; none, with a `problem`, where they cannot be read."""
         self.problem = None
         try:
             return self._all()

@@ -64,8 +64,7 @@ def newest(store: MemoryStore) -> LogEntry | None:
 
 
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
-    """Return what `run` would add; writes nothing. What was deleted here does not come back, but what an undone
-    backfill brought does: the first turn makes none after an undo, so that this one is wanted."""
+    """Return what `run` would add; what was deleted here stays away, what an undone backfill brought does not."""
     from nanomem_tui.language import secrets
     from nanomem_tui.memory import safety
     from nanomem_tui.memory.transfer.plan import key_of
@@ -122,10 +121,7 @@ def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, a
 
 
 def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perform | None = None) -> Operation | None:
-    """Return the backfill of the engine's first turn; None when it was made before or there is nothing to take in.
-
-    Raises the store's errors; the marker is not set then, and the next turn tries again.
-    """
+    """Return the backfill of the engine's first turn; None when it was made before or there is nothing to take in."""
     if is_done(store):
         return None
     try:
@@ -145,7 +141,7 @@ def _items(
     text: str, name: str, where: str, workspace_id: str, settings: Settings, problems: list[Problem]
 ) -> list[Item]:
     """Return the items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
-    from nanomem_tui.memory.transfer import values  # who asks whether it was done reads no note
+    from nanomem_tui.memory.transfer import import_plan  # who asks whether it was done reads no note
     from nanomem_tui.memory.transfer.markdown import markdown_fields, markdown_pieces
 
     day = daily_note_name(name)
@@ -158,8 +154,8 @@ def _items(
         fields = {**undated, **markdown_fields(piece, where, day, source="backfill")}
         fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
         try:
-            found.append(values.item(fields, workspace_id)[0])
-        except values.BadRow as error:
+            found.append(import_plan.item(fields, workspace_id)[0])
+        except import_plan.BadRow as error:
             problems.append(Problem(str(error), where, piece.line))
     return found
 

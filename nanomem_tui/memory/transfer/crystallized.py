@@ -22,8 +22,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
 from nanomem_tui.core.text import counted, is_utf8, one_line
 from nanomem_tui.language.secrets import mask
-from nanomem_tui.memory.transfer import values as transfer_values
-from nanomem_tui.memory.transfer.values import NOUNS, Found, Reading
+from nanomem_tui.memory.transfer import import_plan
+from nanomem_tui.memory.transfer.import_plan import NOUNS, Found, Reading
 from nanomem_tui.store.values import KINDS, Item, Record, checked_name, dumped, fact_of, id_of, identity, text_of
 
 # Facts of the crystallized system (seed 003) as items, wherever it kept them: in its table, or in its index.
@@ -60,8 +60,8 @@ def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> 
     found: dict[str, list[Found]] = {}
     for place, raw in theirs:
         try:
-            row, note = transfer_values.item(_fact_rows_fields(raw), workspace_id)
-        except transfer_values.BadRow as error:
+            row, note = import_plan.item(_fact_rows_fields(raw), workspace_id)
+        except import_plan.BadRow as error:
             problems.append(Problem(f"{place} ({show_name(raw.get('key'))}): {error}", where))
         else:
             found.setdefault(row.id, []).append(Found(row, place, note))
@@ -69,8 +69,7 @@ def read_fact_rows(theirs: Iterable[FactRow], where: str, workspace_id: str) -> 
 
 
 def with_earlier(item: Item, told: object) -> tuple[Item, str]:
-    """A fact with the older values that a row of a file names, as far as they are any, and what was left out; any other
-    item as it is."""
+    """Return a fact with the older values that a file names, and how many were left out."""
     if fact_of(item) is None or not isinstance(told, list):
         return item, ""
     kept: list[dict[str, str]] = []
@@ -117,19 +116,16 @@ def show_name(name: object) -> str:
 
 
 def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are
-    none."""
+    """Return the fields of the item that a fact is."""
     names = {name: raw.get(name) for name in ("domain", "category", "sub_category", "key", "value")}
     missing = [name for name in ("category", "key", "value") if names[name] is None]
     wrong = [name for name, value in names.items() if value is not None and not isinstance(value, str)]
     if missing or wrong:
-        raise transfer_values.BadRow(
-            f"{' and '.join(missing)} missing" if missing else f"{' and '.join(wrong)} is no text"
-        )
+        raise import_plan.BadRow(f"{' and '.join(missing)} missing" if missing else f"{' and '.join(wrong)} is no text")
     times = {name: raw.get(name) or raw.get("updated_at") for name in ("created_at", "updated_at")}
     value = str(names["value"])
     if not value.strip():
-        raise transfer_values.BadRow("value is empty")
+        raise import_plan.BadRow("value is empty")
     own = names["domain"] == OWN and names["category"] in KINDS
     key, scope = key_there(str(names["key"]), "" if own else str(names["domain"] or ""))
     if own:
@@ -145,7 +141,7 @@ def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
         needed = {name: checked_name(text, name) for name, text in (("category", str(names["category"])), ("key", key))}
         others = {name: checked_name(names[name] or "", name, needed=False) for name in ("domain", "sub_category")}
     except BadInput as error:
-        raise transfer_values.BadRow(f"{error.where}: {error.what}") from error
+        raise import_plan.BadRow(f"{error.where}: {error.what}") from error
     fact = {**needed, "value": value, **{name: text for name, text in others.items() if text}}
     return {
         "id": id_of(identity(scope.get("scope_key", ""), others["domain"], needed["category"], needed["key"])),
@@ -159,8 +155,7 @@ def _fact_rows_fields(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
-    """Return the key that a key in their table stands for, and the fields of the scope that it names; none: it is
-    global."""
+    """Return the key, and the scope fields, that a key of their table stands for."""
     key, domain = " ".join(name.split()), " ".join(domain.split())
     bare = key.removesuffix(f"{CLASH}{domain}").rstrip(CLASH) if domain and key.endswith(f"{CLASH}{domain}") else key
     key = bare or key
@@ -241,7 +236,7 @@ def _message(raw: Raw) -> dict[str, Any]:
 def _reflection(raw: Raw) -> dict[str, Any]:
     given = {"args": raw.get("tool_args"), "error": raw.get("error_text")}
     if not isinstance(given["error"], str) or not isinstance(given["args"] or "", str):
-        raise transfer_values.BadRow("tool_args or error_text is no text")
+        raise import_plan.BadRow("tool_args or error_text is no text")
     tool = _name(raw, "tool_name")
     fields = {"about": tool, "text": raw.get("insight"), "at": raw.get("created_at")}
     meta = {name: text for name, text in given.items() if text}
@@ -252,7 +247,7 @@ def _usage(raw: Raw) -> dict[str, Any]:
     counts = {name: raw.get(name) for name in COUNTS}
     for name, value in counts.items():
         if not isinstance(value, int) or value < 0:
-            raise transfer_values.BadRow(f"{name} is no count")
+            raise import_plan.BadRow(f"{name} is no count")
     times = {"at": raw.get("updated_at"), "created_at": raw.get("created_at"), "updated_at": raw.get("updated_at")}
     meta = {"model": _name(raw, "model"), "source": SOURCE, **counts}
     return {"about": _day(raw), "meta": meta, **times}
@@ -282,8 +277,8 @@ def read_record_rows(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -
             told = json.dumps(said, default=repr)
             equal[told] += 1
             digest = hashlib.sha256(json.dumps([name, told, equal[told]]).encode()).hexdigest()[:20]
-            row, note = transfer_values.record({"source": SOURCE, "kind": kind, **made, "id": f"{kind}_{digest}"})
-        except transfer_values.BadRow as error:
+            row, note = import_plan.record({"source": SOURCE, "kind": kind, **made, "id": f"{kind}_{digest}"})
+        except import_plan.BadRow as error:
             problems.append(Problem(f"{place}: {error}", where))
         else:
             if name == "conversations":  # two messages of one second keep their order
@@ -333,28 +328,27 @@ def clock_there(text: str) -> str:
 
 
 def _day(raw: Raw) -> str:
-    """Return the day that a row belongs to: as it says, else that of its time."""
     for text in (raw.get("date"), str(raw.get("created_at"))[:10]):
         try:
             return date.fromisoformat(str(text).strip()).isoformat()
         except ValueError:
             continue
-    raise transfer_values.BadRow("date is no day")
+    raise import_plan.BadRow("date is no day")
 
 
 def _name(raw: Raw, column: str) -> str:
     value = raw.get(column)
     if not isinstance(value, str) or not value.strip():
-        raise transfer_values.BadRow(f"{column} is {'missing' if value is None else 'no name'}")
+        raise import_plan.BadRow(f"{column} is {'missing' if value is None else 'no name'}")
     return value
 
 
 def _worded(fields: dict[str, Any], column: str) -> dict[str, Any]:
     """Return the fields of a record that has words and a time. Raises BadRow for one that has none."""
     if not isinstance(fields["text"], str):
-        raise transfer_values.BadRow(f"{column} is {'missing' if fields['text'] is None else 'no text'}")
+        raise import_plan.BadRow(f"{column} is {'missing' if fields['text'] is None else 'no text'}")
     if clock.parse(fields["at"] if isinstance(fields["at"], str) else "") is None:
-        raise transfer_values.BadRow("its time is no time")
+        raise import_plan.BadRow("its time is no time")
     return fields
 
 
@@ -463,8 +457,7 @@ def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], 
 
 
 def _named(rows: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
-    """Return the key that each row has there, and those that hold a domain as another fact has the plain one. `rows`:
-    oldest first. Of several the one without a domain keeps its key, else the newest."""
+    """Return the keys of rows there, and those that had to take their domain in. `rows`: oldest first."""
     names: dict[str, str] = {}
     renamed: list[str] = []
     taken: set[tuple[str, str]] = set()
@@ -538,8 +531,7 @@ _NAMES = ("category", "key", "value", "domain", "sub_category")
 
 
 def read_chroma_facts(path: Path, where: str, workspace_id: str) -> Reading:
-    """Return the facts in the database of such a folder. Raises BadInput for a version that is not known, and what
-    opening does."""
+    """Return the facts in the database of such a folder."""
     folder = databases.read_chroma_folder(path, where)
     facts = [entry for entry in folder.entries if entry.metadata.get("type", "fact") == "fact"]
     found, problems = read_fact_rows(map(_row, facts), where, workspace_id)

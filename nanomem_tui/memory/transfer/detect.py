@@ -21,7 +21,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.transfer import backfill, crystallized, jsonl, markdown, scoped
-from nanomem_tui.memory.transfer.values import Reading
+from nanomem_tui.memory.transfer.import_plan import Reading
 
 # What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other
 # file; and what lies there that is not taken.
@@ -67,8 +67,7 @@ def _beside(folder: Path, taken: Sequence[Path]) -> list[Path]:
 
 
 def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> list[str]:
-    """Return what else a folder holds that is not imported, in sentences for a person. `refused`: files with the
-    reason."""
+    """Return sentences about what a folder holds and is not imported; `refused`: files with the reason."""
     names = [path.relative_to(folder.resolve()).as_posix() for path in taken if path.is_relative_to(folder.resolve())]
     told = [f"Found in {folder.resolve().name or folder}: {', '.join(names)}."] if names else []
     home = _home(folder)
@@ -94,7 +93,6 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
 
 
 def _closed(folder: Path, taken: Sequence[Path]) -> list[Path]:
-    """Return the folders directly in a folder out of which nothing is taken, hidden ones left out."""
     inside = [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.is_dir()]
     return [path for path in inside if not any(one.is_relative_to(path.resolve()) for one in taken)]
 
@@ -111,12 +109,10 @@ def _in_memory(home: Paths, folder: Path, taken: Sequence[Path]) -> list[str]:
 
 
 def _below(folder: Path) -> list[Path]:
-    """Return the files below a folder, hidden ones left out."""
     return [path for path in sorted(folder.rglob("*")) if path.name[0] != "." and path.is_file()]
 
 
 def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
-    """That these are not taken, in a sentence; nothing where there are none."""
     named = [*names[:TOLD], f"{len(names) - TOLD:,} more"] if len(names) > TOLD else names
     return [f"Not taken: {', '.join(named)}{fix}."] if named else []
 
@@ -176,8 +172,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
-    """Return the databases of other systems that belong to this workspace: in its home, or named by the agent's
-    settings."""
+    """Return databases of other systems in the workspace's home, or named by the agent's settings."""
     likely = [
         (paths.longterm_db, "in the agent's home"),
         (foreign.configured_database(paths, settings), "named by memory.dbPath"),
@@ -196,8 +191,7 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
 
 
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
-    """Return what is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or
-    Refused."""
+    """Return what is in a file, or in the known files of a folder."""
     database = databases.chroma_database(path)
     if path.is_dir() and database is None:
         return _read_folder(path, paths, workspace_id, source_workspace)
@@ -230,7 +224,6 @@ def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace
 
 
 def _may_hold_memories(path: Path) -> bool:
-    """Return whether the beginning of a file could be that of a known format: what is large is not read for nothing."""
     _check(path)
     head = _head(path, 65_536)
     return head.startswith(_SQLITE) or core_files.is_wide(head) or b"\0" not in head
@@ -285,8 +278,7 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
 
 
 def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading:
-    """Return what is in the bytes of a file that is no database. Raises BadInput for what is none of the known
-    formats."""
+    """Return what is in the bytes of a file that is no database."""
     data = core_files.as_utf8(data)
     start = data[:65536].removeprefix(b"\xef\xbb\xbf").lstrip()
     if jsonl.is_ours(data):

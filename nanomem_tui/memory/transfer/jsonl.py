@@ -20,9 +20,9 @@ from nanomem_tui.agents import jsonl
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Problem, from_os_error
 from nanomem_tui.core.text import one_line
-from nanomem_tui.memory.transfer import values as transfer_values
+from nanomem_tui.memory.transfer import import_plan
 from nanomem_tui.memory.transfer.crystallized import EARLIER, with_earlier
-from nanomem_tui.memory.transfer.values import BadRow, Found, Reading
+from nanomem_tui.memory.transfer.import_plan import BadRow, Found, Reading
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Record
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord, checked, checked_id
@@ -53,8 +53,7 @@ def records(connection: Connection) -> Iterator[TierRecord]:
 
 
 def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told: Counter[str]) -> None:
-    """Write records to a file, 0600, whole or not at all, and none where there are none; `told` gets how many of each
-    kind. Raises what reading them does, and the errors of `from_os_error`."""
+    """Write work records to a file, 0600, whole or not at all; `told` counts each kind."""
     temporary = path.with_name(f".{path.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, atomic.PRIVATE_FILE)
@@ -116,8 +115,7 @@ def dump(
     records: Sequence[Record] = (),
     earlier: Earlier = MappingProxyType({}),
 ) -> bytes:
-    """Return the file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can
-    hold."""
+    """Return the file. `earlier`: what facts were before, by their ids."""
     counts = {"items": len(items), "lessons": len(lessons), "records": len(records)}
     lines = [jsonl.dump_line({**head(workspace_id), **counts})]
     lines += [jsonl.dump_line({**_fields("item", row), **told_earlier(earlier.get(row.id))}) for row in items]
@@ -168,7 +166,7 @@ def read(data: bytes, where: str, workspace_id: str) -> Reading:
             continue
         try:
             found.append(_found(record.value, str(record.value.get("type")), workspace_id, f"line {record.number}"))
-        except transfer_values.BadRow as error:
+        except import_plan.BadRow as error:
             problems.append(Problem(str(error), where, record.number))
     version = first.get("version")
     if version != VERSION:
@@ -195,25 +193,25 @@ def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Re
         for number, raw in enumerate(rows_there if isinstance(rows_there, list) else (), 1):
             try:
                 if not isinstance(raw, dict):
-                    raise transfer_values.BadRow("is no object")
+                    raise import_plan.BadRow("is no object")
                 found.append(_found(raw, kind, workspace_id, f"{kind} {number}"))
-            except transfer_values.BadRow as error:
+            except import_plan.BadRow as error:
                 problems.append(Problem(f"{kind} {number}: {error}", where))
     return _reading("json", found, problems)
 
 
 def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> Found:
     if kind == "item":
-        item, note = transfer_values.item(raw, workspace_id, ours=True)
+        item, note = import_plan.item(raw, workspace_id, ours=True)
         item, left = with_earlier(item, raw.get(EARLIER))
         return Found(item, place, "; ".join(filter(None, (note, left))))
     if kind == "lesson":
-        return Found(*_swap(transfer_values.lesson(raw, ours=True), place))
+        return Found(*_swap(import_plan.lesson(raw, ours=True), place))
     if kind == "record":
-        return Found(*_swap(transfer_values.record(raw, ours=True), place))
+        return Found(*_swap(import_plan.record(raw, ours=True), place))
     if kind == TYPE:
         return found(raw, place)
-    raise transfer_values.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
+    raise import_plan.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
 
 
 def _swap(checked: tuple[AnyRow, str], place: str) -> tuple[AnyRow, str, str]:

@@ -21,8 +21,8 @@ from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import dates, injection, quotations, sentences
 from nanomem_tui.language.secrets import mask, mask_columns
 from nanomem_tui.memory.recall import said_on
-from nanomem_tui.memory.transfer import values
-from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.memory.transfer import import_plan
+from nanomem_tui.memory.transfer.import_plan import Found, Reading
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class Piece(NamedTuple):
 
 
 def markdown_pieces(text: str, where: str, *, by_line: bool = False) -> tuple[list[Piece], list[Problem]]:
-    """Return the memories of a text, and what was left out. `by_line`: no line goes on in the next one, as in plain
-    text."""
+    """Return the memories of a text, and what was left out; `by_line`: plain text."""
     problems: list[Problem] = []
     readable = _without_talk(mask_columns(sentences.readable(_HERMES.sub("", text))), where, problems)
     found, rest = _mirrored(readable)
@@ -106,8 +105,7 @@ def _mirrored(text: str) -> tuple[list[Piece], str]:
 
 
 def _without_talk(text: str, where: str, problems: list[Problem]) -> str:
-    """Return the text without the conversation that it holds: to the end of the section in which that begins, or where
-    it goes on in later ones, in which it ends."""
+    """Return the text without the sections in which it quotes a conversation."""
     lines = text.split("\n")
     if _SESSION_NOTE.search(text):
         problems.append(Problem(TALK, where, 1, severity="warning"))
@@ -126,8 +124,7 @@ def _without_talk(text: str, where: str, problems: list[Problem]) -> str:
 
 
 def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -> Reading:
-    """Return the memories of a Markdown file as items, dated by its name where that begins with a day; global, but for
-    those under the heading of a scope."""
+    """Return the memories of a Markdown file, dated by its name, global but under a scope's heading."""
     text, problems = parts.decode(data, where)
     found: list[Found] = []
     day = parts.daily_note_name(PurePosixPath(where).name)
@@ -135,8 +132,8 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
     bad = [*problems, *left]
     for piece in taken:
         try:
-            row, note = values.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
-        except values.BadRow as error:
+            row, note = import_plan.item({**markdown_fields(piece, where, day), **scope_of(piece)}, workspace_id)
+        except import_plan.BadRow as error:
             bad.append(Problem(str(error), where, piece.line))
         else:
             found.append(Found(row, f"line {piece.line}", note))
@@ -144,8 +141,7 @@ def read(data: bytes, where: str, workspace_id: str, *, by_line: bool = False) -
 
 
 def is_page(data: bytes) -> bool:
-    """Return whether bytes of any name are a page of `dump`, or a mirror: a heading or such a line first, and such
-    lines."""
+    """Return whether bytes are a page of `dump` or a mirror: a heading or a dated line first."""
     start = core_files.decode(data[:65_536], "replace")
     lines = [line.rstrip("\r") for line in start.split("\n") if line.strip()]
     if not lines or "\0" in start:
@@ -190,8 +186,7 @@ def scope_of(piece: Piece) -> dict[str, Any]:
 
 
 def dump(items: Iterable[Item]) -> bytes:
-    """Return the items as a page: a heading a kind, one a scope that is not global, and a line of the mirrors' form
-    each."""
+    """Return the items as a page: headings by kind and scope, and a dated line each."""
     by_kind: dict[str, dict[str, list[Item]]] = {}
     for item in items:
         scope = "" if item.scope_type == "global" else item.scope_key

@@ -8,7 +8,7 @@ from typing import Any
 
 from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.crystallized import COUNTS, with_earlier_of
-from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
+from nanomem_tui.memory.transfer.import_plan import DOES, TWICE, Choices, Entry, Reading, layer_of
 from nanomem_tui.memory.transfer.work import PresentRecords, WorkPlanner
 from nanomem_tui.store.erasure.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
@@ -73,8 +73,7 @@ class RecordPlanner:
         return Entry("new", row, place, why, present)
 
     def _twin(self, row: Record, same: list[Record]) -> Record | None:
-        """Of the records of ours that say the same under another id one, each once; of token use those that add up to
-        it."""
+        """Return a record of ours that says the same under another id, each once; token use by its sum."""
         if row.kind != "usage":
             return same.pop() if same else None
         sums = [sum(_count(one, name) for one in same) for name in COUNTS]
@@ -144,8 +143,7 @@ class Planner:
                     self._gone.update(dict.fromkeys((key_of(row), identity_of(row)), row))
 
     def entries(self, reading: Reading, flag: Flag, standing: Mapping[str, str]) -> Iterable[Entry]:
-        """Yield the verdicts on the rows of a reading, in its order; `flag` says which should wait for a person.
-        `standing`: the ids of messages that an agent's own transcript holds, and its key."""
+        """Yield verdicts in order; `flag`: why a row waits, `standing`: messages in the agent's transcripts."""
         words: dict[str, tuple[str, ...]] = {}
         records = RecordPlanner(self._snapshot.records, self._choices, reading, standing)
         for found in reading.rows:
@@ -225,7 +223,6 @@ class Planner:
         return known if known is not None and known.id not in self._coming else None
 
     def _deleted(self, *rows: Row) -> Row | None:
-        """Return the row of ours that was deleted and said what one of these rows says."""
         return next((self._gone[identity_of(row)] for row in rows if identity_of(row) in self._gone), None)
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
@@ -259,7 +256,6 @@ class Planner:
 
 
 def _facts(row: Row, present: Row) -> tuple[Fact, Fact] | None:
-    """Return the facts that both rows are, theirs and ours; None when one of them is none."""
     theirs, ours = (fact_of(one) if isinstance(one, Item) else None for one in (row, present))
     return (theirs, ours) if theirs is not None and ours is not None else None
 
@@ -284,8 +280,7 @@ def _named_as(row: Row, present: Row) -> Row:
 
 
 def _as_theirs(taken: Row, theirs: Row, present: Row) -> Row:
-    """A fact that takes theirs over, with their value, and their names where they are others than ours; any other row
-    as it is."""
+    """Return a fact with their value and their other names; any other row as it is."""
     pair = _facts(theirs, present)
     if pair is None or not isinstance(taken, Item):
         return taken
@@ -315,7 +310,6 @@ def differs(one: Row, other: Row, name: str) -> bool:
 
 
 def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> bool:
-    """Return whether a field is a time, and the same one as far as the format can write it."""
     found, known = getattr(one, name), getattr(other, name)
     return name.endswith("_at") and bool(found and known) and times(found) == times(known)
 

@@ -19,9 +19,8 @@ from typing import Any
 
 from nanomem_tui.agents.databases import Raw, Tables, open_tables
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.memory.transfer import values
-from nanomem_tui.memory.transfer import values as transfer_values
-from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.memory.transfer import import_plan
+from nanomem_tui.memory.transfer.import_plan import Found, Reading
 from nanomem_tui.store.files.exchange import SOURCES, Source, global_scope
 from nanomem_tui.store.files.exchange import Raw as exchange_Raw
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, dumped
@@ -79,8 +78,8 @@ def read_scoped(path: Path, where: str, workspace_id: str, folder_id: str, sourc
             continue
         raw["text"] = raw.pop("content", None)
         try:
-            row, note = transfer_values.item(raw if ours else _unpacked(raw), workspace_id, ours=ours)
-        except transfer_values.BadRow as error:
+            row, note = import_plan.item(raw if ours else _unpacked(raw), workspace_id, ours=ours)
+        except import_plan.BadRow as error:
             problems.append(Problem(f"row {number} ({str(raw.get('id'))[:60]}): {error}", where))
             continue
         deleted += row.is_deleted
@@ -88,8 +87,8 @@ def read_scoped(path: Path, where: str, workspace_id: str, folder_id: str, sourc
             found.append(Found(row, f"row {number}", note))
     notes = [f"{elsewhere:,} rows of other workspaces are left out"] if elsewhere else []
     if ours:
-        deleted += _others("lesson", transfer_values.lesson, learned, where, wanted, found, problems)
-        deleted += _others("record", transfer_values.record, happened, where, wanted, found, problems)
+        deleted += _others("lesson", import_plan.lesson, learned, where, wanted, found, problems)
+        deleted += _others("record", import_plan.record, happened, where, wanted, found, problems)
     name = "nanomem-db" if ours else "scoped-db"
     fields = frozenset[str]() if ours else _FIELDS
     return Reading(name, found, problems, fields, ours, ours and wanted == workspace_id, deleted, notes)
@@ -158,7 +157,7 @@ def _others(
             continue
         try:
             row, note = read_row(raw, ours=True)
-        except transfer_values.BadRow as error:
+        except import_plan.BadRow as error:
             problems.append(Problem(f"{layer} {number}: {error}", where))
             continue
         deleted += row.is_deleted
@@ -238,7 +237,7 @@ def read_ram_first(source: Source, data: bytes, where: str, workspace_id: str) -
         row = source.to_row(raw, workspace_id)
         try:
             checked, note = _checked(row, workspace_id)
-        except values.BadRow as error:
+        except import_plan.BadRow as error:
             problems.append(Problem(f"{place} ({row.id[:60]}): {error}", where))
         else:
             found.append(Found(checked, place, note))
@@ -261,8 +260,8 @@ def _raws_in(source: Source, data: bytes, where: str) -> tuple[list[tuple[str, e
 
 def _checked(row: Row, workspace_id: str) -> tuple[Row, str]:
     if isinstance(row, Item):
-        return values.item(row._asdict(), workspace_id)
-    return values.lesson(row._asdict())
+        return import_plan.item(row._asdict(), workspace_id)
+    return import_plan.lesson(row._asdict())
 
 
 def dump_snapshot(items: Iterable[Item]) -> bytes:

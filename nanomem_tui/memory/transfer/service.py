@@ -23,8 +23,7 @@ from nanomem_tui.memory import foreign, retention
 from nanomem_tui.memory.sessions.sessions import Sessions
 from nanomem_tui.memory.transfer import backfill, crystallized, detect, markdown, work
 from nanomem_tui.memory.transfer.detect import Candidate
-from nanomem_tui.memory.transfer.plan import Planner
-from nanomem_tui.memory.transfer.values import (
+from nanomem_tui.memory.transfer.import_plan import (
     NOUNS,
     STEP,
     Choices,
@@ -40,6 +39,7 @@ from nanomem_tui.memory.transfer.values import (
     kind_of,
     layer_of,
 )
+from nanomem_tui.memory.transfer.plan import Planner
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
@@ -71,8 +71,7 @@ def reason_to_hold(row: Row) -> str:
 
 
 def mask_reading(reading: Reading, tell: Tell) -> Reading:
-    """Return the reading with a name in place of each secret in its records and earlier values; `tell` hears how far it
-    is."""
+    """Return the reading with secrets of records and earlier values masked."""
 
     def veil(number: int, found: Found) -> Found:
         if number % STEP == 0:
@@ -158,8 +157,7 @@ def _each(value: Any) -> Any:
 
 
 def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
-    """Return the ids of the messages of chats that the agent's own transcript of the same key holds whole, with that
-    key."""
+    """Return the messages of chats that the agent's own transcript holds whole, with its key."""
     chats: dict[str, list[Record]] = defaultdict(list)
     for row in rows:
         if isinstance(row, Record) and row.kind == "message":
@@ -173,8 +171,7 @@ def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) ->
 
 
 def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
-    """Return what was said in the agent's transcript of that key; nothing where there is none, or where it cannot be
-    read."""
+    """Return what was said in the agent's transcript of that key; nothing where it cannot be read."""
     try:
         session = sessions.of_agent(key)
     except NanomemError:
@@ -366,8 +363,7 @@ class Transfer:
         return Exported(path, name, len(written), len(chosen.lessons), left, lost, dict(sorted(kinds.items())), notes)
 
     def export_work(self, target: Path | str, *, force: bool = False) -> dict[str, int]:
-        """Write every record of an agent's work to a file of JSON lines, 0600, which `preview` reads; how many of each
-        kind. Raises what `export` does."""
+        """Write every work record to a file of JSON lines, 0600; return how many of each kind."""
         from nanomem_tui.memory.transfer import jsonl
 
         path, told = Path(target).expanduser(), Counter[str]()
@@ -463,7 +459,6 @@ class Transfer:
 
 
 def _told_to_all(items: Iterable[Item]) -> tuple[str, ...]:
-    """That a file without scopes holds what belongs to a chat or a person, if it does."""
     number = sum(row.scope_type != "global" for row in items)
     whose = "1 item belongs" if number == 1 else f"{number:,} items belong"
     return (f"{whose} to one chat or person, which the file does not say: who imports it tells all.",) if number else ()

@@ -13,7 +13,7 @@ from nanomem_tui.agents import work_records
 from nanomem_tui.agents.work_records import WorkRow
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.memory.transfer.values import TWICE, Choices, Entry, Found, Reading
+from nanomem_tui.memory.transfer.import_plan import TWICE, Choices, Entry, Found, Reading
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import COUNTERS, TierRecord, checked, checked_id, differing
 
@@ -126,11 +126,9 @@ def _differ(names: list[str]) -> str:
 
 
 def _last(record: TierRecord) -> str:
-    """Return the last time that a record itself tells of."""
     times = (field.name for field in KINDS[record.kind].fields if field.type == "time")
     return max((record.fields.get(name) or "" for name in times), default="")
 
 
 def _changed(record: TierRecord) -> str:
-    """Return when ours was changed: by who changed it here, else as it tells itself."""
     return max(_last(record), record.changed_at if record.changed_at != record.stored_at else "")

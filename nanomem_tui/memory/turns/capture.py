@@ -149,8 +149,7 @@ class Captured(NamedTuple):
 
 
 def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
-    """Return what a role (user, assistant, tool) says that could be remembered, each once. Only a user can ask for
-    it."""
+    """Return what a role says that could be remembered, each once; only a user can ask for it."""
     found: dict[str, Candidate] = {}
     for told in said:
         candidate = _candidate(told, role)
@@ -212,7 +211,6 @@ def judge(
 
 
 def _never(findings: Sequence[Finding]) -> str:
-    """Return why a text is no memory at all, unless a person has to look at it anyway."""
     if any(found.quarantines for found in findings):
         return ""
     return findings[0].why if findings else ""
@@ -315,13 +313,11 @@ def capture(
 
 
 def whole_sentences(text: str) -> str:
-    """Return the whole sentences at the beginning of a message that is too long to be read; empty when there is
-    none."""
+    """Return the whole sentences at the beginning of a message that is too long to be read."""
     return "\n".join(split(text[:MAX_MESSAGE])[:-1])
 
 
 def _scope(candidate: Candidate, origin: Origin, settings: Settings, workspace_id: str) -> tuple[str, str]:
-    """Scope type and key of a candidate; global only where the settings say so."""
     scope = settings.capture_scopes.get(candidate.kind) or SCOPE_OF_KIND[candidate.kind]
     return scope, key_for(scope, origin.audience, workspace_id)
 
@@ -335,35 +331,18 @@ def _row(
     settings: Settings,
     moment: datetime,
 ) -> Row:
-    at = clock.iso(moment)
-    expires = retention.expires_at(candidate.kind, moment, settings)
     if twin is not None:
-        expires = retention.expires_at(twin.kind, moment, settings)
+        at, expires = clock.iso(moment), retention.expires_at(twin.kind, moment, settings)
         row = _again(candidate, finding, twin, at, expires, origin)
         is_newer = at >= twin.updated_at
         return row._replace(item=recall_said_on.date_item(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
-    item = Item(
-        id=new_key("ltm"),
-        text=candidate.text,
-        kind=candidate.kind,
-        scope_type=scope[0],
-        scope_key=scope[1],
-        channel=origin.audience.channel,
-        chat_id=origin.audience.chat_id,
-        sender_id=origin.audience.sender_id,
-        session_key=origin.session_key,
-        importance=candidate.importance,
-        confidence=candidate.confidence,
-        source="explicit_user" if candidate.explicit else "auto_heuristic",
-        source_message_id=origin.message_id,
-        source_role=candidate.role,
-        meta_json=dumped(meta),
-        created_at=at,
-        updated_at=at,
-        expires_at=expires,
-        hits=1,
-    )
+    item = retention.new_item(
+        candidate.text, candidate.kind, scope, origin.audience, moment, settings,
+        session_key=origin.session_key, importance=candidate.importance, confidence=candidate.confidence,
+        source="explicit_user" if candidate.explicit else "auto_heuristic", source_message_id=origin.message_id,
+        source_role=candidate.role, meta_json=dumped(meta), hits=1,
+    )  # fmt: skip
     item = recall_said_on.date_item(item, origin.said_on)
     if finding is None:
         return Row(item)
@@ -373,8 +352,7 @@ def _row(
 def _again(
     candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, origin: Origin
 ) -> Row:
-    """Return the row of something that is known already: confirmed, and out of the inbox once a person says it himself.
-    What was said in private and is now said in a group is private no more."""
+    """Return a known row as confirmed; out of the inbox, or no longer private, when said so."""
     here, sender = origin.audience, origin.audience.sender_id
     after = twin._replace(
         hits=twin.hits + 1,
@@ -407,8 +385,7 @@ LASTING = ("fact", "preference")
 
 
 def items_of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
-    """List what holds of the person who speaks, and what that person told this chat, the newest first. Raises BadInput
-    for a malformed chat or sender."""
+    """List what holds of the person who speaks, and what that person told this chat, the newest first."""
     who = origin.audience
     rows = [*of_scope(who.user_key)] if who.user_key else []
     if who.chat_key:
@@ -431,23 +408,19 @@ def find_given_up(text: str, rows: Sequence[Item]) -> list[Item]:
 
 
 def _no_longer_so(old: str, new: str) -> float:
-    """Return how likely a new statement is a newer value of an old one, or its denial. Of two that follow each other in
-    a talk that is likelier than of any two, and it is undone: so less is asked here than `compare` asks."""
     shares = shares_of(old, new)
     return shares["newer"] + shares["denial"]
 
 
 @lru_cache(1024)
 def _topics(text: str, language: str) -> frozenset[str]:
-    """Return the words of a statement, and the things that they mean: what two statements have in common."""
     found = statement(text, language)
     told = (topic for token in found.tokens for topic in (token.stem, *token.notions))
     return frozenset(topic for topic in told if topic not in LIGHT and not topic.startswith("mark:"))
 
 
 def strengthen(candidate: Candidate, over: Sequence[Item]) -> Candidate:
-    """Return the candidate as the memories that it takes the place of ask for it: what was a lasting fact stays one, so
-    that it is given wherever the old one was."""
+    """Return the candidate with the lasting kind of what it replaces, so that it is given as widely."""
     lasting = next((row.kind for row in over if row.kind in LASTING), "")
     if not lasting or candidate.kind in LASTING:
         return candidate
@@ -474,8 +447,7 @@ _WORD = re.compile(r"[^\W\d_]")
 def explain_uncaptured(
     message: Message, known: Collection[str], settings: Settings, *, forgets: bool = False
 ) -> list[tuple[str, str]]:
-    """Return the parts of a message that became nothing, each with the reason. `known`: the texts of what was kept or
-    is dropped with a reason already; `forgets`: a wish in it that something be forgotten was taken."""
+    """Return the parts of a message that became nothing, with reasons; `known`: texts told already."""
     if not settings.capture_enabled:
         return [(message.text, OFF)] if not known else []
     found = list(_reasons(message, known, forgets=forgets))
@@ -506,7 +478,6 @@ def _reason(sentence: str) -> str:
 
 
 def _is_known(sentence: str, said: Collection[frozenset[str]]) -> bool:
-    """Return whether what is kept or reported came of this sentence: it holds most of those words, or they hold it."""
     words = frozenset(tokens(sentence))
     return any(words <= one or 5 * len(words & one) >= 3 * len(one) for one in said if one)
 
@@ -604,8 +575,7 @@ def _checked(found: Replacement) -> Replacement | None:
 
 
 def find_correction(sentence: str, rows: Iterable[Item]) -> Correction | None:
-    """Return the one memory of these that a sentence corrects, with what it says then; None when there is none, or
-    several."""
+    """Return the one memory that a sentence corrects; None when there is none, or several."""
     found = read_replacement(sentence)
     if found is None:
         return None
@@ -633,8 +603,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def find_corrections(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Correction]:
-    """Return what a message corrects of what holds of the person who speaks, and of what that person told this chat.
-    Raises BadInput for a malformed chat or sender."""
+    """Return what a message corrects of what holds of the person who speaks, and of what that person told this chat."""
     said = _said(message)
     told = items_of_speaker(origin, of_scope) if any(map(read_replacement, said)) else []
     rows = [row for row in told if row.kind != "episodic"]
@@ -650,8 +619,7 @@ def _said(message: Message) -> list[str]:
 
 
 def apply_corrections(given: Sequence[Candidate], found: Sequence[Correction]) -> list[Candidate]:
-    """Return the candidates of a message; one that corrects a memory says it in the words of that memory, also where
-    the sentence alone would say nothing (`it's Rob, not Bob`)."""
+    """Return the candidates, those that correct a memory in its words (`it's Rob, not Bob`)."""
     rest = {known.said: known for known in found}
     after: list[Candidate] = []
     for one in given:
@@ -703,8 +671,7 @@ def forget_proposals(
     known: Known,
     now: datetime | None = None,
 ) -> Captured:
-    """Return the proposals to delete what a message of a person asks to be forgotten: for each the memories of this
-    chat or this person that are meant. Raises BadInput for a malformed chat or sender."""
+    """Return proposals to delete the memories of this chat or person that a message asks to forget."""
     audience = origin.audience
     if not is_role_read("user", settings) or audience.channel not in settings.capture_channels:
         return Captured()
@@ -747,11 +714,7 @@ def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
 
 
 def accept_forget(proposal: Item, items: Mapping[str, Item]) -> list[tuple[Item, Item]]:
-    """Return the rows before and after a proposal is accepted: it goes, and the memory that it names, if that is still
-    there, with those in whose place that one stands: they say what was so before.
-
-    Raises BadInput when the memory says something else by now.
-    """
+    """Return the rows of an accepted proposal before and after: it, its memory, and what that superseded."""
     target = items.get(forget_target(proposal))
     gone = [(proposal, proposal._replace(is_deleted=True))]
     if target is None or target.is_deleted:

@@ -38,12 +38,11 @@ from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.recall.recall import CutItem, Question, Recall
 from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import backfill
-from nanomem_tui.memory.turn_log import WalWriter, state_folder
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
 from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
-from nanomem_tui.memory.turns.traces import Injected, Traces
-from nanomem_tui.memory.turns.values import (
+from nanomem_tui.memory.turns.traces import Injected, Traces, WalWriter, state_folder
+from nanomem_tui.memory.turns.turn import (
     MAX_PROBLEMS,
     Begun,
     Dropped,
@@ -87,9 +86,7 @@ class OpenTurns:
         self._open.pop(turn, None)
 
     def of(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
-        """Return the turn that ends: by its id here or in the log, or the last open one of the described message.
-        Raises NotFound, NothingToDo for one that has ended or was declined, here or in another process, BadInput for
-        one of another chat."""
+        """Return the turn that ends: by its id here or in the log, or the last open one of the described message."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
             self._check_open(known[1].turn, known[0].state_key, self._traces.injections.get(known[1].turn))
@@ -120,8 +117,7 @@ class OpenTurns:
             raise NothingToDo(what, turn, f"at {at}" if at else "")
 
     def _closed(self, turn: str, state_key: str, logged: Injected | None) -> tuple[str, str] | None:
-        """Return what became of a turn, `logged` as that, in whatever process, and when (UTC ISO, empty: unknown); None
-        while it is open."""
+        """Return how and when (UTC ISO) a turn was closed in any process; None while it is open."""
         if logged is not None and logged.declined_at:
             return "that turn was declined", logged.declined_at
         if logged is not None and logged.ended_at:
@@ -167,8 +163,7 @@ class Engine:
         compact_session: Callable[[str], object] = lambda _key: None,
         reach: Callable[[], ExcerptSearch] | None = None,
     ) -> None:
-        """`compact_session`: cuts a transcript of ours that is beyond its thresholds, as an operation. `reach`: gives
-        what is told of conversations; None: nothing is."""
+        """`compact_session`: cuts a full transcript of ours; `reach`: gives excerpts of conversations, or None."""
         self._store = store
         self._settings = settings
         self._recall = recall
@@ -189,8 +184,7 @@ class Engine:
     # -- the beginning --------------------------------------------------------------------------------------------
 
     def begin_turn(self, given: TurnInput) -> Begun:
-        """Write the PRE block and make the block of memory. Where nothing can be written there is a block all the same,
-        and `problem` says so. Raises BadInput or the store's errors: nothing is written then."""
+        """Write the PRE block and make the block of memory; `problem` says where nothing can be written."""
         if not self._settings.memory_enabled:
             return Begun("", problem=OFF)
         with self._lock:
@@ -215,8 +209,7 @@ class Engine:
         return self._look(given, _question(given)._replace(limit=limit, max_chars=max_chars))
 
     def look(self, question: Question) -> Begun:
-        """Return the block for a question of anybody, the owner too, by any profile and weights, without any trace of
-        it; working memory is that of the chat, if the question names one."""
+        """Return the block for anybody's question, by any profile and weights, without a trace."""
         channel, chat_id, sender_id = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
@@ -230,7 +223,6 @@ class Engine:
             return self._block("", given, question)
 
     def _ready(self) -> None:
-        """The rows in RAM, with what others wrote since; first of all, because it can fail."""
         self._store.load("item")
         self._store.refresh()
 
@@ -328,8 +320,7 @@ class Engine:
         return begun._replace(clipped=given.clipped, problems=given.problems, related=near, older=told)
 
     def _beyond_window(self, given: TurnInput, window: Sequence[Exchange]) -> Sequence[Excerpt]:
-        """Turns of this session that fell out of the window and have a bearing on the message; none where they cannot
-        be read: the turn goes on without them."""
+        """Return earlier turns with a bearing on the message; none where they cannot be read."""
         found: list[Excerpt] = []
         if self._reach is not None and "older" not in given.leave_out:
             reach, replays = self._reach(), "turns" in given.leave_out
@@ -345,13 +336,11 @@ class Engine:
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 
     def _earlier(self, given: TurnInput) -> tuple[Exchange, ...]:
-        """Return the last turns of a session as they may be told again."""
         known = self.working.turns(given.state_key)
         marked = (one._replace(answer_checked=one.answer_checked and not self._echoes(one)) for one in known)
         return tuple(prompt.retell(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
 
     def _echoes(self, turn: Exchange) -> bool:
-        """Return whether the answer of a turn repeats what a tool gave, as far as its end was logged."""
         logged = self.traces.injections.get(turn.turn) if turn.turn else None
         return logged is not None and logged.echoes
 
@@ -391,8 +380,7 @@ class Engine:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def end_turn(self, end: TurnEnd) -> Ended:
-        """Keep what came of a turn. Raises NotFound (no such turn), NothingToDo (it has ended or was declined, in this
-        process or another), or the store's errors: nothing is kept then."""
+        """Keep what came of a turn."""
         if not self._settings.memory_enabled:
             return Ended(end.turn, dropped=_whole(end, OFF), problems=(OFF,))
         with self._lock, self.traces.injections.ending():
@@ -471,8 +459,7 @@ class Engine:
             return kept.ended._replace(operation=done.id)
 
     def _with_todos(self, end: TurnEnd, given: TurnInput) -> TurnEnd:
-        """Return the end with what the message itself asks to be done later, and what it says to be done. An item that
-        waits has the date behind each relative one: nothing else tells later on which day it was said."""
+        """Return the end with to-dos that the message asks for or calls done, relative dates resolved."""
         waits = tuple(dates.annotated(item, given.said_on) for item in end.pending_actions)
         end = end._replace(pending_actions=waits)
         if given.speaker == prompt.SYSTEM:
@@ -487,8 +474,7 @@ class Engine:
         )
 
     def _before(self, given: TurnInput, shown: Begun) -> PreviousTurn:
-        """Return the turn that ended before this one in its session. One that gave no answer says nothing of its
-        lessons."""
+        """Return the turn that ended before this one in its session."""
         turns = [turn for turn in reversed(self.working.turns(given.state_key)) if turn.turn != shown.turn]
         ended = [turn for turn in turns if turn.assistant is not None]  # None: it is still open
         said = bool(ended) and not corrections.says_nothing(ended[0].assistant or "")
@@ -499,8 +485,7 @@ class Engine:
         return PreviousTurn(last.assistant or "", lessons, self._echoes(last))
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
-        """Return what follows the operation: it is acknowledged whatever becomes of these. Returns what had no
-        effect."""
+        """Write what follows the acknowledged operation; return what had no effect."""
         now = clock.iso(clock.now())
         fell = self.working.add_pending(given.state_key, end.pending_actions)
         done = self.working.done(given.state_key, end.done_actions)
@@ -586,7 +571,6 @@ class Engine:
     # -- after a restart ------------------------------------------------------------------------------------------
 
     def _catch_up(self, session_key: str) -> None:
-        """Working memory is made anew from the session state where another process wrote there."""
         if self._wal is not None:
             self.working.catch_up(session_key, self._wal.stamp(session_key))
 
@@ -609,7 +593,6 @@ class Engine:
 
 
 def _whole(end: TurnEnd, why: str) -> tuple[Dropped, ...]:
-    """Return the message of a turn of which nothing is kept."""
     return (Dropped(end.input.text, why),) if end.input is not None else ()
 
 

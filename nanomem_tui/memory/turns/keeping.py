@@ -26,7 +26,7 @@ from nanomem_tui.memory.recall import recall
 from nanomem_tui.memory.scopes import Audience, hold_for_review
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.traces import OpenTurn, Pending
-from nanomem_tui.memory.turns.values import (
+from nanomem_tui.memory.turns.turn import (
     Begun,
     Dropped,
     Ended,
@@ -85,8 +85,7 @@ class Draft:
         return row if isinstance(row, Item) and not row.is_deleted else None
 
     def twin(self, scope_key: str, text: str) -> Item | None:
-        """Return the item of a scope that says the same as a text, as it will be; not one that another took the place
-        of."""
+        """Return the item of a scope with the same text, as it will be; none that is superseded."""
         wanted = safety.normalise(text)
         for row in self._rows.values():
             if isinstance(row, Item) and row.scope_key == scope_key and safety.normalise(row.text) == wanted:
@@ -177,9 +176,7 @@ class Keeper:
     def _captured(
         self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn, gone: frozenset[str]
     ) -> Iterator[capture.Captured]:
-        """Yield what each message of the turn adds, in order; a later one meets what an earlier one added. A correction
-        becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered. `gone`: whose
-        words are forgotten."""
+        """Yield what each message adds, in order; a correction becomes a lesson instead of a preference."""
         teaches = bool(self._settings.learning_enabled and self._correction(given, before))
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
@@ -226,8 +223,7 @@ class Keeper:
     def _unkept(
         self, given: TurnInput, captured: Sequence[capture.Captured], learned: LearnedLessons, before: PreviousTurn
     ) -> list[Dropped]:
-        """Return why the rest of the user's message became nothing; of one that corrects an answer only where it taught
-        nothing either."""
+        """Return why the rest of the user's message became nothing, unless it taught a lesson."""
         users = [part for part in captured if all(row.item.source_role == "user" for row in part.rows)]
         known = [row.item.text for part in users for row in part.rows]
         known += [one.text for part in users for one, _ in part.dropped if one.role == "user"]
@@ -250,13 +246,10 @@ class Keeper:
         return stay
 
     def _is_order(self, one: capture.Candidate) -> bool:
-        """Return whether a candidate only says how answers are to be, and a person did not ask for it to be
-        remembered."""
         return one.kind == "preference" and not one.explicit and recall.is_order(one.text, self._settings)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
-        """Return what a message that is too long to be read asks to be remembered in its beginning; it waits in the
-        inbox."""
+        """Return the wishes to remember in the beginning of a too long message; they wait in the inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
         head, workspace = capture.whole_sentences(text), self._store.workspace_id
         found = capture.capture(head, origin, self._settings, draft.twin, workspace, now=moment)
@@ -271,7 +264,6 @@ class Keeper:
         return capture.Captured(tuple(rows), durable=bool(rows))
 
     def _correction(self, given: TurnInput, before: PreviousTurn) -> corrections.Correction | None:
-        """Return what the message corrects of the answer before it; one that asks to forget corrects nothing."""
         message = language.read(given.text)
         found = corrections.detect(message.own, self._settings, before.answer)
         return None if found is None or message.is_unwanted or message.forgetting else found
@@ -279,8 +271,7 @@ class Keeper:
     def _learned(
         self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn
     ) -> LearnedLessons:
-        """Return what the turn teaches, in the order of its events: the message about the answer before it, then the
-        tools."""
+        """Return what the turn teaches: first the message about the last answer, then the tools."""
         now = clock.now()
         said = self._correction(given, before)
         held = capture.held_sender(given.audience, self._settings)
@@ -327,14 +318,12 @@ class Keeper:
         return LearnedLessons(tuple(taught), tuple(waiting_now), dropped)
 
     def _corrected_here(self, draft: Draft, given: TurnInput) -> frozenset[str]:
-        """Return what this chat corrected before, by its lessons."""
         rows = (row for row in draft.lessons().values() if row.source == "user_feedback" and not row.is_deleted)
         return frozenset(row.trigger for row in rows if row.session_key == given.state_key and not row.waits)
 
 
 def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.Row:
-    """Return the row of something new, over the memories that it takes the place of; what waits for a person does not
-    yet."""
+    """Return a new row that supersedes others, unless it waits for a person."""
     if row.why or row.before is not None:
         return row
     item: Row = row.item
@@ -480,8 +469,7 @@ def _asked(
 
 
 def _recovery_judged(row: capture.Row, said: str) -> capture.Row:
-    """Return the row as the turn itself would have left it, had it ended: the log holds no secret but its mark, and of
-    a long message the beginning."""
+    """Return the row as the turn would have left it: its log has masks for secrets and may be cut."""
     if row.why or row.before is not None:
         return row
     why, finding = "", ""

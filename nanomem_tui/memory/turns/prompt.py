@@ -159,8 +159,7 @@ class WorkingMemory:
 
 
 def from_state(state: WalState, turns: int, pending: int) -> tuple[list[Exchange], list[str]]:
-    """Return the last `turns` finished ones of a session's state file, and the queue as they left it, of `pending`
-    items: what turns of ours added, and the last of others, without what any turn since told as done."""
+    """Return the last finished turns of a state file, and the queue that they left."""
     ended = [turn for turn in state.turns if not turn.open and not turn.declined]
     finished = ended[-turns:] if turns else []
     window = {turn.number for turn in finished}
@@ -196,7 +195,6 @@ def _exchange(turn: Turn) -> Exchange:
 
 
 def _is(exchange: Exchange, at: str, turn: str) -> bool:
-    """Return whether a turn is the one that is meant: by its id where both have one, else by when it began."""
     return exchange.turn == turn if exchange.turn and turn else exchange.at == at
 
 
@@ -234,8 +232,7 @@ _JOINTS = re.compile(r"[\W_]+")
 
 
 def speaker_name(speaker: str, sender_id: str = "", said: str = "") -> str:
-    """Return the name to show for who said `said`; `USER` where none is given. What this gave it gives again as it
-    is."""
+    """Return the name to show for who said `said`, `USER` where there is none; stable when repeated."""
     if not speaker.strip():
         return USER
     for name in (_name(speaker), identity(sender_id)):
@@ -269,13 +266,11 @@ def identity(sender_id: str) -> str:
 
 
 def _orders(*texts: str) -> bool:
-    """Return whether one of these gives orders, also with other marks between its words, or holds a secret."""
     return any(injection.reason(one) or injection.reason(_words(one)) or secrets.find(one) for one in texts)
 
 
 @lru_cache(1024)
 def _goes_on(name: str, said: str) -> bool:
-    """Return whether a name and what follows it give orders together that neither gives alone."""
     return bool(said and injection.reason(f"{name} {said}") and not injection.reason(said))
 
 
@@ -437,8 +432,7 @@ def render(
 
 
 def item_line(item: Item, zone: tzinfo | None = None) -> str:
-    """One item as the block shows it: its kind, its words with the date behind each relative one, where it is filed and
-    the day it was said. `zone`: the agent's."""
+    """Return an item as the block shows it: kind, words with dates, where it is filed and its day."""
     kind = item.kind if _KIND.fullmatch(item.kind) else "fact"
     about = plain(said_on.filed_under(item, zone))
     return f"- [{kind}] {plain(said_on.resolve_dates(item, zone))}{about and f' ({about})'}"
@@ -451,19 +445,14 @@ def lesson_line(lesson: Lesson) -> str:
 
 
 def avoid_line(lesson: Lesson) -> str:
-    """Return what a lesson says not to do, as a model may read it; empty where it says nothing. What was learned from a
-    tool, here before or by an agent, has the tool's own words there."""
+    """Return what a lesson says not to do; empty for one learned from a tool, whose own words stand there."""
     nothing = lesson.source == "tool_feedback" or corrections.says_nothing(lesson.bad_action)
     return "" if nothing else lesson.bad_action
 
 
 @lru_cache(8)
 def notes_header(notes: str, limit: int) -> tuple[str, ...]:
-    """Return the beginning of MEMORY.md in whole lines of `limit` characters together, blank ones and comments left
-    out.
-
-    Lines that read as an order to the model are left out too, and a last line says how many.
-    """
+    """Return whole first lines of MEMORY.md within `limit`, without comments and orders to the model."""
     shown = secrets.mask(_COMMENT.sub("", notes[: limit * 8]))
     lines = [line for line in shown.split("\n") if line.strip()]
     orders = _instructing_lines(lines)
@@ -533,7 +522,6 @@ def _part(title: str, lines: Sequence[str]) -> str:
 
 
 def _heading(title: str) -> int:
-    """Characters that a part takes beside its lines."""
     return len(_part(title, [""])) - 1
 
 
@@ -580,8 +568,7 @@ def retell(turn: Exchange, place: Audience, settings: Settings, workspace_id: st
 def unanswered(
     items: Iterable[Recovered], sender_of: Callable[[str], str], place: Audience, settings: Settings, workspace_id: str
 ) -> Iterator[str]:
-    """Yield the recovered turns of the chat `place` as pending items. `sender_of` gives who began the turn of an id;
-    one that is not known is nobody."""
+    """Yield recovered turns as pending items; `sender_of` gives who began the turn of an id."""
     for item in items:
         sender = sender_of(item.turn) if item.turn else ""
         shown = retell(Exchange(item.at, "", item.text, sender=sender), place, settings, workspace_id)
@@ -604,8 +591,6 @@ class _Kept:
 
 @lru_cache(1024)
 def _asks(answer: str) -> bool:
-    """Return whether an answer asks for something to be remembered, as only a person may: what a tool gave may stand in
-    it."""
     return any(said.explicit for said in remembering.said_in(answer))
 
 
@@ -637,8 +622,7 @@ class NotesHeader:
         self._known: tuple[object, str] = (None, "")
 
     def read(self) -> str:
-        """Return the text; nothing where there is no file, where nobody can tell what is forgotten, or where a link
-        leads elsewhere: what lies there is no memory."""
+        """Return the text; nothing where the file is missing, leads elsewhere, or the erase list is unreadable."""
         path = self._paths.memory_md
         try:
             found = path.stat()

@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from nanomem_tui.agents import turn_log
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of, whole_number
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.atomic import append_lines, open_locked, read_from
@@ -25,6 +27,7 @@ from nanomem_tui.core.errors import (
     AccessDenied,
     BadInput,
     Conflict,
+    InvalidConfig,
     NanomemError,
     NotFound,
     NothingToDo,
@@ -66,30 +69,16 @@ COUNTERS: Mapping[str, str] = {
 }
 """Every counter by name, with what it counts. The first seven are those of seed 001."""
 
-FOLD_AT = 64_000
-"""Bytes of the file at which its lines are folded into one."""
-
-
-MARK = 256
-"""Bytes before the place up to which the file was read: it is still that file where they are the same."""
-
-
-class _Known(NamedTuple):
-    """What was read of the file: which one it was, up to which byte, the bytes before that, and their sum."""
-
-    inode: int = 0
-    end: int = 0
-    mark: bytes = b""
-    total: Mapping[str, int] = MappingProxyType({})
+FOLD_AT = 8_000
+"""Bytes of the file at which its lines are folded into one: it is read whole at the end of each turn."""
 
 
 class Counters:
-    """The counters of one workspace over its file. A second look reads what was appended since."""
+    """The counters of one workspace over its file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._added: Counter[str] = Counter()
-        self._known = _Known()
 
     def add(self, name: str, number: int = 1) -> None:
         """Count in RAM; `save` keeps it. An unknown name is a KeyError: a counter is declared where it is explained."""
@@ -108,28 +97,12 @@ class Counters:
 
     def read(self) -> dict[str, int]:
         """Return every counter, those of other processes and what is not saved yet included. Changes nothing."""
-        found = self._total()
+        try:
+            found = _sum(files.read(self._file))
+        except OSError:
+            found = Counter()
         found.update(self._added)
         return {name: found[name] for name in COUNTERS}
-
-    def _total(self) -> Counter[str]:
-        """Return the sum of the lines of the file; whole ones are remembered, one that is being written is not."""
-        known = self._known
-        try:
-            with files.opened(self._file) as file:
-                handle, inode = file.fileno(), os.fstat(file.fileno()).st_ino
-                if known.inode != inode or os.pread(handle, len(known.mark), known.end - len(known.mark)) != known.mark:
-                    known = _Known(inode)
-                data = read_from(handle, known.end)
-        except OSError:
-            return Counter()
-        whole = data[: data.rfind(b"\n") + 1]
-        total = Counter(known.total)
-        total.update(_sum(whole))
-        self._known = _Known(known.inode, known.end + len(whole), (known.mark + whole)[-MARK:], total)
-        found = Counter(total)
-        found.update(_sum(data[len(whole) :]))
-        return found
 
     def _fold(self) -> None:
         with open_locked(self._file, "writing the counters") as handle:
@@ -294,8 +267,7 @@ class Injections:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """While it lasts no other process ends a turn of this workspace: whether one has ended is asked, its end kept
-        and recorded as one step. Where no lock can be made nothing can be kept either."""
+        """Hold the lock under which turns of this workspace end, as far as one can be made."""
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(NanomemError):
                 stack.enter_context(open_locked(self._file.with_suffix(".lock"), "ending a turn"))
@@ -371,7 +343,7 @@ class Injections:
 
 def logged_words(text: str) -> str:
     """Return the words of a message as the log keeps them: their beginning, with a name in place of each secret."""
-    from nanomem_tui.language import secrets
+    from nanomem_tui.language import secrets  # a status reads no rules of words
 
     return secrets.mask_start(text)[:MAX_USER]
 
@@ -592,8 +564,7 @@ class Pending:
         return {key: waiting for key in self._table() if (waiting := self.of(key))}
 
     def finished(self, session_key: str, done_actions: Sequence[str], turn: str = "") -> list[Change]:
-        """Return the change that marks what the agent says to have done, and the turn `turn`, which ended after all;
-        none where nothing of it waits."""
+        """Return the change that marks `done_actions` and the turn as done; none where nothing waits."""
         before = self.known(session_key) if done_actions or turn else ()
         after = [
             item._replace(done=item.done or bool(turn and item.turn == turn) or _is_told(item.text, done_actions))
@@ -614,10 +585,7 @@ class Pending:
         also: str = "",
         actor: Actor = "human",
     ) -> Operation:
-        """Put unfinished turns among the pending items of their sessions, as one operation. Raises NothingToDo.
-
-        `beside`: changes that belong to it; `also` tells of them.
-        """
+        """Make unfinished turns pending items, as one operation; `beside`: more changes, `also`: their label."""
         by_session: dict[str, list[Recovered]] = {}
         for turn in sorted(turns, key=lambda turn: turn.at):
             known = (*self.known(turn.session_key), *by_session.get(turn.session_key, ()))
@@ -694,7 +662,6 @@ def _value(items: Sequence[Recovered]) -> Value | None:
 
 
 def _items(value: Any) -> tuple[Recovered, ...]:
-    """Return the items of a value, whatever somebody wrote into the file."""
     found = value.get("items") if isinstance(value, Mapping) else None
     rows = found if isinstance(found, list | tuple) else ()
     return tuple(
@@ -715,3 +682,164 @@ class OpenTurn(NamedTuple):
     line: int
     id: str = ""
     path: str = ""
+
+
+# Writing WAL state: what a turn is about before the model is called, what became of it after (seed 001 §4.3).
+
+MAX_KEY = 512
+MAX_NAME = 200
+_HEAD_BYTES = 8192
+_LONGEST_PRE = 4_000_000
+"""Bytes at the end of a file in which a block that is taken back must begin."""
+_NEAR_END = 65_536
+"""Bytes at the end of a file in which the block of a turn that ends now mostly lies."""
+_IDS = frozenset({"sender_id", "message_id", "reply_to_message_id", "reply_to_participant"})
+"""Fields of a block that a channel counts or names, which may look like numbers of cards."""
+_BAD_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[:/\\])\.\.(?:[:/\\]|$)")
+_KEY_LINE = re.compile(rb"^- session_key: ?(.*)$", re.MULTILINE)
+
+
+def checked_key(session_key: str) -> str:
+    """A session key that may name a file. Raises BadInput: empty, too long, control characters or `../`."""
+    if not session_key.strip() or len(session_key) > MAX_KEY or _BAD_KEY.search(session_key):
+        fix = "give a key like telegram:12345"
+        raise BadInput("no session key: empty, too long, control characters or `../`", session_key[:60], fix)
+    return session_key
+
+
+class WalWriter:
+    """Appends turns to the state files of one folder, which is made at the first turn."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files: dict[str, Path] = {}
+
+    def pre(
+        self, session_key: str, channel: str, chat_id: str, at: str, fields: Mapping[str, str], turn: str = ""
+    ) -> None:
+        """Write the beginning of a turn at `at` (UTC ISO), with the header of a new file."""
+        from nanomem_tui.language import secrets
+
+        header = turn_log.dump_header(session_key, channel, chat_id)
+        masked = {name: value if name in _IDS else secrets.mask_start(value) for name, value in fields.items()}
+        self._append(session_key, header, turn_log.dump_pre(at, masked, turn))
+
+    def post(
+        self,
+        session_key: str,
+        at: str,
+        assistant: str | None,
+        pending_actions: Sequence[str] = (),
+        turn: str = "",
+        done_actions: Sequence[str] = (),
+    ) -> None:
+        """The end of a turn, of the session's last one where no id is given; None: it had no answer."""
+        from nanomem_tui.language import secrets
+
+        header = turn_log.dump_header(session_key, "", "")
+        actions = [secrets.mask_start(action) for action in pending_actions]
+        done = [secrets.mask_start(action) for action in done_actions[: turn_log.MAX_DONE]]
+        answer = None if assistant is None else secrets.mask_start(assistant)
+        self._append(session_key, header, turn_log.dump_post(at, answer, actions, turn, done_actions=done))
+
+    def take_back(self, session_key: str, channel: str, chat_id: str, at: str, turn: str = "") -> None:
+        """Remove the beginning of a turn, or mark it as declined where more was written after it."""
+        path = self.file(session_key)
+        if not path.is_file():
+            return
+        with open_locked(path, "writing the session state") as handle:
+            size = os.fstat(handle).st_size
+            start = max(0, size - _LONGEST_PRE)
+            tail = os.pread(handle, size - start, start)
+            place = tail.rfind(b"\n### " + f"{at} PRE\n".encode())
+            block = tail[place + 1 :]
+            if place >= 0 and b"\n### " not in block and (not turn or f"\n- turn: {turn}\n".encode() in block):
+                place += start + 1
+                if os.pread(handle, place, 0) == turn_log.dump_header(session_key, channel, chat_id):
+                    os.unlink(path)
+                else:
+                    os.ftruncate(handle, place)
+            elif turn and f"\n- turn: {turn}\n".encode() in tail:
+                now = clock.iso(clock.now())
+                atomic.append_to(handle, turn_log.dump_post(now, None, (), turn, declined=True))
+
+    def has_end(self, session_key: str, turn: str) -> bool:
+        """Return whether the last block of a turn near the end of the file is its POST."""
+        try:
+            with files.opened(self.file(session_key)) as file:
+                size = os.fstat(file.fileno()).st_size
+                for near in (_NEAR_END, _LONGEST_PRE):
+                    file.seek(max(0, size - near))
+                    tail = file.read()
+                    place = tail.rfind(f"\n- turn: {turn}\n".encode())
+                    head = tail.rfind(b"\n### ", 0, place + 1) if place >= 0 else -1
+                    if head >= 0:
+                        return tail[head + 1 : tail.find(b"\n", head + 1)].endswith(b" POST")
+        except OSError:
+            return False
+        return False
+
+    def stamp(self, session_key: str) -> tuple[int, int] | None:
+        """Return what tells that a session's file was written: its inode and size; None where there is none."""
+        try:
+            found = self.file(session_key).stat()
+        except (OSError, BadInput):
+            return None
+        return found.st_ino, found.st_size
+
+    def file(self, session_key: str) -> Path:
+        """Return where the session's turns lie: the seed's name, or one with a hash where that is another session's.
+
+        Seed 001 gives `slack:T1_C2` and `slack_T1:C2` one name; turns of two sessions in one file would answer each
+        other. A name beyond what a folder can hold is cut and hashed too.
+        """
+        if session_key not in self._files:
+            plain = self.folder / turn_log.wal_name(checked_key(session_key))
+            taken = len(plain.name.encode()) > MAX_NAME or _owner(plain) not in (None, session_key)
+            self._files[session_key] = self.folder / _hashed(plain.name, session_key) if taken else plain
+        return self._files[session_key]
+
+    def _append(self, session_key: str, header: bytes, block: bytes) -> None:
+        with open_locked(self.file(session_key), "writing the session state") as handle:
+            head = os.pread(handle, _HEAD_BYTES, 0)
+            owner = _owner_in(head)
+            if mine := owner in (None, session_key):
+                # A header that was cut off by a kill tells nobody whose turns these are: it is written again.
+                has_header = owner is not None or b"\n### " in head
+                atomic.append_to(handle, block if has_header else header + block)
+        if not mine:  # another process took the name between our look and our lock
+            taken = self._files.pop(session_key)
+            if self.file(session_key) == taken:
+                raise Conflict("that turn log names another session", str(taken), "set the file aside")
+            self._append(session_key, header, block)
+
+
+def _owner(path: Path) -> str | None:
+    """Return whose turns a file holds; None where there is no file, or none that says."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        return _owner_in(os.pread(handle, _HEAD_BYTES, 0))
+    finally:
+        os.close(handle)
+
+
+def _owner_in(head: bytes) -> str | None:
+    found = _KEY_LINE.search(head.partition(b"\n## Turns")[0])
+    key = found[1].decode("utf-8", "replace").removesuffix("\r") if found else ""
+    return key if key.strip() else None
+
+
+def _hashed(name: str, session_key: str) -> str:
+    stem = name.removesuffix(".md").encode()[: MAX_NAME - 20].decode("utf-8", "ignore")
+    return f"{stem}-{blake2b(session_key.encode('utf-8', 'replace'), digest_size=6).hexdigest()}.md"
+
+
+def state_folder(paths: Paths, setting: str) -> Path:
+    """Return the folder that `wal_state_dir` names. Raises InvalidConfig when it lies outside the workspace."""
+    folder = Path(os.path.normpath(paths.workspace / setting))
+    if not setting or folder == paths.workspace or not folder.is_relative_to(paths.workspace):
+        raise InvalidConfig("the session state must lie in a folder of the workspace", setting, "correct wal_state_dir")
+    return folder

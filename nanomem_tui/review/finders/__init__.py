@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
-    from nanomem_tui.review.scopes import Scopes
+    from nanomem_tui.review.leaks import Scopes
     from nanomem_tui.review.waiting import HeldBackQueue
 
 

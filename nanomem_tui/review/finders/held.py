@@ -20,7 +20,7 @@ from nanomem_tui.review.conflicts import Contradiction, scope_words
 from nanomem_tui.review.conflicts import finding_of as conflicts_finding_of
 from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of
-from nanomem_tui.review.finders.rows import Rows
+from nanomem_tui.review.finders.rows import RowFinder
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
 from nanomem_tui.review.queue import plan_changes
 from nanomem_tui.store.snapshot import change_of
@@ -126,8 +126,7 @@ class ContradictsAnother:
         return [_evidence("the newer", pair.newer), _evidence("the older, as shown", pair.older)]
 
     def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
-        """`merge`: the newer stands; `reject`: the older stands; `disable`: the older was never so; `split`: the older
-        moves, and both stay."""
+        """`merge`: the newer stands; `reject`: the older; `disable`: the older was wrong; `split`: it moves."""
         if decision not in ("merge", "reject", "disable", "split"):
             return None
         pair: Contradiction = self._conflicts.get(finding.id)
@@ -188,17 +187,10 @@ DISAGREEING_OFFERS: tuple[Decision, ...] = ("keep", "reject", "edit")
 OF_NOTES: tuple[Decision, ...] = ("keep", "reject")
 
 
-class WrittenByTwo:
+class WrittenByTwo(RowFinder):
     """Finds items, lessons and notes that hold what somebody else made of them at the same time."""
 
     kinds = ("unsettled",)
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them, also what is switched off."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         rows: Iterable[AnyRow] = chain(

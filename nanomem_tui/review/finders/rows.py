@@ -26,7 +26,7 @@ from nanomem_tui.language.classify import is_needed_once
 from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
-from nanomem_tui.review.scopes import leak_basis
+from nanomem_tui.review.leaks import leak_basis
 from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Change
     from nanomem_tui.language.secrets import Secret
     from nanomem_tui.memory.parts import Memory
+    from nanomem_tui.review.leaks import Leak, Scopes
     from nanomem_tui.review.parts import ReviewedMemory
-    from nanomem_tui.review.scopes import Leak, Scopes
     from nanomem_tui.store.snapshot import Snapshot
 
 
@@ -54,8 +54,7 @@ class Clock:
     """The time by which an item is old: it stands still a week after each sign of life, until the next one."""
 
     def __init__(self, days: Iterable[str], recalled: Sequence[str], counted: int) -> None:
-        """`days`: those on which anything happened (YYYY-MM-DD); `recalled`: when items were recalled, in order;
-        `counted`: how many items were, where nobody wrote down when."""
+        """`days` with a sign of life, `recalled` times in order, `counted` recalls without a time."""
         self._recalled, self._counted = recalled, counted
         self._now = _number(clock.now())
         moments = sorted(
@@ -107,7 +106,6 @@ def _date(text: str) -> date | None:
 
 
 def _number(moment: datetime) -> float:
-    """A moment in days."""
     return moment.toordinal() + (moment.hour * 3600 + moment.minute * 60 + moment.second) / 86400
 
 
@@ -299,8 +297,7 @@ WORDS = 12  # characters that are enough to know a text by
 
 
 def message_of(ws: Memory, item: Item) -> int | None:
-    """Return the number of the message in the item's session; None when it is not known. Raises the errors of
-    reading."""
+    """Return the number of the message in the item's session; None when it is not known."""
     try:
         session = ws.sessions.get(item.session_key or "")
     except NotFound:
@@ -329,7 +326,6 @@ def find_origin(messages: Sequence[Message], item: Item) -> int | None:
 
 
 def _apart(message: Message, item: Item) -> float:
-    """Seconds from a message to the item; infinite when one of them has no time."""
     said, written = clock.parse(message.timestamp), clock.parse(item.created_at)
     return float("inf") if said is None or written is None else (written - said).total_seconds()
 
@@ -361,6 +357,27 @@ def origin_evidence(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
         return [Evidence(f"noted in the {row.kind}", row.about, row.at, row.session_key)]
     label = _BY_SOURCE.get(row.source, f"source: {row.source}")
     return [Evidence(label, _who(row), row.created_at, row.session_key or ""), *_message(rows, row), *_used(row)]
+
+
+class RowFinder:
+    """Finds rows of some `kinds`: a subclass yields the findings in `_found`."""
+
+    kinds: tuple[str, ...] = ()
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def find(self) -> Iterable[Finding]:
+        """Return all findings, also those that a person keeps."""
+        return list(self._found())
+
+    def _found(self) -> Iterable[Finding]:
+        raise NotImplementedError
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """Return who said the row, where and when."""
+        row = self._rows.any_row(finding)
+        return () if row is None else origin_evidence(self._rows, row)
 
 
 def _who(row: Row) -> str:
@@ -399,18 +416,17 @@ NO_HOME: tuple[Decision, ...] = ("disable", "keep", "edit", "delete", "split")
 """Where nobody knows whose it is."""
 
 
-class LeaksElsewhere:
+class LeaksElsewhere(RowFinder):
     """Finds items that leak."""
 
     kinds = ("leak",)
 
     def __init__(self, rows: Rows, scopes: Scopes) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._scopes = scopes
 
-    def find(self) -> Iterable[Finding]:
-        """Return all of them, also those that a person keeps."""
-        return [self._finding(one) for one in self._scopes.found_leaks()]
+    def _found(self) -> Iterable[Finding]:
+        return map(self._finding, self._scopes.found_leaks())
 
     def _finding(self, leak: Leak) -> Finding:
         offers = HOME if leak.belongs else NO_HOME
@@ -471,18 +487,24 @@ class Sessions(NamedTuple):
             return True
 
 
-class FromGoneSession:
+class FromGoneSession(RowFinder):
     """Finds items and lessons of sessions that are gone."""
 
     kinds = ("orphan",)
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them; none where the sessions cannot be read."""
-        there = self.sessions()
-        return list(self._found(there)) if there is not None else ()
+    def _found(self) -> Iterator[Finding]:
+        if (there := self.sessions()) is None:
+            return
+        recent = self._rows.time().limit(AT_USE_DAYS)
+        known: dict[str, bool] = {}
+        for row in self._rows.unpinned():
+            if row.session_key and self._is_gone(row.session_key, there, known) and self._matters(row, recent):
+                chat = row.scope_type == "chat"
+                yield self._finding(row, OF_CHAT if chat else OF_ALL, 0.6 if chat else 0.2)
+        for lesson in self._rows.lessons():
+            key = lesson.session_key.rpartition(" ")[2]
+            if lesson.scope == "session" and key and self._is_gone(key, there, known):
+                yield self._finding(lesson, OF_LESSON, 0.6)
 
     def sessions(self) -> Sessions | None:
         """Return the sessions that are there; None where there are none, or a folder cannot be read."""
@@ -509,21 +531,7 @@ class FromGoneSession:
     def _imported(self) -> bool:
         return bool(self._rows.ws.store.load("record").records)
 
-    def _found(self, there: Sessions) -> Iterator[Finding]:
-        recent = self._rows.time().limit(AT_USE_DAYS)
-        known: dict[str, bool] = {}
-        for row in self._rows.unpinned():
-            if row.session_key and self._is_gone(row.session_key, there, known) and self._matters(row, recent):
-                chat = row.scope_type == "chat"
-                yield self._finding(row, OF_CHAT if chat else OF_ALL, 0.6 if chat else 0.2)
-        for lesson in self._rows.lessons():
-            key = lesson.session_key.rpartition(" ")[2]
-            if lesson.scope == "session" and key and self._is_gone(key, there, known):
-                yield self._finding(lesson, OF_LESSON, 0.6)
-
     def _matters(self, row: Item, recent: str) -> bool:
-        """Return whether a person would want to be asked: what a chat alone can see, or what was taken from talk,
-        unused."""
         if last_use(row) >= recent:
             return False
         return row.scope_type == "chat" or (row.source not in ASKED_FOR and not is_fact(row))
@@ -557,7 +565,6 @@ class FromGoneSession:
 
 
 def _chat(key: str) -> str:
-    """Return the chat of a session: `telegram:-100` of `telegram:-100:topic:42`."""
     return ":".join(key.split(":", 2)[:2])
 
 
@@ -568,8 +575,7 @@ SHOWN = 5
 
 
 def forgotten_problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    """Yield the documents and notes, the archive and the conversations that hold what is forgotten. Raises the errors
-    of `forgotten.load` and of `read_log`, and OSError."""
+    """Yield the documents and notes, the archive and the conversations that hold what is forgotten."""
     kept = forgotten.load(paths)
     if not kept:
         return

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import lru_cache
+from itertools import chain
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import lessons as memory_lessons
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, origin_evidence
-from nanomem_tui.review.findings import Decision, Evidence, Finding
+from nanomem_tui.review.finders.rows import ASKED_FOR, RowFinder, Rows
+from nanomem_tui.review.findings import Decision, Finding
 from nanomem_tui.store.values import Item, Lesson
 
 DAYS: Mapping[str, int] = {"episodic": 45, "decision": 120, "fact": 180, "preference": 270}
@@ -31,18 +32,21 @@ MAYBE: tuple[Decision, ...] = ("disable", "keep", "delete", "edit")
 FADED: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")
 
 
-class Stale:
+class UseFinder(RowFinder):
+    """Judges use; `asked_already` gives the ids that other finders ask about."""
+
+    def __init__(self, rows: Rows, asked_already: Callable[[], frozenset[str]]) -> None:
+        super().__init__(rows)
+        self._asked_already = asked_already
+
+
+class Stale(UseFinder):
     """Finds items that were recalled once and not for long, and lessons that faded."""
 
     kinds = ("stale",)
 
-    def __init__(self, rows: Rows, asked_already: Callable[[], frozenset[str]]) -> None:
-        self._rows = rows
-        self._asked_already = asked_already
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them."""
-        return [*self._items(), *self._lessons()]
+    def _found(self) -> Iterable[Finding]:
+        return chain(self._items(), self._lessons())
 
     def _items(self) -> Iterator[Finding]:
         items = self._rows.items()
@@ -81,11 +85,6 @@ class Stale:
             why = f"it has faded and is not given any more, last confirmed {clock.age_text(last)} ago"
             offers = MAYBE if lesson.source in ASKED_FOR else FADED
             yield self._rows.finding("stale", lesson, why, offers, 0.5, lesson.hits)
-
-    def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Return who said it when, and when it was of use last."""
-        row = self._rows.row(finding)
-        return () if row is None else origin_evidence(self._rows, row)
 
 
 def allowed_idle_days(row: Item) -> float:
@@ -141,18 +140,13 @@ MATTERS = 0.9
 GO: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")
 
 
-class NeverRecalled:
+class NeverRecalled(UseFinder):
     """Finds items that recall never gave, and lessons that never applied."""
 
     kinds = ("unused",)
 
-    def __init__(self, rows: Rows, asked_already: Callable[[], frozenset[str]]) -> None:
-        self._rows = rows
-        self._asked_already = asked_already
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them, small talk first."""
-        return sorted((*self._items(), *self._lessons()), key=lambda one: -one.weight)
+    def _found(self) -> Iterable[Finding]:
+        return sorted(chain(self._items(), self._lessons()), key=lambda one: -one.weight)
 
     def _items(self) -> Iterator[Finding]:
         items = self._rows.items()
@@ -201,8 +195,3 @@ class NeverRecalled:
     def _of_lesson(self, row: Lesson) -> Finding:
         age = clock.age_text(clock.parse(row.created_at))
         return self._rows.finding("unused", row, f"it never applied in {age}", MAYBE, 0.3)
-
-    def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Return who said it where and when."""
-        row = self._rows.row(finding)
-        return () if row is None else origin_evidence(self._rows, row)

@@ -19,7 +19,7 @@ from nanomem_tui.language.statements.compare import compared
 from nanomem_tui.language.tokens import tokens
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.review.finders import rows as finders_rows
-from nanomem_tui.review.finders.rows import ASKED_FOR, Rows, Verdicts, origin_evidence, row_words
+from nanomem_tui.review.finders.rows import ASKED_FOR, RowFinder, Rows, Verdicts, origin_evidence, row_words
 from nanomem_tui.review.finders.rows import origin_evidence as who_said
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
 from nanomem_tui.store.snapshot import change_of
@@ -38,13 +38,13 @@ GO: tuple[Decision, ...] = ("delete", "edit", "keep", "disable")
 STAY: tuple[Decision, ...] = ("edit", "delete", "keep", "disable")
 
 
-class DateHasPassed:
+class DateHasPassed(RowFinder):
     """Finds items with relative dates that no longer read right; to edit one without giving words writes the dates."""
 
     kinds = ("dated",)
 
     def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._looked = -1
         self._seen: dict[str, Item] = {}
         self._told: dict[str, tuple[dates.Told, ...]] = {}
@@ -139,7 +139,6 @@ def _said(row: Item) -> str:
 
 @lru_cache(4096)
 def _day(moment: str) -> date | None:
-    """Return the day of a UTC time as people there call it."""
     try:
         return datetime.fromisoformat(f"{moment}+00:00").astimezone().date()
     except ValueError:
@@ -161,17 +160,10 @@ LONG_OFFERS: tuple[Decision, ...] = ("edit", "delete", "disable", "keep")
 PASTED: tuple[Decision, ...] = ("delete", "edit", "disable", "keep")
 
 
-class TooLong:
+class TooLong(RowFinder):
     """Finds items and lessons that take most of what recall may give, or more than all."""
 
     kinds = ("long",)
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         from nanomem_tui.memory.turns.prompt import SHARES, item_line, lesson_line
@@ -197,14 +189,8 @@ class TooLong:
         offers = PASTED if _is_pasted(row) else LONG_OFFERS
         yield self._rows.finding("long", row, why, offers, 0.9 if takes > budget else 0.5)
 
-    def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Return who said it, where and when."""
-        row = self._rows.row(finding)
-        return () if row is None else origin_evidence(self._rows, row)
-
 
 def _is_pasted(row: Row) -> bool:
-    """Return whether it is code or the output of a program: nobody will put that in words."""
     from nanomem_tui.memory import safety
 
     return any(found.kind in ("code", "command", "recalled") for found in safety.check(row_words(row)))
@@ -301,13 +287,13 @@ RESTATED_OFFERS: tuple[Decision, ...] = ("delete", "keep", "disable", "edit")
 OF_LESSON: tuple[Decision, ...] = ("disable", "keep", "delete", "edit")
 
 
-class Restated:
+class Restated(RowFinder):
     """Finds items and lessons that say only what stands in a boot file."""
 
     kinds = ("restated",)
 
     def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._book: BootStatements | None = None
         self._ids: tuple[int, frozenset[str]] = (-1, frozenset())
         self._where: Verdicts[Statement | None] = Verdicts(lambda _: None)
@@ -315,7 +301,7 @@ class Restated:
     def find(self) -> Iterable[Finding]:
         """Return all of them."""
         self._read()
-        counter, said_already = self._rows.counter, list(self._found())
+        counter, said_already = self._rows.counter, list(self._restated())
         self._ids = counter, frozenset(row.id for row, _ in said_already)
         return [finding for row, finding in said_already if not _is_from_boot_file(row)]
 
@@ -325,7 +311,7 @@ class Restated:
             self.find()
         return self._ids[1]
 
-    def _found(self) -> Iterator[tuple[Row, Finding]]:
+    def _restated(self) -> Iterator[tuple[Row, Finding]]:
         rows: Sequence[Row] = [*self._items(), *self._rows.lessons()]
         for row in rows:
             statement = self._statement(row)
@@ -336,11 +322,9 @@ class Restated:
                 yield row, self._rows.finding("restated", row, why, offers, weight, statement.text)
 
     def _items(self) -> Iterator[Item]:
-        """Return those that recall gives; a fact is looked up by its key, whatever a file says."""
         return (row for row in self._rows.unpinned() if not finders_rows.is_fact(row))
 
     def _read(self) -> None:
-        """Read the boot files; where they changed all is judged anew."""
         book = read_statements(tuple(self._files()))
         if book is not self._book:
             self._book, self._where = book, Verdicts(book.find)
@@ -370,7 +354,6 @@ class Restated:
 
 
 def _is_from_boot_file(row: Row) -> bool:
-    """Return whether a backfill or an import took the row from a boot file."""
     source = row.meta.get("from")
     return isinstance(source, dict) and source.get("file") in TRACKED_FILES
 
@@ -417,8 +400,7 @@ class Sieve:
         self._others: dict[str, int] = {}
 
     def may_hold(self, text: str) -> int:
-        """CLEAN where nothing in a text can be an order, OPEN where `reason` need not look for hidden ones, HIDDEN
-        where it must."""
+        """Return CLEAN, OPEN (no hidden order possible) or HIDDEN (look for hidden ones too)."""
         found = CLEAN
         if text.isascii() or _EASY.fullmatch(text):
             read = text.lower()
@@ -476,8 +458,7 @@ class _Signs:
         self._turned = re.compile(_branches([*(one.translate(_ROT13) for one in plain), *(one[::-1] for one in plain)]))
 
     def found_in(self, text: str) -> int:
-        """HIDDEN where a sign stands in a text in rot13 or backwards, OPEN where one does as it is, or with digits for
-        letters, else CLEAN."""
+        """Return HIDDEN for a sign in rot13 or backwards, OPEN for a readable one, else CLEAN."""
         if self._turned.search(text):
             return HIDDEN
         if self._plain.search(text):
@@ -498,8 +479,6 @@ def _branches(words: Sequence[str]) -> str:
 
 
 def _rarest(sign: str) -> str:
-    """Return the longest word of a sign of several that is not in every other text, with the spaces that stand beside
-    it."""
     words = sign.split(" ")
     place = max(range(len(words)), key=lambda one: (words[one] not in _EVERYWHERE, len(words[one])))
     return f"{' ' * (place > 0)}{words[place]}{' ' * (place < len(words) - 1)}"
@@ -513,23 +492,19 @@ ASKED: tuple[Decision, ...] = ("disable", "delete", "keep", "edit")
 OF_NOTE: tuple[Decision, ...] = ("delete", "keep")
 
 
-class ReadsLikeOrder:
+class ReadsLikeOrder(RowFinder):
     """Finds items and lessons that read as orders to a model."""
 
     kinds = ("injection",)
 
     def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+        super().__init__(rows)
         self._sieve = Sieve()
         self._why: Verdicts[str] = Verdicts(self._reason)
 
     def _reason(self, text: str) -> str:
         may_hold = self._sieve.may_hold(text)
         return injection.reason(text, hidden=may_hold == HIDDEN) if may_hold else ""
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them, pinned ones too."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         rows: Sequence[AnyRow] = [*self._rows.items(), *self._rows.lessons(), *self._rows.notes()]
@@ -540,11 +515,6 @@ class ReadsLikeOrder:
                 offers = OF_NOTE if isinstance(row, Record) else ASKED if asked else UNSAFE_OFFERS
                 yield self._rows.finding("injection", row, why, offers, 0.8 if asked else 1.0)
 
-    def evidence(self, finding: Finding) -> Sequence[Evidence]:
-        """Return who said it, where and when: an order that came out of a page or a file is nobody's wish."""
-        row = self._rows.any_row(finding)
-        return () if row is None else origin_evidence(self._rows, row)
-
 
 # What holds a secret: a key, a password, the number of a card. Its value is never shown, only what it is.
 
@@ -552,17 +522,10 @@ LEFT = 24
 """Characters beside a secret that make a memory worth keeping without it."""
 
 
-class HoldsSecret:
+class HoldsSecret(RowFinder):
     """Finds items and lessons with a secret in them; to edit one without giving words masks it."""
 
     kinds = ("secret",)
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def find(self) -> Iterable[Finding]:
-        """Return all of them."""
-        return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
         for row in (*self._rows.items(), *self._rows.lessons(), *self._rows.switched_off(), *self._rows.notes()):

@@ -22,7 +22,7 @@ from nanomem_tui.actions import Context
 from nanomem_tui.core.text import cell_width, counted, one_line
 from nanomem_tui.language.tokens import query_words, tokens
 from nanomem_tui.memory.recall.meaning import is_wanted
-from nanomem_tui.memory.recall.questions import REPLY_WEIGHT
+from nanomem_tui.memory.recall.recall import REPLY_WEIGHT
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.screens.base.console import show_turns_of
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked
     from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.traces import Injected
-    from nanomem_tui.memory.turns.values import Begun
+    from nanomem_tui.memory.turns.turn import Begun
     from nanomem_tui.screens.recall.answer import Asker
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace

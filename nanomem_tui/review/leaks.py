@@ -197,8 +197,7 @@ class LeakSearch:
         with_global: bool = True,
         private_in_groups: Collection[str] = (),
     ) -> list[Leak]:
-        """Return the leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
-        global; `private_in_groups`: kinds of what is said in private that groups are given."""
+        """Return the leaks among enabled items, the worst first."""
         known = names.known(), with_global, frozenset(private_in_groups)
         before = self._rows if known == self._known else {}
         rows: dict[str, Item] = {}
@@ -289,8 +288,7 @@ def _contacts(text: str) -> list[str]:
 
 
 def _told_in(row: Item) -> str:
-    """Return the scope of who said an item and where: the person's of what follows a person, else the chat's; empty
-    where that is not known."""
+    """Return the scope where an item was said: the person's or the chat's; empty when unknown."""
     if row.channel and row.sender_id and row.kind in ("preference", "fact"):
         return scope_name("user", f"channel:{row.channel}:user:{row.sender_id}")
     if row.channel and row.chat_id:
@@ -300,7 +298,6 @@ def _told_in(row: Item) -> str:
 
 
 def _names_of(who: str) -> list[str]:
-    """Return the names in an id: `12345|ana` is written by either part. Those that tell of nobody are left out."""
     parts = dict.fromkeys(part.strip().lstrip("@-+#") for part in who.split("|"))
     return [part for part in parts if _telling(part)]
 
@@ -313,8 +310,7 @@ def _telling(name: str) -> bool:
 
 
 def _is_name(written: str, name: str) -> bool:
-    """Return whether a word is written as that name: an id of digits or signs as it is, letters with an @ or a capital,
-    and a common English word with an @."""
+    """Return whether a word is written as that name; common words need an @, letters a capital."""
     if not name.isalpha() or written.startswith("@"):
         return True
     from nanomem_tui.language.tokens import is_common
@@ -323,7 +319,6 @@ def _is_name(written: str, name: str) -> bool:
 
 
 def _spaced(name: str) -> bool:
-    """Return whether a script puts spaces between its words; where it does not, a name stands among other letters."""
     return not any(_wide(c) for c in name)
 
 
@@ -425,8 +420,7 @@ class Scopes:
         ]  # fmt: skip
 
     def found_leaks(self) -> list[Leak]:
-        """Return all that leaks, the worst first; found once per change, of rows that changed where nobody new is
-        known."""
+        """Return all leaks, the worst first; found once per change."""
         counter = self._ws.store.load("item").counter
         with self._looking:
             if self._leaks[0] != counter:
@@ -450,8 +444,7 @@ class Scopes:
         return self._moving.do(ids, scope, "move", merge=merge)
 
     def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
-        """Return what moves items to a scope, merged where the same words are there, for who performs it; see
-        `items.Moving`."""
+        """Return what moves items to a scope, merged where the words are there; see `items.Moving`."""
         return self._moving.changes(ids, scope)
 
     def copy(self, ids: Sequence[str], scope: Scope) -> tuple[Operation, Plan]:

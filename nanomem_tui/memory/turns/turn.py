@@ -19,10 +19,9 @@ from nanomem_tui.language import secrets
 from nanomem_tui.memory.recall import said_on as recall_said_on
 from nanomem_tui.memory.recall.recall import CutItem, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
-from nanomem_tui.memory.turn_log import checked_key
 from nanomem_tui.memory.turns import prompt as turns_working
 from nanomem_tui.memory.turns.prompt import Exchange
-from nanomem_tui.memory.turns.traces import logged_words
+from nanomem_tui.memory.turns.traces import checked_key, logged_words
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ SHOWN = 40
 
 
 def check_fields(body: Mapping[str, Any], known: Collection[str], where: str = "", *, strict: bool = True) -> list[str]:
-    """Return what to tell about the fields of `body` that nobody knows. Raises BadInput for one that must not be
-    overlooked (`strict`)."""
+    """Return what to tell about the fields of `body` that nobody knows."""
     told = []
     for name in (name for name in body if name not in known):
         nearest, certain = _nearest(name, known)
@@ -373,8 +371,7 @@ def row_json(row: Row) -> dict[str, Any]:
 
 
 def hit_json(hit: Hit, zone: tzinfo | None = None) -> dict[str, Any]:
-    """A hit as the block gives it (`given`, `about`), with its layer, its score and the parts of it. `zone`: the
-    agent's."""
+    """Return a hit as the block gives it, with its layer, score and parts; `zone`: the agent's."""
     given, about = (
         secrets.mask(tell(hit.item, zone)) for tell in (recall_said_on.resolve_dates, recall_said_on.filed_under)
     )
@@ -435,11 +432,7 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
 
 
 def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
-    """Return the end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin
-    describe.
-
-    `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
-    """
+    """Return the end of a turn from JSON, named by `turn` or described; `whole`: told at once."""
     turn = text_field(body, "turn", 200)
     problems = check_fields(body, FIELDS)
     has_fields = any(body.get(name) for name in ("text", "session_key", "channel"))

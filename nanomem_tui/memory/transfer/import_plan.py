@@ -144,7 +144,6 @@ def by_noun(counts: Mapping[str, int]) -> str:
 
 
 def _even(sizes: Sequence[int], room: int) -> list[int]:
-    """Return how many of each there is room for, as even as can be."""
     shares = [0] * len(sizes)
     while room > 0 and any(share < size for share, size in zip(shares, sizes, strict=True)):
         least = min((share, at) for at, share in enumerate(shares) if share < sizes[at])[1]
@@ -182,8 +181,7 @@ class ImportPlan(NamedTuple):
 
     @property
     def kinds(self) -> dict[str, dict[str, int]]:
-        """How many rows of each kind have each verdict, `bad` ones included; kinds of which there is none are left
-        out."""
+        """How many rows of each kind have each verdict, `bad` ones included."""
         found: dict[str, Counter[str]] = {kind: Counter() for kind in NOUNS}
         for entry in self.entries:
             found[kind_of(entry.row)][entry.verdict] += 1
@@ -376,8 +374,7 @@ def _optional(value: Any, name: str) -> str | None:
 
 
 def _scope(scope_type: str, key: Any, workspace_id: str) -> str:
-    """Return the key of a scope. A key that says another scope than the type does would show the item to others:
-    refused."""
+    """Return the key of a scope. A key of another type would show the item to others: refused."""
     if scope_type == "global":
         if isinstance(key, str) and key and _GLOBAL.fullmatch(key) is None:
             raise BadRow(f"scope key {_shown(key)} is not that of a global item")
