@@ -22,7 +22,6 @@ from nanomem_tui.agents.markdown import WIDE_FIX, decode
 from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
 from nanomem_tui.core import atomic
-from nanomem_tui.core.atomic import KEPT
 from nanomem_tui.core.errors import NanomemError, Problem, shown_error
 from nanomem_tui.core.files import chunks, read_log, regular_files
 from nanomem_tui.core.operations import Operation
@@ -713,9 +712,6 @@ def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
             temporary = entry.name.endswith((".nanomem-tmp", ".jsonl.tmp", ".json.tmp")) or (
                 entry.name.startswith(".") and entry.name.endswith(".tmp")
             )
-            if entry.name.endswith(KEPT):
-                what = "set aside, because several programs wrote that file in one moment"
-                yield Problem(what, paths.relative(Path(entry.path)), None, "add what is missing by hand", "warning")
             if temporary and entry.stat(follow_symlinks=False).st_mtime < since:
                 what = "left behind by a write that was interrupted"
                 yield Problem(what, paths.relative(Path(entry.path)), None, "it can be removed", "warning")

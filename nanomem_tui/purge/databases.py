@@ -7,18 +7,16 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nanomem_tui.agents.databases import open_read_only
 from nanomem_tui.core import atomic, config
 from nanomem_tui.core.errors import NanomemError, Refused
-from nanomem_tui.purge import any_database, cleaning, stored_files
+from nanomem_tui.purge import cleaning, stored_files
 from nanomem_tui.purge.matchers import Found, Sought
 from nanomem_tui.store import storage as store_place
-from nanomem_tui.store.database import driver_errors
 from nanomem_tui.store.database.reading import SqliteReading
 from nanomem_tui.store.first_edition import contents
 from nanomem_tui.store.storage import Storage
@@ -120,9 +118,6 @@ def memory_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *
             asked.tell(within(memory.paths.database.name, tell))
             if write:
                 _compact(database, memory.paths.database.name, tell)
-    left = memory.paths.database
-    if memory.server is not None and is_old(left):
-        clean_old(left, memory.workspace_id, sought, partial(tell, left.name), write=write)
 
 
 def _clean(
@@ -150,25 +145,12 @@ def _compact(store: SqliteDatabase | WorkStore, name: str, tell: Tell) -> None:
 def _on_server(
     memory: Memory, schema: PostgresDatabase, sought: Sought, tell: Tell, name: cleaning.Name, *, write: bool
 ) -> None:
-    from nanomem_tui.store.first_edition import takeover
-
-    key = memory.workspace_id
-    if write and takeover.is_due_on_server(schema, key):
-        takeover.take_over_from_server(schema, memory.paths, key, _agents_rows(memory))
     if schema.exists():
         asked = cleaning.Cleaning(sought, name)
         _clean(memory, schema, None, asked, write=write)
         asked.tell(within(schema.where, tell))
         if write:
             schema.compact()
-    found: Found = Counter()
-    with takeover.old_server_rows(schema, key) as file:
-        if file is not None:
-            clean_old(file, key, sought, found.update, write=False)
-    if found:
-        tell(f"{schema.where}, the rows of before", found)
-        if write:  # they were kept as they were when they were taken over
-            takeover.drop_old_rows(schema, key)
 
 
 def within(store: str, tell: cleaning.Tell) -> cleaning.Tell:
@@ -196,21 +178,6 @@ def work_db(memory: Memory, sought: Sought, tell: Tell, name: cleaning.Name, *, 
                 _compact(store, store.path.name, tell)
 
 
-def of_first_edition(
-    memory: Memory, place: stored_files.Place, sought: Sought, tell: cleaning.Tell,
-    tell_others: cleaning.Tell, *, write: bool,
-) -> None:  # fmt: skip
-    """Look through such a file, and with `write` take out what is sought; of what it has of other workspaces only words
-    and secrets are looked for, and nothing is changed. Raises the store's errors."""
-    key = memory.workspace_id
-    clean_old(place.path, key, sought, partial(tell, place.where), write=write)
-    found: Found = Counter()
-    with open_read_only(place.path) as connection:
-        for _ in _changed_old(connection, key, sought.said_alone(), found, others=True):
-            pass
-    tell_others(f"{place.where}, rows of other workspaces", found)
-
-
 def is_of_others(memory: Memory, path: Path) -> bool:
     """Whether a file of ours is that of another workspace of the same home: its database, what lies beside that, or
     what waited to be written there."""
@@ -226,6 +193,9 @@ def is_of_others(memory: Memory, path: Path) -> bool:
         return path not in (paths.database, paths.work_database, paths.vectors)
     if parts[0] == paths.tiers_database.name:  # what is there of this workspace was taken over
         return paths.work_database.exists()
+    if parts[0] == "backups" and contents.is_first_edition(path):  # kept of the first edition, for all that shared it
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(contents.open_to_read(path)) as connection:
+            return bool(contents.others_in(connection, memory.workspace_id))
     return parts[0] in ("copies", stored_files.LOG) and paths.store != paths.data
 
 
@@ -245,93 +215,6 @@ def copies(memory: Memory, sought: Sought, files: list[stored_files.Place], tell
     with _in_file(memory) as database:
         if database is not None:
             _recovery(memory, database).copy_anew()
-
-
-_OLD_TABLES = (*contents.TABLES.values(), "operations", "foreign_rows", "memory_meta")
-_MADE_OF_ROWS = ("vectors", "operation_keys")
-_WORDS = "memory_entries_fts"
-_OURS = {True: "instr(\"key\", ?1 || ':') > 0", False: "workspace_id = ?1"}
-"""Which rows are of a workspace: markers by the begin of their key."""
-Changed = tuple[str, int, Mapping[str, Any] | None]
-"""A row that holds something: its table, its number, the columns that stay otherwise; None: it goes."""
-
-
-def is_old(path: Path) -> bool:
-    """Whether a file is such a database, and every page of it can be read."""
-    if not contents.is_first_edition(path):
-        return False
-    with contextlib.suppress(NanomemError, sqlite3.Error), open_read_only(path) as connection:
-        is_sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-        return is_sound and "memory_meta" in _tables_of(connection)
-    return False
-
-
-def clean_old(path: Path, workspace_id: str, sought: Sought, tell: Callable[..., None], *, write: bool) -> None:
-    """Look through the rows of a workspace, and with `write` take out what is sought. Raises the store's errors."""
-    found: Found = Counter()
-    with open_read_only(path) as connection:
-        held = any(True for _ in _changed_old(connection, workspace_id, sought, found))
-        (freed,) = connection.execute("PRAGMA freelist_count").fetchone()
-    if write and (held or freed or path.with_name(f"{path.name}-wal").exists()):
-        try:
-            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-                connection.row_factory = sqlite3.Row
-                if not _write_old(connection, workspace_id, sought):
-                    tell(Counter({"bytes": 1}), UNMOVED)
-        except sqlite3.Error as error:
-            raise driver_errors.error_from_driver(error, path) from error
-    tell(found)
-
-
-def _write_old(connection: sqlite3.Connection, workspace_id: str, sought: Sought) -> bool:
-    """Take it out; whether the file was written anew, which nobody may read meanwhile."""
-    connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("BEGIN IMMEDIATE")
-    there = _tables_of(connection)
-    if _WORDS in there:
-        numbers = "SELECT number FROM memory_entries WHERE workspace_id = ?"
-        connection.execute(f"DELETE FROM {_WORDS} WHERE rowid IN ({numbers})", (workspace_id,))
-    for table in there & {*_MADE_OF_ROWS}:
-        connection.execute(f"DELETE FROM {table} WHERE workspace_id = ?", (workspace_id,))
-    for table, number, values in list(_changed_old(connection, workspace_id, sought, Counter())):
-        if values is None:
-            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
-        else:
-            columns = ", ".join(f'"{name}" = ?' for name in values)
-            connection.execute(f"UPDATE {table} SET {columns} WHERE rowid = ?", (*values.values(), number))
-    connection.execute("COMMIT")
-    if _WORDS in there:
-        connection.execute(f"INSERT INTO {_WORDS}({_WORDS}) VALUES ('optimize')")
-    connection.execute("VACUUM")
-    ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return not busy
-
-
-def _changed_old(
-    connection: sqlite3.Connection, workspace_id: str, sought: Sought, found: Found, *, others: bool = False
-) -> Iterator[Changed]:
-    """The rows that hold something, of a workspace or of all others, which are counted."""
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")
-    there = _tables_of(connection)
-    for table in _OLD_TABLES:
-        if table not in there:
-            continue
-        is_ours = _OURS[table == "memory_meta"]
-        query = f"SELECT rowid AS _number, * FROM {table} WHERE {'NOT' if others else ''} ({is_ours})"
-        for one in connection.execute(query, (workspace_id,)):
-            row = dict(one)
-            number = row.pop("_number")
-            made = dict.fromkeys(row.keys() & any_database.DERIVED, "")
-            row = {name: value for name, value in row.items() if name not in made}
-            left = any_database.cleaned_row(row, sought, found)
-            if left is None:
-                yield table, number, None
-            elif left is not row:
-                yield table, number, {name: left[name] for name in row if left[name] != row[name]} | made
-
-
-def _tables_of(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def old_servers(memory: Memory) -> list[tuple[str, str]]:

@@ -35,8 +35,6 @@ SHORTEST, SHORTEST_UNSPACED = 3, 2
 FEW = 64
 """Texts that are looked for in the bytes of files."""
 _GONE = "\x00"
-_BESIDE = re.compile(r"\.?(.+?)(?:\.[0-9a-f-]+)+\.nanomem-(?:kept|swap)")
-"""The name of what lies beside a file that was to be replaced: it holds what that did."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _IDS = ("id", "item_id", "turn")
 _SESSIONS = ("session_key", "session", "session_id")
@@ -118,7 +116,7 @@ class Sought:
 
     def at(self, where: str) -> Sought:
         """What is looked for in the file of that name: what rows say in documents too, what was said in the archive."""
-        name = _BESIDE.sub(r"\1", where.rpartition("/")[2])
+        name = where.rpartition("/")[2]
         if name in ("history.jsonl", "HISTORY.md"):
             return self._archive
         return self._document if name.endswith((".md", ".txt")) else self

@@ -15,9 +15,8 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,23 +51,12 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-# What is looked through and told, and never changed: backups, histories in git, and names (of files and folders,
-# sessions, branches, tags, and paths in a history).
-
-
-def archives(paths: Paths) -> list[Path]:
-    """The backups, and the bundles of git histories that earlier versions left."""
-    folder = backup.folder_of(paths)
-    return sorted((*folder.glob(f"*{BACKUP}"), *folder.glob("*.bundle")))
+# What is looked through and told, and never changed: backups, histories in git, and names of files and folders.
 
 
 def in_archive(path: Path, sought: Sought) -> Found:
-    """What a backup, or a bundle of a git history, holds, also in names. Raises BadInput where it cannot be read."""
+    """What a backup holds, also in names. Raises BadInput where it cannot be read."""
     found: Found = Counter()
-    if path.suffix == ".bundle":
-        for data in _packed(path):
-            in_history(data, sought, found)
-        return found
     with Archive(path) as archive:
         for entry in archive.manifest.entries:
             data = b"".join(archive.data(entry))
@@ -106,25 +94,9 @@ def _object(data: bytes, sought: Sought) -> Found:
     return found
 
 
-def _packed(path: Path) -> Iterator[bytes]:
-    """What the objects of a bundle of ours hold, which are not differences of each other."""
-    data = core_files.read(path, core_files.MOST_OF_A_LOG)
-    data = data[data.index(b"PACK") + 12 : -20]
-    while data:
-        end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1
-        reader = zlib.decompressobj()
-        yield reader.decompress(data[end:])
-        data = reader.unused_data
-
-
 OUTER = "the repository of a folder above the workspace holds versions of the memory files: look there yourself"
-WORKTREE = "a linked worktree of the git history: look there yourself"
-BORROWED = "objects of the git history lie in another repository: look there yourself"
-TYPED = "what was typed for a commit: remove the file, git makes it anew"
 _OF_REFS = ("index", "packed-refs", "refs", "HEAD", "ORIG_HEAD", "MERGE_HEAD")
-"""Files and folders of a repository that hold names of branches, tags and paths; these names are reported."""
-_NAMED = 3
-"""Commits that are named; the rest are counted."""
+"""Files and folders of a repository that hold names of branches, tags and paths."""
 
 
 def untouched_histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -136,7 +108,6 @@ def untouched_histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]
             unread.append((paths.relative(git_dir), reason))
             continue
         found.append(git_dir)
-        unread += [(paths.relative(path), why) for path, why in _elsewhere(git_dir, paths.workspace)]
     if (outer := paths.outer_git_dir) is not None and (history := find_repository(paths).history) is not None:
         history.close()
         unread.append((str(outer), OUTER))
@@ -148,20 +119,6 @@ def _unread(git_dir: Path, workspace: Path) -> str:
         return (git.why_unused(git_dir, workspace) or ("", ""))[0]
     except OSError as error:
         return shown_error(error, "reading the git repository").line()
-
-
-def _elsewhere(git_dir: Path, workspace: Path) -> Iterator[tuple[Path, str]]:
-    """What belongs to a history and lies outside of the workspace: linked worktrees, objects of another repository."""
-    with contextlib.suppress(OSError):  # told where the history itself is read
-        for folder in git.worktrees(git_dir):
-            with contextlib.suppress(FileNotFoundError):
-                said = os.fsdecode(core_files.read(folder / "gitdir")).rstrip("\n")
-                checkout = Path(os.path.realpath(folder / said)).parent
-                if checkout.is_dir() and not checkout.is_relative_to(os.path.realpath(workspace)):
-                    yield checkout, WORKTREE
-        borrowed = git_dir / "objects" / "info" / "alternates"
-        if borrowed.exists() and core_files.read(borrowed).strip():
-            yield borrowed, BORROWED
 
 
 def history_settings(git_dir: Path) -> Iterator[Path]:
@@ -176,90 +133,24 @@ def history_settings(git_dir: Path) -> Iterator[Path]:
 
 def look_in_history(where: str, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Tell what one holds, told of as `where`: blobs and messages, also those that nothing leads to any more, and the
-    messages of reflogs. Raises DamagedGit and the errors of `from_os_error`."""
+    command that takes it out. Raises DamagedGit and the errors of `from_os_error`."""
     found: Found = Counter()
     with contextlib.closing(GitHistory(git_dir)) as objects:
-        holding = dict.fromkeys(objects.ids(), False)
-        commits: dict[str, str] = {}
-        trees: list[str] = []
-        for sha in sorted(holding):
+        for sha in objects.ids():
             kind, data = objects.raw(sha)
-            if kind == "tree":
-                trees.append(sha)
-                continue
-            if kind == "commit":
-                commits[sha] = objects.read(sha).tree
-            before = found.total()
-            head, _, message = data.partition(b"\n\n")
-            merged = head.partition(b"\nmergetag ")[2]  # the message of a tag that a commit merged
-            in_history(data if kind == "blob" else b"\n".join((message, merged)), sought, found)
-            holding[sha] = found.total() > before
-        if found:
-            _up(objects, trees, holding)
+            if kind != "tree":
+                in_history(data if kind == "blob" else data.partition(b"\n\n")[2], sought, found)
     try:
-        for path, said in git.kept_messages(git_dir):
-            mine: Found = Counter()
-            in_history(said, sought, mine)
-            if path.name.endswith("MSG"):
-                tell(f"{where}/{path.relative_to(git_dir).as_posix()}", mine, TYPED)
-            else:
-                found.update(mine)
+        for _, said in git.kept_messages(git_dir):
+            in_history(said, sought, found)
     except OSError as error:
         raise from_os_error(error, "reading the git history") from error
-    held = [sha for sha, tree in commits.items() if holding[sha] or holding.get(tree)]
-    tell(where, found, f"{_commits(held)}; nanomem writes no history anew: {_command(git_dir)}")
-
-
-def _up(objects: GitHistory, trees: list[str], holding: dict[str, bool]) -> None:
-    """Mark the trees that lead to a blob that holds it."""
-    todo = list(trees)
-    done = set(holding) - set(trees)
-    while todo:
-        sha = todo.pop()
-        if sha in done:
-            continue
-        inner = [entry.sha for entry in objects.tree(sha).values() if entry.sha in holding]
-        if waiting := [one for one in inner if one not in done]:
-            todo += [sha, *waiting]
-        else:
-            holding[sha] = any(holding[one] for one in inner)
-            done.add(sha)
-
-
-def _commits(held: list[str]) -> str:
-    if not held:
-        return "no commit holds it, but an object that a reflog, the stash, the index or nothing leads to"
-    more = f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
-    named = ", ".join(sha[:8] for sha in held[:_NAMED])
-    return f"{counted(len(held), 'commit')} ({named}{more}) {'holds' if len(held) == 1 else 'hold'} it"
-
-
-def _command(git_dir: Path) -> str:
     place = shlex.quote(str(git_dir.parent))
-    return f"`git -C {place} filter-repo --force --replace-text FILE --replace-message FILE` does"
-
-
-def _paths_in(git_dir: Path) -> Iterator[str]:
-    """The path of every file and folder in the commits, also in those that nothing leads to any more, and of the index;
-    one may come twice. Raises DamagedGit."""
-    with contextlib.closing(GitHistory(git_dir)) as objects:
-        commits = (sha for sha in objects.ids() if objects.raw(sha)[0] == "commit")
-        todo = [(objects.read(sha).tree, "") for sha in commits]
-        seen: set[tuple[str, str]] = set()
-        while todo:
-            sha, folder = one = todo.pop()
-            if one not in seen:
-                seen.add(one)
-                for name, entry in objects.tree(sha).items():
-                    yield f"{folder}{name}"
-                    todo += [(entry.sha, f"{folder}{name}/")] if entry.is_folder else []
-    for path in git.staged(git_dir) or {}:
-        parts = path.split("/")
-        yield from ("/".join(parts[: number + 1]) for number in range(len(parts)))
+    command = f"`git -C {place} filter-repo --force --replace-text FILE --replace-message FILE` does"
+    tell(where, found, f"nanomem writes no history anew: {command}")
 
 
 RENAME = "nanomem renames nothing of an agent: rename it"
-HISTORY = "nanomem writes no history anew: `git filter-repo --path-rename` does, once no file is named so"
 _FIXED = frozenset(
     "memory sessions session-state skills prompts cron media workspace .nanobot workspace-id .gitignore .cursor"
     " .dream_cursor MEMORY.md HISTORY.md USER.md SOUL.md AGENTS.md TOOLS.md IDENTITY.md HEARTBEAT.md SKILL.md README.md"
@@ -267,10 +158,6 @@ _FIXED = frozenset(
     " config.json llm_usage.sqlite3 jobs.json master main HEAD".split()
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:\.[a-z]+)?")
-_REFS = {
-    "heads": ("branch", "`git branch -m {} NEW` renames it"),
-    "tags": ("tag", "`git tag -d {}` removes it"),
-}
 
 
 class Named(NamedTuple):
@@ -348,19 +235,6 @@ def _lossy_key(path: Path, folders: tuple[Path, ...], paths: Paths) -> str:
 def _told(name: str) -> str:
     """A name as text: one of the disk or of git may be bytes that are none."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
-    """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
-    repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
-    for ref in sorted(git.ref_names(git_dir)):
-        kind, _, name = ref.removeprefix("refs/").partition("/")
-        if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
-            what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))
-            short = _told(name if kind in _REFS else ref)
-            yield Named(f"the {what} {short} in {where}", way.format(shlex.quote(short)))
-    held = {path for path in _paths_in(git_dir) if name_holds(path.rpartition("/")[2], sought)}
-    yield from (Named(f"the path {_told(path)} in {where}", HISTORY) for path in sorted(held))
 
 
 Progress = Callable[[str], None]
@@ -530,10 +404,6 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
     for place in (one for one in files if one.path not in kept):
-        if place.kind == "copy" and databases.is_old(place.path):  # its rows are cleaned where it lies
-            told = partial(tell, stays=STAYS["others"])
-            tried(place.where, partial(databases.of_first_edition, memory, place, sought, tell, told, write=write))
-            continue
         others = databases.is_of_others(memory, place.path)
         told = partial(tell, stays=STAYS.get("others" if others else place.kind, ""))
         before = len(places)
@@ -552,9 +422,9 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
         where = paths.relative(git_dir)
         tried(where, partial(look_in_history, where, git_dir, sought, tell), looks=True)
     if sought.has_words and not write:
-        tried("names", partial(_names, memory, histories, sought, tell))
+        tried("names", partial(_names, memory, sought, tell))
     held: list[Path] = []
-    for path in archives(paths) if wanted.archives else ():
+    for path in sorted(backup.folder_of(paths).glob(f"*{BACKUP}")) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
@@ -562,11 +432,9 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
     return Findings(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
 
 
-def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
-    """Names stay, and are told; also those in these histories in git."""
-    paths = memory.paths
-    in_git = (names_in_git(git_dir, paths.relative(git_dir), sought) for git_dir in histories)
-    for one in dict.fromkeys(chain(names_on_disk(paths, memory.layout, sought), *in_git)):
+def _names(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
+    """Names stay, and are told."""
+    for one in dict.fromkeys(names_on_disk(memory.paths, memory.layout, sought)):
         tell(one.where, Counter({"name": 1}), one.way)
 
 

@@ -93,7 +93,6 @@ class MemoryStore:
         self.taken_over: TakenOver | None = None
         """What was done where a memory of the first edition, or of an older schema, lies here: shown from a private
         copy, or taken over."""
-        self._first_edition: tuple[Problem, ...] | None = None
         self._reading: Reading | None = None
         self._index_is_whole = False
         self.shows_copy = False
@@ -474,8 +473,6 @@ class MemoryStore:
             self._make()
             self.snapshot.revision = -1
             self._load()
-        if self._first_edition is None:
-            self._first_edition = self.place.take_rest(self.writer)
         if self._noticed:
             for left in reversed(range(_TRIES)):
                 try:
@@ -655,7 +652,6 @@ class MemoryStore:
             return self._exported()
 
     def _exported(self) -> tuple[str, ...]:
-        self.files.settle()
         if self.files.read() and self.files.has_new():
             return ()
         planned = self.files.plan(self._tables())
@@ -717,7 +713,6 @@ class MemoryStore:
         """List what could not be read or written, here and in the agent's files."""
         found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
         found += storage.find_renamed_workspaces(self.paths)
-        found += self._first_edition or ()
         trouble = forgotten.read_problem(self.paths)
         found += [trouble] if trouble is not None else []
         found += self._not_made

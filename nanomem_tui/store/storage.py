@@ -146,11 +146,6 @@ class Storage:
             copy = migrations.migrate(database)
         return taken if copy is None else taken._replace(copy=copy)
 
-    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
-        """Make the changes that the first edition recorded here, where the memory was taken over elsewhere; return what
-        could not be made. Who takes over a file has all."""
-        return ()
-
 
 def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
     """Count the records of an agent's work in each tier, in a file of the first edition too, without SQLAlchemy. Raises

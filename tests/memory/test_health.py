@@ -499,11 +499,6 @@ def test_half_a_backup_that_was_left_behind(home):
     assert "interrupted" in problem.what
 
 
-def test_what_was_set_aside_between_two_writers(home, memory):
-    (memory / "MEMORY.md.01234567.nanomem-kept").write_bytes(b"- theirs")
-    assert "in one moment" in one(report(home), "memory/MEMORY.md.01234567.nanomem-kept").what
-
-
 @pytest.fixture
 def database(home):
     with open_workspace(home / "workspace") as ws:

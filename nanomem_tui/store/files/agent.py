@@ -6,7 +6,6 @@ Owns the reading and writing of `LTM_SNAPSHOT.json`, `LESSONS.jsonl` and the aud
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -266,12 +265,6 @@ class AgentFiles:
                     file.unsaved = file.known is not memo.known or file.noticed != memo.fingerprint
 
     # -- writing ----------------------------------------------------------------------------------------------------
-
-    def settle(self) -> None:
-        """Finish what a process that was killed in the middle of an export left beside the files."""
-        for file in self.files:
-            with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
-                atomic.finish_exchange(file.path.resolve())
 
     def plan(self, tables: Mapping[str, Mapping[str, Row]]) -> dict[str, tuple[bytes, dict[str, Raw]]]:
         """What our rows make of each file that exists, by its name: its bytes and its rows. The memo says so from now

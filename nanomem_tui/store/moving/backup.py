@@ -941,10 +941,7 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
     with contextlib.ExitStack() as held:
         place = ServerStorage(paths, found, url)
         held.callback(place.server.close)
-        if place.is_first_edition():
-            yield held.enter_context(place.read_copy(()))[0]
-            return
-        if not place.server.exists():
+        if place.is_first_edition() or not place.server.exists():
             yield None
             return
         file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")), paths.database.name)
@@ -988,8 +985,7 @@ def bring_back(paths: Paths, url: str, file: Path, archive: Archive, entry: Entr
 def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
     place = ServerStorage(paths, workspace_id(paths), url)
     with contextlib.closing(place.server) as server, _of_now(paths, file) as then:
-        if place.is_first_edition():
-            place.take_over(())
+        place.is_first_edition()  # is refused
         transactions.make_database(server, workspace_id(paths))
         with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
             bookkeeping.wait_for_writers(new)
