@@ -7,7 +7,6 @@ repository names ever acts. `git_history` reads and writes objects.
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import os
 import re
@@ -525,7 +524,6 @@ def when_free(do: Callable[[], _T], wait: float) -> _T:
                 raise Refused("another program has locked the git history", held, "wait, or remove a stale lock") from (
                     error
                 )
-            gc.collect()  # dulwich lets go of a lock after a fault of the disk when the object of it goes
             time.sleep(0.005)
 
 

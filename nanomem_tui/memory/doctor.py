@@ -35,7 +35,7 @@ from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.turn_log import WalStates, may_go_on
-from nanomem_tui.store.erasure import purge_marker
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.files.presence import Presence, find_running_agent, running_since
 from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import folder_of
@@ -442,7 +442,7 @@ def examine(
         lambda: databases(paths, server),
         lambda: own_folder(paths),
         lambda: backup.problems(paths),
-        lambda: filter(None, [purge_marker.problem(paths)]),
+        lambda: filter(None, [forgotten.interrupted_problem(paths)]),
         lambda: unwritable(paths, layout),
         lambda: full_disk(paths),
         *more,

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.clock import Repeating
 from nanomem_tui.core.errors import (
     AccessDenied,
     BadInput,
@@ -35,16 +36,14 @@ from nanomem_tui.core.errors import (
 )
 from nanomem_tui.core.operations import SIGNED, Change, Layer, Operation, Value, new_operation
 from nanomem_tui.core.paths import Paths, read_id, usual_name
-from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.store import snapshot, storage
+from nanomem_tui.store import forgotten, snapshot, storage
 from nanomem_tui.store.database import full_text
 from nanomem_tui.store.database import reading as read
 from nanomem_tui.store.database.full_text import IndexState
 from nanomem_tui.store.database.operation_log import Journal, LogEntry
 from nanomem_tui.store.database.reading import COUNTERS, OlderSchema, Reading, SqliteReading
-from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files.agent import AgentFiles, Memo, row_tables
 from nanomem_tui.store.processes import Deciding
 from nanomem_tui.store.snapshot import RowLayer, Snapshot, refuse_lone_surrogates

@@ -295,14 +295,14 @@ def fail_at(tmp_path: Path, kind: str, every: int, *, lasting: bool) -> int:
 @pytest.mark.parametrize(
     "kind", ["EIO", *(pytest.param(kind, marks=pytest.mark.crash) for kind in ("ENOSPC", "short"))]
 )
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # dulwich warns of a file it closes late
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # dulwich warns of a lock before it lets go of it
 @pytest.mark.crash
 def test_a_dream_on_a_disk_that_fails_at_a_spread_of_calls(tmp_path: Path, kind: str) -> None:
     refused = fail_at(tmp_path, kind, 19, lasting=kind == "ENOSPC")
     assert refused > 1 or kind == "short"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.long

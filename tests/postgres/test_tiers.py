@@ -298,7 +298,7 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
 
 
 def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
-    from nanomem_tui.purge import cleaning
+    from nanomem_tui.purge import databases
     from nanomem_tui.purge.matchers import Words
 
     ws.records.store("task", {"description": "call Rosalind Quigley back"}, "t")
@@ -306,7 +306,7 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     ws.knowledge.add_text("Rosalind Quigley knows the password", "", "Contacts")
     words = Words(["Rosalind Quigley"])
     ws.tier_database.write(
-        lambda connection: cleaning.clean_work(connection, words, lambda *_: None, write=True), durable=True
+        lambda connection: databases.clean_work(connection, words, lambda *_: None, write=True), durable=True
     )
 
     def everything(connection: Connection) -> str:

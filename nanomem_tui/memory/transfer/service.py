@@ -40,7 +40,7 @@ from nanomem_tui.memory.transfer.values import (
     kind_of,
     layer_of,
 )
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row

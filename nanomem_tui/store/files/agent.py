@@ -16,12 +16,11 @@ from nanomem_tui.core.errors import Conflict, NanomemError, Problem
 from nanomem_tui.core.operations import Change, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import processes
+from nanomem_tui.store import forgotten, processes
 from nanomem_tui.store.database.operation_log import LogEntry
-from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.files import exchange
 from nanomem_tui.store.files.exchange import AgentRows, Known, Raw, Source
+from nanomem_tui.store.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())

@@ -22,7 +22,7 @@ from nanomem_tui.core.errors import CorruptDatabase, Moved, Problem, Refused
 from nanomem_tui.core.operations import Change, Operation, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database import reading
 from nanomem_tui.store.files.exchange import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 
@@ -254,7 +254,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     may be of that no checkpoint met. Raises CorruptDatabase where a table cannot be read, Moved where the memory lies
     elsewhere.
     """
-    connection.text_factory = driver_errors.decode_text
+    connection.text_factory = reading.decode_text
     problems = [*ledgers.problems]
     markers = _markers(connection, workspace_id)
     if move := markers.get("moved") or markers.get("arriving"):

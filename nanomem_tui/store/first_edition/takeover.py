@@ -27,12 +27,7 @@ from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import CorruptDatabase, Problem, Refused, StoreError
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import transactions
-from nanomem_tui.store.database import (
-    driver_errors,
-    models,
-    operation_log,
-    rows,
-)
+from nanomem_tui.store.database import models, operation_log, reading, rows
 from nanomem_tui.store.database.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
 from nanomem_tui.store.database.engine import LOCK as ENGINE_LOCK
 from nanomem_tui.store.database.operation_log import Journal
@@ -79,7 +74,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     first edition is at work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     target, shared = paths.database, paths.first_edition_database
-    with driver_errors.translate_errors(shared, _DOING), contextlib.ExitStack() as at_end:
+    with reading.translate_errors(shared, _DOING), contextlib.ExitStack() as at_end:
         atomic.make_folder(paths.data)
         atomic.make_folder(target.parent)
         at_end.enter_context(SqliteDatabase(shared).exclusive())
@@ -119,7 +114,7 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
         folder = Path(name)
         shared = paths.first_edition_database
-        with driver_errors.translate_errors(shared, _DOING):
+        with reading.translate_errors(shared, _DOING):
             ledgers = contents.read_ledgers(paths.ledger / workspace_id)  # before the database
             copy_to_read(shared, ENGINE_LOCK, folder / "old.db")
             source, damage = _source(paths, workspace_id, folder / "old.db")
@@ -180,7 +175,7 @@ def _damage_of(file: Path) -> str:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
             return "" if verdict == "ok" else verdict
     except sqlite3.DatabaseError as error:
-        in_our_words = driver_errors.error_from_driver(error, file)
+        in_our_words = reading.error_from_driver(error, file)
         if not isinstance(in_our_words, CorruptDatabase):
             raise in_our_words from error
         return str(error)
@@ -372,7 +367,7 @@ class FirstEdition:
         """Take it over into a private folder, for a command that only reads. Nothing changes in the workspace. Raises
         StoreError and its kin."""
         folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-        with driver_errors.translate_errors(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
+        with reading.translate_errors(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
             copy_to_read(self._paths.tiers_database, LOCK, folder / "tiers.db")
             return _made(folder / "tiers.db", folder / "work.db", self._id)
 
@@ -383,7 +378,7 @@ class FirstEdition:
         old = self._paths.tiers_database
         if not old.is_file():
             return
-        with driver_errors.translate_errors(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
+        with reading.translate_errors(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
             if not old.is_file():
                 return
             if self.is_due():
@@ -544,10 +539,10 @@ def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    driver_errors.refuse_non_file(file)
+    reading.refuse_non_file(file)
     connection = contents.open_to_read(file)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = driver_errors.decode_text
+    connection.text_factory = reading.decode_text
     return connection
 
 
@@ -560,7 +555,7 @@ def _fold(file: Path) -> None:
     try:
         fold_wal(file)
     except sqlite3.OperationalError as error:
-        if driver_errors.code_of(error) not in driver_errors.BUSY:
+        if reading.code_of(error) not in reading.BUSY:
             raise
         what = "a process of the first edition of nanomem has the records of work open"
         raise Refused(what, str(file), "end it, then try again") from None
