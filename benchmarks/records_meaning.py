@@ -37,8 +37,7 @@ from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import records as tier_records
 from nanomem_tui.vectors import records
 from nanomem_tui.vectors import semantic_search as search
-from nanomem_tui.vectors.embedders import CheckedEmbedder
-from nanomem_tui.vectors.embedding_models import mini_lm
+from nanomem_tui.vectors.embedders import CheckedEmbedder, mini_lm
 from nanomem_tui.workspace import Workspace
 
 GOAL = 50.0

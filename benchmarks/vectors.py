@@ -36,8 +36,7 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.collection import PassageVectors, RamCollection, Row
-from nanomem_tui.vectors.embedders import CheckedEmbedder
-from nanomem_tui.vectors.embedding_models import mini_lm
+from nanomem_tui.vectors.embedders import CheckedEmbedder, mini_lm
 from nanomem_tui.vectors.semantic_search import SemanticSearch
 
 SEED = 7

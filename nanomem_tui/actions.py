@@ -1,13 +1,13 @@
 """The registry of actions: keys, label, help, command and screens of each, when it can be done, and the user's keys.
 
 A condition looks at a `Context` and returns None, or the reason why an action cannot be done now. The settings may move
-keys: what speaks against that is said here, and the page of keys is made here. Knows no widget and no Textual.
+keys: what speaks against that is said here. Knows no widget and no Textual.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -643,8 +643,7 @@ def actions_on(screen: str, *groups: Group) -> list[Action]:
     return [action for action in ACTIONS if action.on(screen) and (not groups or action.group in groups)]
 
 
-# Which keys do an action: those of the registry or those that the settings give it, how a key reads, and the page of
-# keys.
+# Which keys do an action: those of the registry or those that the settings give it, and how a key reads.
 
 Moved = Mapping[str, tuple[str, ...]]
 """The actions whose keys are not those of the registry, by name."""
@@ -793,47 +792,3 @@ def in_one(problems: Sequence[Problem]) -> str:
     `config show`."""
     more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
     return f"{problems[0].what}{more}: nanomem config show" if problems else ""
-
-
-def keys_markdown() -> str:
-    """The text of ``docs/keys.md``."""
-    lines = [
-        "# Keys",
-        "",
-        _MOVING,
-        "",
-        "Made from the registry of actions (`nanomem_tui/actions/`); change it there.",
-        "",
-    ]
-    for screen, title in SCREENS.items():
-        own = actions_on(screen, "screen")
-        if own:
-            lines += [f"## {title}", "", *_table(own, screen)]
-    for group in ("global", "select", "move", "go"):
-        lines += [f"## {GROUP_TITLES[group]}", "", *_table([a for a in ACTIONS if a.group == group], "")]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-_MOVING = """Any action can have other keys: name it as in the column Name, in the settings file that
-`nanomem config path` prints (with `--here`: the one for this workspace only):
-
-```toml
-[keys]
-delete = "f6"            # d does nothing then
-toggle = "ctrl+t, f7"    # several keys: separated by commas
-```
-
-`nanomem config set keys '{delete = "f6"}'` writes the same after a look at it. What names no action or no key, or takes
-the key of another action on the same screen, is left out, and said at the start, on the screen Status, by
-`nanomem doctor` and by `nanomem config show`."""
-
-
-def _table(actions: Iterable[Action], screen: str) -> list[str]:
-    asks = {"none": "", "preview": " Shows first what will change.", "typed": " Asks for a typed word."}
-    rows = ["| Key | Action | Name | What it does | Command |", "|---|---|---|---|---|"]
-    for action in actions:
-        keys = " ".join(f"`{key_text(key)}`" for key in action.keys).replace("|", "\\|") or "`:`"
-        twin = " · ".join(f"`nanomem {part}`" for part in action.twin(screen).split(" · ") if part)
-        told = f"{action.help_on(screen)}{asks[action.danger]}"
-        rows.append(f"| {keys} | {action.label_on(screen)} | `{action.name}` | {told} | {twin} |")
-    return [*rows, ""]

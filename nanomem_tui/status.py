@@ -15,8 +15,7 @@ from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.review.parts import ReviewedMemory
 from nanomem_tui.review.waiting import HeldBackQueue, edits_waiting
-from nanomem_tui.store import lookup
-from nanomem_tui.store.erasure import purge_marker
+from nanomem_tui.store import forgotten, lookup
 from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def status(ws: CountedMemory) -> dict[str, Any]:
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
     problems += part.read(HeldBackQueue(ws).problems, ())
-    problems += filter(None, [purge_marker.problem(ws.paths)])
+    problems += filter(None, [forgotten.interrupted_problem(ws.paths)])
     if ws.settings.recall_backend in HYBRID and (why := ws.meaning.why_not):
         problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))
     return {

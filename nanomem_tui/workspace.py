@@ -28,10 +28,10 @@ from nanomem_tui.core.errors import (
 from nanomem_tui.core.operations import Actor, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, TRACKED_FILES
 from nanomem_tui.memory.turns.traces import Traces, own_sessions_folder
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.database.operation_log import LogEntry, OwnChanges
-from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import Forgotten
+from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
 from nanomem_tui.store.values import ROW_LAYERS
 

@@ -34,10 +34,9 @@ from nanomem_tui.core.settings import named_path
 from nanomem_tui.core.text import one_line
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.review.find import LIMIT, Found, Place, Places
-from nanomem_tui.store import snapshot
+from nanomem_tui.store import forgotten, snapshot
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.database.operation_log import Journal, LogEntry
-from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import user
 from nanomem_tui.store.memory_store import CheckpointResult, agent_name
 from nanomem_tui.store.values import ROW_LAYERS

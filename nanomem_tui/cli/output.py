@@ -401,15 +401,15 @@ def _from_database(error: BaseException) -> errors.NanomemError | None:
     sqlite3 = sys.modules.get("sqlite3")
     if sqlite3 is None or not isinstance(error, sqlite3.Error):
         return None
-    from nanomem_tui.store.database import driver_errors
+    from nanomem_tui.store.database import reading
 
-    text, code = str(error), driver_errors.code_of(error)
+    text, code = str(error), reading.code_of(error)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return errors.CorruptDatabase("the database cannot be read", text, "run `nanomem doctor`; it was not changed")
-    if code == driver_errors.FULL:
+    if code == reading.FULL:
         return errors.DiskFull("no space left for the database", text, "free some space; nothing was changed")
-    if code in driver_errors.BUSY:
+    if code in reading.BUSY:
         return errors.Refused("the database is busy", text, "try again in a moment")
-    if code in driver_errors.REFUSED:
+    if code in reading.REFUSED:
         return errors.AccessDenied("the database cannot be opened", text, "check its owner and mode")
     return errors.StoreError("the database could not do that", text, "run `nanomem doctor`")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 _set: ContextVar[datetime | None] = ContextVar("set", default=None)
 _second: tuple[int, str] = (-1, "")
@@ -113,3 +114,44 @@ def age_text(moment: datetime | None, reference: datetime | None = None) -> str:
         if seconds < limit:
             return f"{seconds // unit} {name}"
     return f"{seconds // (86400 * 365)} y"
+
+
+# -- When work is done again: the next time of a cron line, and a thread that repeats something beside the program.
+
+
+def cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
+    """The first time after `after` that a cron line names; `zone`: in which it is meant (None: that of here)."""
+    from cronsim import CronSim
+
+    local = after.astimezone(zone)
+    return next(CronSim(cron, local)).astimezone(now().tzinfo)
+
+
+Step = Callable[[Callable[[], bool]], float]
+"""Does it once, and returns the seconds to wait before the next time. Is given whether the thread was stopped; must
+not raise."""
+
+
+class Repeating:
+    """Started once, stopped once."""
+
+    def __init__(self, name: str, step: Step, first: float) -> None:
+        """`name`: that of the thread. `first`: the seconds before the first step."""
+        self._step = step
+        self._first = first
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to wait for the first step."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, once a step that runs is done."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        wait = self._first
+        while not self._stop.wait(wait):
+            wait = self._step(self._stop.is_set)

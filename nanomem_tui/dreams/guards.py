@@ -23,7 +23,7 @@ from nanomem_tui.dreams.edits import LineEdit, apply_edits
 from nanomem_tui.language import dates, injection, secrets, sentences
 from nanomem_tui.language.statements import compare, pair_features
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.store.erasure.forgotten import WHY, Forgotten
+from nanomem_tui.store.forgotten import WHY, Forgotten
 
 _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
 """What follows a value and is none of it: only the value itself is superseded. When it was told belongs to it."""

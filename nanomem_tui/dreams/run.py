@@ -58,8 +58,8 @@ from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.language import secrets
 from nanomem_tui.memory.repairs import describe_half_done
 from nanomem_tui.model.client import Usage
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.database.operation_log import STUCK
-from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import layer as files_layer
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from nanomem_tui.agents import layout as agents_layout
 from nanomem_tui.agents.layout import zone_of
 from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.clock import cron_next
 from nanomem_tui.core.errors import (
     ModelError,
     ModelUnavailable,
@@ -27,7 +28,6 @@ from nanomem_tui.core.errors import (
     shown_error,
 )
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.schedule import cron_next
 from nanomem_tui.core.settings import cron_trouble
 from nanomem_tui.core.text import counted, one_line
 

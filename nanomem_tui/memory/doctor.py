@@ -22,7 +22,6 @@ from nanomem_tui.agents.markdown import WIDE_FIX, decode
 from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
 from nanomem_tui.core import atomic
-from nanomem_tui.core.atomic import KEPT
 from nanomem_tui.core.errors import NanomemError, Problem, shown_error
 from nanomem_tui.core.files import chunks, read_log, regular_files
 from nanomem_tui.core.operations import Operation
@@ -36,7 +35,7 @@ from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.turn_log import WalStates, may_go_on
-from nanomem_tui.store.erasure import purge_marker
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.files.presence import Presence, find_running_agent, running_since
 from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import folder_of
@@ -435,7 +434,7 @@ def examine(
         lambda: databases(paths, server),
         lambda: own_folder(paths),
         lambda: backup.problems(paths),
-        lambda: filter(None, [purge_marker.problem(paths)]),
+        lambda: filter(None, [forgotten.interrupted_problem(paths)]),
         lambda: unwritable(paths, layout),
         lambda: full_disk(paths),
         *more,
@@ -700,9 +699,6 @@ def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
             temporary = entry.name.endswith((".nanomem-tmp", ".jsonl.tmp", ".json.tmp")) or (
                 entry.name.startswith(".") and entry.name.endswith(".tmp")
             )
-            if entry.name.endswith(KEPT):
-                what = "set aside, because several programs wrote that file in one moment"
-                yield Problem(what, paths.relative(Path(entry.path)), None, "add what is missing by hand", "warning")
             if temporary and entry.stat(follow_symlinks=False).st_mtime < since:
                 what = "left behind by a write that was interrupted"
                 yield Problem(what, paths.relative(Path(entry.path)), None, "it can be removed", "warning")

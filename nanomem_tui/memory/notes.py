@@ -228,7 +228,6 @@ class MirrorLayer:
                     atomic.make_folder(folder)
             _append(path, title, added)
         if removed and _is_folder(path.parent) and os.path.lexists(path):
-            atomic.finish_exchange(path)
             _take_out(path, removed)
 
 

@@ -28,8 +28,8 @@ from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import doctor
 from nanomem_tui.memory.sessions import repair
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.database import operation_log
-from nanomem_tui.store.erasure import purge_marker
 from nanomem_tui.store.files.history import LAYER, file_value
 from nanomem_tui.store.values import ROW_LAYERS
 
@@ -156,7 +156,9 @@ def find_repairs(ws: Memory) -> list[Repair]:
         *found,
         *_each(ws, _left_behind, _modes),
     ]
-    mark = purge_marker.read(ws.paths)  # what is half gone is no damage, and nothing of it goes to the quarantine
+    mark = forgotten.read_interrupted(
+        ws.paths
+    )  # what is half gone is no damage, and nothing of it goes to the quarantine
     return every if mark is None else [one._replace(held=f"{mark.what}; {mark.way}") for one in every]
 
 

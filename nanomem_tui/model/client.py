@@ -15,7 +15,6 @@ import re
 import secrets
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import util
@@ -640,6 +639,8 @@ def _told_back(why: str, text: str) -> list[dict[str, str]]:
 
 MAX_BYTES = 4_000_000
 """Of a response, unpacked."""
+_MOST_OF_AN_ERROR = 16_384
+"""Bytes of the body of an error; that much says what is wrong."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - told from other hosts, never listened on
 _POLL = 0.2
@@ -737,6 +738,8 @@ class Wire:
             job.response = self._sent(job, body, deadline)
         except NanomemError as error:
             job.error = error
+        except self._httpx.DecodingError:
+            job.error = ModelRefused("the response is damaged", self._where)
         except self._httpx.ConnectTimeout:
             job.error = ModelUnavailable("the endpoint cannot be reached", self._where, "is the address right?")
         except self._httpx.TimeoutException:
@@ -756,35 +759,15 @@ class Wire:
         left = max(0.05, deadline - time.monotonic())
         timeout = self._httpx.Timeout(left, connect=min(left, _CONNECT))
         with self._client.stream("POST", self._url, content=body, timeout=timeout) as response:
-            data = self._read(job, response) if response.status_code == 200 else self._error_body(job, response)
-            return Response(response.status_code, data, _seconds(response.headers.get("retry-after", "")))
-
-    def _read(self, job: _Job, response: Any) -> bytes:
-        """The body, unpacked, up to the limit."""
-        packing = response.headers.get("content-encoding", "identity").strip().lower()
-        if packing not in ("identity", "", "gzip", "x-gzip", "deflate"):
-            raise ModelRefused("the response is packed in a way that was not asked for", self._where)
-        unpack = None if packing in ("identity", "") else zlib.decompressobj(47 if "gzip" in packing else 15)
-        found = bytearray()
-        for chunk in response.iter_raw(65536):
-            try:
-                found += chunk if unpack is None else unpack.decompress(chunk, MAX_BYTES + 1)
-            except zlib.error:
-                raise ModelRefused("the response is damaged", self._where) from None
-            if len(found) > MAX_BYTES:
+            is_good = response.status_code == 200
+            most, data = MAX_BYTES if is_good else _MOST_OF_AN_ERROR, bytearray()
+            for chunk in response.iter_bytes(65536):
+                data += chunk
+                if len(data) > most or job.dropped.is_set():
+                    break
+            if is_good and len(data) > most:
                 raise ModelRefused(f"the response is larger than {MAX_BYTES:,} bytes", self._where)
-            if job.dropped.is_set():
-                break
-        return bytes(found)
-
-    def _error_body(self, job: _Job, response: Any) -> bytes:
-        """The beginning of the body of an error; that much says what is wrong."""
-        found = b""
-        for chunk in response.iter_raw(4096):
-            found += chunk
-            if len(found) >= 16384 or job.dropped.is_set():
-                break
-        return found
+            return Response(response.status_code, bytes(data), _seconds(response.headers.get("retry-after", "")))
 
 
 def require_httpx() -> None:

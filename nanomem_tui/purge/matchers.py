@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.language import secrets
-from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import (
+from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import (
     UNSPACED,
     Forgotten,
+    Interrupted,
     Runs,
     forgotten_names,
     merge_overlaps,
     run_of,
     with_mark,
 )
-from nanomem_tui.store.erasure.purge_marker import Mark
 from nanomem_tui.store.snapshot import SAID_AGAIN
 
 Found = Counter[str]
 """How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""
+Tell = Callable[[str, Found], None]
+"""Is told what was found where: the table or the file, and the counts."""
 SHORTEST, SHORTEST_UNSPACED = 3, 2
 """Characters that a text to forget has at least: less stands in everything. Without spaces a name has two."""
 FEW = 64
 """Texts that are looked for in the bytes of files."""
 _GONE = "\x00"
-_BESIDE = re.compile(r"\.?(.+?)(?:\.[0-9a-f-]+)+\.nanomem-(?:kept|swap)")
-"""The name of what lies beside a file that was to be replaced: it holds what that did."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _IDS = ("id", "item_id", "turn")
 _SESSIONS = ("session_key", "session", "session_id")
@@ -118,7 +117,7 @@ class Sought:
 
     def at(self, where: str) -> Sought:
         """What is looked for in the file of that name: what rows say in documents too, what was said in the archive."""
-        name = _BESIDE.sub(r"\1", where.rpartition("/")[2])
+        name = where.rpartition("/")[2]
         if name in ("history.jsonl", "HISTORY.md"):
             return self._archive
         return self._document if name.endswith((".md", ".txt")) else self
@@ -127,12 +126,6 @@ class Sought:
         """What is looked for in a row, a message, an entry: in another session's stays what only reads like it."""
         of_somebody = "id" in value or "role" in value or isinstance(value.get("session_key"), str)
         return self._everywhere if of_somebody else self
-
-    def said_alone(self) -> Sought:
-        """What is looked for in what another workspace holds: the same words, whoever's they are."""
-        alone = copy(self)
-        alone.marks = Marks()
-        return alone
 
     def in_binary(self) -> Sought:
         """What is looked for in bytes that are no text: the letters beside it there are no part of its word."""
@@ -344,7 +337,7 @@ class _Hashed(frozenset[str]):
 class KeptWords(Sought):
     """What `forgotten.json` says, as something to be looked for."""
 
-    def __init__(self, kept: Forgotten, mark: Mark | None = None) -> None:
+    def __init__(self, kept: Forgotten, mark: Interrupted | None = None) -> None:
         """`mark`: of a forget that was interrupted, which tells what else it looked for."""
         if mark is not None:
             kept = kept.joined(mark.kept).joined(mark.sought)

@@ -15,15 +15,15 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents import git
 from nanomem_tui.agents.git_history import GitHistory, find_repository
 from nanomem_tui.agents.layout import Layout, missing_sessions, session_folders
+from nanomem_tui.agents.messages import parse_session
 from nanomem_tui.agents.session_names import (
     CHECKPOINT_SUFFIX,
     SUFFIX,
@@ -33,47 +33,50 @@ from nanomem_tui.agents.session_names import (
 )
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core import files as core_files
-from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, Refused, from_os_error, shown_error
+from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused, from_os_error, shown_error
+from nanomem_tui.core.files import read_log
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import Paths, is_of_other_account
 from nanomem_tui.core.text import FORGOTTEN, counted
-from nanomem_tui.purge import any_database, cleaning, databases, stored_files
+from nanomem_tui.purge import databases, stored_files, texts
 from nanomem_tui.purge.databases import Memory
-from nanomem_tui.purge.matchers import Found, KeptWords, Sought
+from nanomem_tui.purge.matchers import (
+    SHORTEST,
+    Copied,
+    Found,
+    KeptWords,
+    Marks,
+    Sought,
+    Tell,
+    Words,
+    is_long_enough,
+    sender_of,
+)
 from nanomem_tui.purge.stored_files import is_session
 from nanomem_tui.purge.texts import GZIP, Line, in_bytes, unpacked
-from nanomem_tui.store import processes
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten, processes
+from nanomem_tui.store.forgotten import Runs, flatten, run_of, text_of_row
 from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import SUFFIX as BACKUP
 from nanomem_tui.store.moving.backup import Archive
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.turns.traces import Injected
     from nanomem_tui.workspace import Workspace
 
 
-# What is looked through and told, and never changed: backups, histories in git, and names (of files and folders,
-# sessions, branches, tags, and paths in a history).
-
-
-def archives(paths: Paths) -> list[Path]:
-    """The backups, and the bundles of git histories that earlier versions left."""
-    folder = backup.folder_of(paths)
-    return sorted((*folder.glob(f"*{BACKUP}"), *folder.glob("*.bundle")))
+# What is looked through and told, and never changed: backups, histories in git, and names of files and folders.
 
 
 def in_archive(path: Path, sought: Sought) -> Found:
-    """What a backup, or a bundle of a git history, holds, also in names. Raises BadInput where it cannot be read."""
+    """What a backup holds, also in names. Raises BadInput where it cannot be read."""
     found: Found = Counter()
-    if path.suffix == ".bundle":
-        for data in _packed(path):
-            in_history(data, sought, found)
-        return found
     with Archive(path) as archive:
         for entry in archive.manifest.entries:
             data = b"".join(archive.data(entry))
-            if data.startswith(any_database.SQLITE):
-                found.update(any_database.in_database_bytes(data, sought))
+            if data.startswith(texts.SQLITE):
+                found.update(texts.in_database_bytes(data, sought))
             elif "/.git/" in f"/{entry.path}":
                 found.update(_object(data, sought))
             elif is_session(Path(entry.path).name, data, sought.marks):
@@ -87,8 +90,8 @@ def in_archive(path: Path, sought: Sought) -> Found:
 
 def in_history(data: bytes, sought: Sought, found: Found) -> None:
     """What an object of a git history holds, which says no name: a database, a conversation, a text."""
-    if data.startswith(any_database.SQLITE):
-        found.update(any_database.in_database_bytes(data, sought))
+    if data.startswith(texts.SQLITE):
+        found.update(texts.in_database_bytes(data, sought))
     elif is_session("", data, sought.marks):
         found["file"] += 1
     else:
@@ -106,25 +109,9 @@ def _object(data: bytes, sought: Sought) -> Found:
     return found
 
 
-def _packed(path: Path) -> Iterator[bytes]:
-    """What the objects of a bundle of ours hold, which are not differences of each other."""
-    data = core_files.read(path, core_files.MOST_OF_A_LOG)
-    data = data[data.index(b"PACK") + 12 : -20]
-    while data:
-        end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1
-        reader = zlib.decompressobj()
-        yield reader.decompress(data[end:])
-        data = reader.unused_data
-
-
 OUTER = "the repository of a folder above the workspace holds versions of the memory files: look there yourself"
-WORKTREE = "a linked worktree of the git history: look there yourself"
-BORROWED = "objects of the git history lie in another repository: look there yourself"
-TYPED = "what was typed for a commit: remove the file, git makes it anew"
 _OF_REFS = ("index", "packed-refs", "refs", "HEAD", "ORIG_HEAD", "MERGE_HEAD")
-"""Files and folders of a repository that hold names of branches, tags and paths; these names are reported."""
-_NAMED = 3
-"""Commits that are named; the rest are counted."""
+"""Files and folders of a repository that hold names of branches, tags and paths."""
 
 
 def untouched_histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -136,7 +123,6 @@ def untouched_histories(paths: Paths) -> tuple[list[Path], list[tuple[str, str]]
             unread.append((paths.relative(git_dir), reason))
             continue
         found.append(git_dir)
-        unread += [(paths.relative(path), why) for path, why in _elsewhere(git_dir, paths.workspace)]
     if (outer := paths.outer_git_dir) is not None and (history := find_repository(paths).history) is not None:
         history.close()
         unread.append((str(outer), OUTER))
@@ -148,20 +134,6 @@ def _unread(git_dir: Path, workspace: Path) -> str:
         return (git.why_unused(git_dir, workspace) or ("", ""))[0]
     except OSError as error:
         return shown_error(error, "reading the git repository").line()
-
-
-def _elsewhere(git_dir: Path, workspace: Path) -> Iterator[tuple[Path, str]]:
-    """What belongs to a history and lies outside of the workspace: linked worktrees, objects of another repository."""
-    with contextlib.suppress(OSError):  # told where the history itself is read
-        for folder in git.worktrees(git_dir):
-            with contextlib.suppress(FileNotFoundError):
-                said = os.fsdecode(core_files.read(folder / "gitdir")).rstrip("\n")
-                checkout = Path(os.path.realpath(folder / said)).parent
-                if checkout.is_dir() and not checkout.is_relative_to(os.path.realpath(workspace)):
-                    yield checkout, WORKTREE
-        borrowed = git_dir / "objects" / "info" / "alternates"
-        if borrowed.exists() and core_files.read(borrowed).strip():
-            yield borrowed, BORROWED
 
 
 def history_settings(git_dir: Path) -> Iterator[Path]:
@@ -176,90 +148,24 @@ def history_settings(git_dir: Path) -> Iterator[Path]:
 
 def look_in_history(where: str, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
     """Tell what one holds, told of as `where`: blobs and messages, also those that nothing leads to any more, and the
-    messages of reflogs. Raises DamagedGit and the errors of `from_os_error`."""
+    command that takes it out. Raises DamagedGit and the errors of `from_os_error`."""
     found: Found = Counter()
     with contextlib.closing(GitHistory(git_dir)) as objects:
-        holding = dict.fromkeys(objects.ids(), False)
-        commits: dict[str, str] = {}
-        trees: list[str] = []
-        for sha in sorted(holding):
+        for sha in objects.ids():
             kind, data = objects.raw(sha)
-            if kind == "tree":
-                trees.append(sha)
-                continue
-            if kind == "commit":
-                commits[sha] = objects.read(sha).tree
-            before = found.total()
-            head, _, message = data.partition(b"\n\n")
-            merged = head.partition(b"\nmergetag ")[2]  # the message of a tag that a commit merged
-            in_history(data if kind == "blob" else b"\n".join((message, merged)), sought, found)
-            holding[sha] = found.total() > before
-        if found:
-            _up(objects, trees, holding)
+            if kind != "tree":
+                in_history(data if kind == "blob" else data.partition(b"\n\n")[2], sought, found)
     try:
-        for path, said in git.kept_messages(git_dir):
-            mine: Found = Counter()
-            in_history(said, sought, mine)
-            if path.name.endswith("MSG"):
-                tell(f"{where}/{path.relative_to(git_dir).as_posix()}", mine, TYPED)
-            else:
-                found.update(mine)
+        for _, said in git.kept_messages(git_dir):
+            in_history(said, sought, found)
     except OSError as error:
         raise from_os_error(error, "reading the git history") from error
-    held = [sha for sha, tree in commits.items() if holding[sha] or holding.get(tree)]
-    tell(where, found, f"{_commits(held)}; nanomem writes no history anew: {_command(git_dir)}")
-
-
-def _up(objects: GitHistory, trees: list[str], holding: dict[str, bool]) -> None:
-    """Mark the trees that lead to a blob that holds it."""
-    todo = list(trees)
-    done = set(holding) - set(trees)
-    while todo:
-        sha = todo.pop()
-        if sha in done:
-            continue
-        inner = [entry.sha for entry in objects.tree(sha).values() if entry.sha in holding]
-        if waiting := [one for one in inner if one not in done]:
-            todo += [sha, *waiting]
-        else:
-            holding[sha] = any(holding[one] for one in inner)
-            done.add(sha)
-
-
-def _commits(held: list[str]) -> str:
-    if not held:
-        return "no commit holds it, but an object that a reflog, the stash, the index or nothing leads to"
-    more = f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
-    named = ", ".join(sha[:8] for sha in held[:_NAMED])
-    return f"{counted(len(held), 'commit')} ({named}{more}) {'holds' if len(held) == 1 else 'hold'} it"
-
-
-def _command(git_dir: Path) -> str:
     place = shlex.quote(str(git_dir.parent))
-    return f"`git -C {place} filter-repo --force --replace-text FILE --replace-message FILE` does"
-
-
-def _paths_in(git_dir: Path) -> Iterator[str]:
-    """The path of every file and folder in the commits, also in those that nothing leads to any more, and of the index;
-    one may come twice. Raises DamagedGit."""
-    with contextlib.closing(GitHistory(git_dir)) as objects:
-        commits = (sha for sha in objects.ids() if objects.raw(sha)[0] == "commit")
-        todo = [(objects.read(sha).tree, "") for sha in commits]
-        seen: set[tuple[str, str]] = set()
-        while todo:
-            sha, folder = one = todo.pop()
-            if one not in seen:
-                seen.add(one)
-                for name, entry in objects.tree(sha).items():
-                    yield f"{folder}{name}"
-                    todo += [(entry.sha, f"{folder}{name}/")] if entry.is_folder else []
-    for path in git.staged(git_dir) or {}:
-        parts = path.split("/")
-        yield from ("/".join(parts[: number + 1]) for number in range(len(parts)))
+    command = f"`git -C {place} filter-repo --force --replace-text FILE --replace-message FILE` does"
+    tell(where, found, f"nanomem writes no history anew: {command}")
 
 
 RENAME = "nanomem renames nothing of an agent: rename it"
-HISTORY = "nanomem writes no history anew: `git filter-repo --path-rename` does, once no file is named so"
 _FIXED = frozenset(
     "memory sessions session-state skills prompts cron media workspace .nanobot workspace-id .gitignore .cursor"
     " .dream_cursor MEMORY.md HISTORY.md USER.md SOUL.md AGENTS.md TOOLS.md IDENTITY.md HEARTBEAT.md SKILL.md README.md"
@@ -267,10 +173,6 @@ _FIXED = frozenset(
     " config.json llm_usage.sqlite3 jobs.json master main HEAD".split()
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:\.[a-z]+)?")
-_REFS = {
-    "heads": ("branch", "`git branch -m {} NEW` renames it"),
-    "tags": ("tag", "`git tag -d {}` removes it"),
-}
 
 
 class Named(NamedTuple):
@@ -348,19 +250,6 @@ def _lossy_key(path: Path, folders: tuple[Path, ...], paths: Paths) -> str:
 def _told(name: str) -> str:
     """A name as text: one of the disk or of git may be bytes that are none."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def names_in_git(git_dir: Path, where: str, sought: Sought) -> Iterator[Named]:
-    """The refs of a repository, and the paths in its history and its index, whose name holds it. `where`: how the
-    repository is told of. Raises DamagedGit and the errors of `from_os_error`."""
-    for ref in sorted(git.ref_names(git_dir)):
-        kind, _, name = ref.removeprefix("refs/").partition("/")
-        if ref.startswith("refs/") and any(name_holds(part, sought) for part in name.split("/")):
-            what, way = _REFS.get(kind, ("ref", "`git update-ref -d {}` removes it"))
-            short = _told(name if kind in _REFS else ref)
-            yield Named(f"the {what} {short} in {where}", way.format(shlex.quote(short)))
-    held = {path for path in _paths_in(git_dir) if name_holds(path.rpartition("/")[2], sought)}
-    yield from (Named(f"the path {_told(path)} in {where}", HISTORY) for path in sorted(held))
 
 
 Progress = Callable[[str], None]
@@ -530,10 +419,6 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
     if write and paths.database.exists():
         tried("copies of nanomem.db", partial(databases.copies, memory, sought, files, tell))
     for place in (one for one in files if one.path not in kept):
-        if place.kind == "copy" and databases.is_old(place.path):  # its rows are cleaned where it lies
-            told = partial(tell, stays=STAYS["others"])
-            tried(place.where, partial(databases.of_first_edition, memory, place, sought, tell, told, write=write))
-            continue
         others = databases.is_of_others(memory, place.path)
         told = partial(tell, stays=STAYS.get("others" if others else place.kind, ""))
         before = len(places)
@@ -552,9 +437,9 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
         where = paths.relative(git_dir)
         tried(where, partial(look_in_history, where, git_dir, sought, tell), looks=True)
     if sought.has_words and not write:
-        tried("names", partial(_names, memory, histories, sought, tell))
+        tried("names", partial(_names, memory, sought, tell))
     held: list[Path] = []
-    for path in archives(paths) if wanted.archives else ():
+    for path in sorted(backup.folder_of(paths).glob(f"*{BACKUP}")) if wanted.archives else ():
         stays = "" if wanted.backups else BACKUPS
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
@@ -562,15 +447,13 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
     return Findings(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
 
 
-def _names(memory: Memory, histories: Iterable[Path], sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
-    """Names stay, and are told; also those in these histories in git."""
-    paths = memory.paths
-    in_git = (names_in_git(git_dir, paths.relative(git_dir), sought) for git_dir in histories)
-    for one in dict.fromkeys(chain(names_on_disk(paths, memory.layout, sought), *in_git)):
+def _names(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
+    """Names stay, and are told."""
+    for one in dict.fromkeys(names_on_disk(memory.paths, memory.layout, sought)):
         tell(one.where, Counter({"name": 1}), one.way)
 
 
-def _archive(path: Path, sought: Sought, tell: cleaning.Tell, held: list[Path]) -> None:
+def _archive(path: Path, sought: Sought, tell: Tell, held: list[Path]) -> None:
     if found := in_archive(path, sought):
         held.append(path)
     tell(path.name, found)
@@ -688,3 +571,264 @@ class RemovedAgain:
         Raises BadInput where it cannot be read."""
         kept = forgotten.load(self._memory.paths)
         return in_archive(archive, KeptWords(kept)).total() if kept else 0
+
+
+# -- What a person wants to be forgotten: the words and rows that are meant by a text, an id, a session or a person,
+# the words that stay forgotten, and whether a name was mistyped.
+
+TELLING = 12
+"""Characters from which the text of a row that is forgotten is looked for elsewhere: a shorter one says nothing."""
+_SAID_BY = ("text", "bad_action", "better_action")
+"""The fields of a row that somebody said; when a lesson holds is said by many."""
+
+
+def is_long_enough_alone(text: str) -> bool:
+    """Whether a text is long enough to be looked for wherever it may stand."""
+    return len(text.strip()) >= TELLING
+
+
+def _words(value: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """What a row says in the fields of these names, and in the file that it was made of."""
+    return [*(value[name] for name in names if isinstance(value.get(name), str)), *_made_of(value)]
+
+
+def _made_of(value: Mapping[str, Any]) -> list[str]:
+    """The words of the Markdown file that a memory was made of, where it says them in other words."""
+    meta = value.get("meta")
+    source = meta.get("from") if isinstance(meta, Mapping) else None
+    words = source.get("words") if isinstance(source, Mapping) else None
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+
+
+def kept_of_row(values: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """(texts, whole rows) of one row, of which `values` are what it says now and said before, or parts of that."""
+    of_tool = any(str(value.get("trigger", "")).startswith("tool:") for value in values)
+    every = [text for value in values for text in _words(value, _SAID_BY)]
+    texts = [] if of_tool else list(filter(is_long_enough_alone, every))
+    whole = [value for value in values if "text" in value or {"trigger", "better_action"} <= value.keys()]
+    rows = [said for value in whole if (said := text_of_row(value)) and said not in texts]
+    return texts, rows
+
+
+class _Heard(NamedTuple):
+    """What was said: by whom ("" where that is not known), in which session, in which role."""
+
+    sender: str
+    session: str
+    role: str
+    text: str
+
+
+def _heard(ws: Workspace) -> Iterator[_Heard]:
+    """All that was said in the conversations of the agent, and in turns, as an agent may keep no conversation. What was
+    imported is left out: its messages are records, which go by their session."""
+    for turn in ws.traces.injections.turns():
+        yield _Heard(turn.sender_id or "", turn.session_key, "user", turn.user)
+    for info in ws.sessions.list():
+        if not info.imported:
+            for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
+                yield _Heard(sender_of(message.raw), info.key, message.role, message.content)
+
+
+SAID = 16
+"""Characters from which a message of a session is looked for elsewhere."""
+_CATEGORY = re.compile(r"[a-z_]+(?::[\w-]+)+")
+"""What many lessons are about (`response:language`, `tool:exec:error`): no words of anybody."""
+_SAYS = ("text", "trigger", "bad_action", "better_action")
+
+
+class Request(NamedTuple):
+    """What a person asked to forget."""
+
+    texts: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    persons: tuple[str, ...] = ()
+
+
+class Targets(NamedTuple):
+    """What is looked for, and by what it stays forgotten: the things that `forgotten.add` keeps."""
+
+    sought: Words
+    kept: Mapping[str, Sequence[str]]
+
+
+def find_targets(ws: Workspace, wish: Request, *, parts: bool = False) -> Targets:
+    """What is to be looked for, and by what it stays forgotten: what was asked, the ids of the rows that go, and what
+    these say. `parts`: texts also where they stand inside longer words.
+
+    Raises BadInput for a text or a name that says nothing, NotFound for an id that is nowhere, in no operation
+    either, and was never forgotten.
+    """
+    for text in wish.texts:
+        if not is_long_enough(text):
+            fix = f"give at least {SHORTEST} characters (2 of Chinese, Japanese, Thai): less stands in everything"
+            raise BadInput("a text too short to be forgotten", repr(text), fix)
+    for what, names in (("id", wish.ids), ("session", wish.sessions), ("person", wish.persons)):
+        if not all(name.strip() for name in names):
+            raise BadInput(f"an empty --{what} names nothing", "", "say which one is to be forgotten")
+    ws.flush()
+    marks = Marks(frozenset(wish.ids), frozenset(wish.sessions), frozenset(wish.persons))
+    if wish.persons:
+        marks = marks._replace(ids=marks.ids | set(_of_turns(ws, wish)))
+    known = list(_rows(ws, marks))
+    there = {row.id for row in known}
+    for key in wish.ids:
+        if key not in there and not _is_known(ws, key) and forgotten.load(ws.paths).named("id", key) is None:
+            raise NotFound("nothing of that id is remembered", key, "`nanomem find` looks for anything by its words")
+    said = [[*(row.to_json() for row in known if row.id == key), *_was(ws, key)] for key in wish.ids]
+    texts = [text for values in said for value in values for text in _texts(value) if is_long_enough_alone(text)]
+    copied = Copied()
+    if wish.sessions or wish.persons:
+        copied = Copied(_of_rows(ws, known), _said_there_alone(ws, wish))
+    turns = {one.turn for one in ws.traces.injections.turns() if _is_theirs(wish, one)}
+    ids = tuple(sorted(there | marks.ids | (turns & _recovered(ws))))  # the end of a turn comes back nowhere by itself
+    every = Marks(frozenset({*ids, *turns}), marks.sessions, marks.senders)
+    by_id = [kept_of_row(values) for values in said]
+    of_persons = _of_persons(ws, wish, known, copied.rows) if wish.persons else []
+    kept = {
+        "text": [*wish.texts, *(text for long, _ in by_id for text in long), *of_persons],
+        "row": [text for _, rows in by_id for text in rows],
+        "id": ids,
+        "session": wish.sessions,
+        "sender": wish.persons,
+    }
+    return Targets(Words([*wish.texts, *texts], every, copied, wish.texts if parts else ()), kept)
+
+
+def _of_persons(ws: Workspace, wish: Request, known: Sequence[AnyRow], alone: Sequence[str]) -> list[str]:
+    """What the memories and the lessons of the persons say and nobody else said; who does not say his name in a session
+    where they spoke may be one of them. `alone`: what no row says that stays."""
+    marks = Marks(senders=frozenset(wish.persons))
+    rows = [row for row in known if databases.belongs(row, marks)]
+    turns = [one for one in ws.traces.injections.turns() if one.sender_id in wish.persons]
+    chats = {one.session_key for one in turns} | {row.session_key for row in rows if row.session_key}
+    theirs = {row.better_action if isinstance(row, Lesson) else row.text for row in rows}
+    texts = [text for text in alone if text in theirs]
+    runs = Runs(map(run_of, texts))
+    said_by_others = {
+        run_of(one.text[begin:end])
+        for one in (_heard(ws) if texts else ())
+        if one.role == "user" and one.sender not in wish.persons and (one.sender or one.session not in chats)
+        for begin, end in runs.found_in(one.text)
+    }
+    return [text for text in texts if run_of(text) not in said_by_others]
+
+
+def _of_turns(ws: Workspace, wish: Request) -> Iterator[str]:
+    """The ids of the reflections that say what went wrong in a turn of theirs: who asked for it no row says, and the
+    change does that it was last seen in."""
+    turns = {one.turn for one in ws.traces.injections.turns() if one.sender_id in wish.persons}
+    rows = ws.store.load("record").records.values() if turns else ()
+    for row in rows:
+        newest = next(iter(ws.log(limit=1, key=row.id)), None) if row.kind == "reflection" else None
+        if newest is not None and newest.operation.meta.get("turn") in turns:
+            yield row.id
+
+
+def _is_theirs(wish: Request, turn: Injected) -> bool:
+    return turn.session_key in wish.sessions or turn.sender_id in wish.persons
+
+
+def _recovered(ws: Workspace) -> set[str]:
+    return {one.turn for items in ws.traces.pending.all().values() for one in items}
+
+
+def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
+    """What rows say that go, and none that stays."""
+    ids = {row.id for row in gone}
+    rows = ws.store.load()
+    stay = {
+        flatten(text)
+        for layer in ROW_LAYERS
+        for row in rows.table(layer).values()
+        if row.id not in ids
+        for text in _said(row)
+    }
+    told = [text for row in gone for text in _said(row)]
+    return tuple(text for text in told if is_long_enough_alone(text) and flatten(text) not in stay)
+
+
+def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
+    if any(marks):
+        rows = ws.store.load()  # of what is not written yet too: an agent's files
+        for layer in ROW_LAYERS:
+            yield from (row for row in rows.table(layer).values() if databases.belongs(row, marks))
+
+
+def _said(row: AnyRow) -> list[str]:
+    return _texts(row.to_json())
+
+
+def _texts(value: Mapping[str, Any]) -> list[str]:
+    """The words of a row, or of a patch of one, and those of the file that it was made of."""
+    return [text for text in _words(value, _SAYS) if text and not _CATEGORY.fullmatch(text)]
+
+
+def _was(ws: Workspace, key: str) -> Iterator[Mapping[str, Any]]:
+    """What a row was before, as the operations that touched it know: whole, or what was changed."""
+    for entry in ws.log(limit=10_000, key=key):
+        for change in entry.operation.of(key):
+            yield from filter(None, (change.before, change.after))
+
+
+def _is_known(ws: Workspace, key: str) -> bool:
+    from nanomem_tui.store.work import records
+    from nanomem_tui.store.work.kinds import KINDS
+
+    if ws.log(limit=1, key=key):
+        return True
+    if not ws.tier_database.exists:
+        return False
+    name = key.rpartition("/")[2]
+    return ws.tier_database.read(
+        lambda connection: any(records.get(connection, kind, name) is not None for kind in KINDS.values())
+    )
+
+
+def _said_there_alone(ws: Workspace, wish: Request) -> tuple[str, ...]:
+    """What was said in the sessions, and by the persons, and by nobody else anywhere: an everyday sentence that stands
+    in another conversation too tells nothing of where it is from."""
+    meant: dict[str, str] = {}
+    others: set[str] = set()
+    for one in _heard(ws):
+        there = one.session in wish.sessions and one.role in ("user", "assistant")
+        if not (there or one.sender in wish.persons):
+            others.add(flatten(one.text))
+        elif len(one.text.strip()) >= SAID:
+            meant[flatten(one.text)] = one.text
+    return tuple(text for key, text in meant.items() if key not in others)
+
+
+_LISTS = {
+    "session": "`nanomem session list` names those that there are",
+    "person": "`nanomem scopes list` names those that there are",
+}
+Name = tuple[str, str]
+"""What it is, "session" or "person", and which."""
+
+
+def unknown_names(ws: Workspace, wish: Request) -> list[Name]:
+    """The names that no conversation, turn or row says, and that were not forgotten before: what was forgotten is
+    nowhere, and the same command again is no mistake."""
+    kept = forgotten.load(ws.paths)
+    sessions = {key for key in wish.sessions if kept.named("session", key) is None}
+    persons = {sender for sender in wish.persons if kept.named("sender", sender) is None}
+    if sessions:
+        sessions -= {one.key for one in ws.sessions.list()} | {one.session_key for one in ws.wal.list()}
+    if sessions or persons:
+        turns = ws.traces.injections.turns()
+        sessions -= {turn.session_key for turn in turns}
+        items = ws.store.load().items.values()
+        persons -= {turn.sender_id for turn in turns} | {item.sender_id for item in items}
+    return [*(("session", key) for key in sorted(sessions)), *(("person", sender) for sender in sorted(persons))]
+
+
+def refuse_unknown(names: list[Name], look: Callable[[Words], Findings]) -> None:
+    """Raise NotFound for the first name that nothing says in all that can be looked through."""
+    for what, name in names:
+        one = frozenset({name})
+        found = look(Words((), Marks(sessions=one) if what == "session" else Marks(senders=one)))
+        if not found.places:
+            where = f" that can be looked through (not {found.unread[0][0]})" if found.unread else ""
+            raise NotFound(f"nothing of that {what} is anywhere{where}, and nothing was done", name, _LISTS[what])

@@ -33,9 +33,8 @@ from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, from_os_error
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.purge import any_database, texts
-from nanomem_tui.purge.cleaning import Tell
-from nanomem_tui.purge.matchers import Found, Marks, Sought, sender_of
+from nanomem_tui.purge import texts
+from nanomem_tui.purge.matchers import Found, Marks, Sought, Tell, sender_of
 from nanomem_tui.purge.texts import Line, in_bytes, in_value, lines_in, unpacked
 from nanomem_tui.store import storage as store_place
 from nanomem_tui.store.moving import backup
@@ -229,13 +228,13 @@ def _kind_of_other(path: Path) -> str:
 
 
 def _is_database(path: Path) -> bool:
-    return _begins(path, any_database.SQLITE)
+    return _begins(path, texts.SQLITE)
 
 
 def _begins(path: Path, *magic: bytes) -> bool:
     try:
         with core_files.opened(path) as file:
-            return file.read(len(any_database.SQLITE)).startswith(magic)
+            return file.read(len(texts.SQLITE)).startswith(magic)
     except OSError:
         return False
 
@@ -257,8 +256,8 @@ def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
         elif place.kind == "packed":
             _packed(place, sought, found)
         elif place.kind == "foreign" or (place.kind in ("copy", "cache", "damaged") and _is_database(place.path)):
-            any_database.look_in_database(place.path, sought, found)
-            if place.kind != "foreign" and not found and (times := any_database.times_freed(place.path, sought)):
+            texts.look_in_database(place.path, sought, found)
+            if place.kind != "foreign" and not found and (times := texts.times_freed(place.path, sought)):
                 found["bytes"] = times
         else:
             _bytes(place, sought, found, write=write)
@@ -333,7 +332,7 @@ def _binary(place: Place, sought: Sought, found: Found) -> None:
     data = _read(place.path)
     if texts.utf16_encoding(data):
         in_bytes(data, sought.at(place.where), found)
-    elif number := any_database.times_in_bytes(place.path, sought):
+    elif number := texts.times_in_bytes(place.path, sought):
         found["bytes"] += number
 
 

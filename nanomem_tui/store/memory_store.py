@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import atomic, clock
+from nanomem_tui.core.clock import Repeating
 from nanomem_tui.core.errors import (
     AccessDenied,
     BadInput,
@@ -35,16 +36,14 @@ from nanomem_tui.core.errors import (
 )
 from nanomem_tui.core.operations import SIGNED, Change, Layer, Operation, Value, new_operation
 from nanomem_tui.core.paths import Paths, read_id, usual_name
-from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.store import snapshot, storage
+from nanomem_tui.store import forgotten, snapshot, storage
 from nanomem_tui.store.database import full_text
 from nanomem_tui.store.database import reading as read
 from nanomem_tui.store.database.full_text import IndexState
 from nanomem_tui.store.database.operation_log import Journal, LogEntry
 from nanomem_tui.store.database.reading import COUNTERS, OlderSchema, Reading, SqliteReading
-from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files.agent import AgentFiles, Memo, row_tables
 from nanomem_tui.store.processes import Deciding
 from nanomem_tui.store.snapshot import RowLayer, Snapshot, refuse_lone_surrogates
@@ -93,7 +92,6 @@ class MemoryStore:
         self.taken_over: TakenOver | None = None
         """What was done where a memory of the first edition, or of an older schema, lies here: shown from a private
         copy, or taken over."""
-        self._first_edition: tuple[Problem, ...] | None = None
         self._reading: Reading | None = None
         self._index_is_whole = False
         self.shows_copy = False
@@ -474,8 +472,6 @@ class MemoryStore:
             self._make()
             self.snapshot.revision = -1
             self._load()
-        if self._first_edition is None:
-            self._first_edition = self.place.take_rest(self.writer)
         if self._noticed:
             for left in reversed(range(_TRIES)):
                 try:
@@ -655,7 +651,6 @@ class MemoryStore:
             return self._exported()
 
     def _exported(self) -> tuple[str, ...]:
-        self.files.settle()
         if self.files.read() and self.files.has_new():
             return ()
         planned = self.files.plan(self._tables())
@@ -717,7 +712,6 @@ class MemoryStore:
         """List what could not be read or written, here and in the agent's files."""
         found = [*self.files.problems(), *(self.taken_over.problems if self.taken_over is not None else ())]
         found += storage.find_renamed_workspaces(self.paths)
-        found += self._first_edition or ()
         trouble = forgotten.read_problem(self.paths)
         found += [trouble] if trouble is not None else []
         found += self._not_made

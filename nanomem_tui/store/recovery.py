@@ -23,7 +23,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, StoreError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.database import bookkeeping, driver_errors, migrations, models, operation_log, rows
+from nanomem_tui.store.database import bookkeeping, migrations, models, operation_log, reading, rows
 from nanomem_tui.store.database.engine import SqliteDatabase, copy_whole, fold_wal
 from nanomem_tui.store.database.reading import is_foreign_database
 from nanomem_tui.store.snapshot import NOT_COMPARED, patched
@@ -168,7 +168,7 @@ class DatabaseRecovery:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        with driver_errors.translate_errors(self._log, "writing the log beside the database"):
+        with reading.translate_errors(self._log, "writing the log beside the database"):
             lock = atomic.open_owned(self._lock, flags)
             try:
                 atomic.wait_for_lock(lock, self._lock, LOG_SECONDS)
@@ -428,7 +428,7 @@ def unreadable(database: SqliteDatabase) -> Iterator[str]:
 def damaged_parts(database: SqliteDatabase) -> Iterator[str]:
     """Say in words what keeps the file from being used as it is. Raises DiskFull: that is no damage."""
     try:
-        if driver_errors.is_closed_to_writers(database.file):
+        if reading.is_closed_to_writers(database.file):
             yield "its header keeps everybody from writing to it"
         with database.reading() as connection:
             found = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST})")]
@@ -438,8 +438,8 @@ def damaged_parts(database: SqliteDatabase) -> Iterator[str]:
             if not names:
                 yield "it is empty"
                 return
-            if driver_errors.are_foreign_tables(names):
-                yield driver_errors.foreign_database(database.file, min(names)).what
+            if reading.are_foreign_tables(names):
+                yield reading.foreign_database(database.file, min(names)).what
                 return
             for table in models.METADATA.sorted_tables:
                 if not there.has_table(table.name):

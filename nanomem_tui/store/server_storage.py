@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.core import settings
-from nanomem_tui.core.errors import NanomemError, Problem
+from nanomem_tui.core.errors import NanomemError, Problem, Refused
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store.database import bookkeeping, migrations, postgres
 from nanomem_tui.store.database.postgres import PostgresDatabase
 from nanomem_tui.store.database.queries import CoreReading
 from nanomem_tui.store.database.reading import Reading, has_older_schema
-from nanomem_tui.store.first_edition import takeover
 from nanomem_tui.store.first_edition.takeover import TakenOver
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.storage import LayerOf, Storage
@@ -52,57 +50,64 @@ class ServerStorage(Storage):
 
     @property
     def where(self) -> str:
-        """See `Place.where`."""
+        """See `Storage.where`."""
         return self.server.where
 
     def reading(self) -> Reading:
-        """See `Place.reading`."""
+        """See `Storage.reading`."""
         return ServerReading(self.server)
 
     def may_have_changed(self) -> bool:
-        """See `Place.may_have_changed`."""
+        """See `Storage.may_have_changed`."""
         return self.server.changed()
 
     def writer(self, layer_of: LayerOf, snapshot: Snapshot) -> Store:
-        """See `Place.writer`. What another home plans of its agent's files is that one's to finish."""
+        """See `Storage.writer`. What another home plans of its agent's files is that one's to finish."""
         writers = Writers(self._paths.data / "writers", self._paths)
         return Store(self.server, writers, None, layer_of, snapshot)
 
     def described(self) -> Mapping[str, Any]:
-        """See `Place.described`."""
+        """See `Storage.described`."""
         return {"database": self.where, "server": self.server.version()}
 
     def damages(self, writer: Store) -> list[Problem]:
-        """See `Place.damages`. What its settings and our role lack; pages are the server's own."""
+        """See `Storage.damages`. What its settings and our role lack; pages are the server's own."""
         return postgres.server_problems(self.server)
 
     def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
-        """See `Place.leading`. Where nothing was written yet there is nothing to share."""
+        """See `Storage.leading`. Where nothing was written yet there is nothing to share."""
         return bookkeeping.lease(self.server, work) if self.server.exists() else contextlib.nullcontext(True)
 
     def is_first_edition(self) -> bool:
-        """See `Place.is_first_edition`."""
-        return takeover.is_due_on_server(self.server, self._id)
+        """See `Storage.is_first_edition`. Raises Refused for a memory that the first edition keeps on the server."""
+        if not self.server.exists() and self._has_rows_of_first_edition():
+            what = "the first edition of nanomem keeps this memory on the server, and it is not taken over from there"
+            fix = "move it into a file with that edition (`nanomem migrate-store URL sqlite`), then back with this one"
+            raise Refused(what, self.where, fix)
+        return False
+
+    def _has_rows_of_first_edition(self) -> bool:
+        """Whether its tables, in the schema that the address leads to, have this workspace, and it was not moved."""
+        asked = (
+            "SELECT coalesce(to_regclass('nanomem_workspaces') IS NOT NULL"
+            " AND has_table_privilege(to_regclass('memory_meta'), 'SELECT'), false)"
+        )
+        with self.server.reading() as connection:
+            connection.exec_driver_sql("SET LOCAL search_path TO DEFAULT")
+            if not connection.exec_driver_sql(asked).scalar():
+                return False
+            connection.exec_driver_sql("SELECT set_config('nanomem.workspace', %s, true)", (self._id,))
+            names = [f"{self._id}:revision", f"{self._id}:moved"]
+            found = connection.exec_driver_sql('SELECT "key" FROM memory_meta WHERE "key" = ANY(%s)', (names,))
+            return list(found.scalars()) == names[:1]
 
     def has_older_schema(self) -> bool:
-        """See `Place.has_older_schema`."""
+        """See `Storage.has_older_schema`."""
         with contextlib.suppress(NanomemError):
             return self.server.exists() and has_older_schema(self.reading())
         return False
 
-    @contextlib.contextmanager
-    def read_copy(self, files: Iterable[AnyRow]) -> Iterator[tuple[Path, TakenOver]]:
-        """See `Place.read_copy`: of the first edition only. Who reads an older schema is told to migrate it."""
-        with takeover.read_copy_of_server(self.server, self._paths, self._id, files) as found:
-            yield found
-
     def take_over(self, files: Iterable[AnyRow]) -> TakenOver:
-        """See `Place.take_over`."""
-        if self.is_first_edition():
-            return takeover.take_over_from_server(self.server, self._paths, self._id, files)
+        """See `Storage.take_over`: an older schema is brought to the newest."""
         migrations.migrate(self.server)
         return TakenOver({}, None, ())
-
-    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
-        """See `Place.take_rest`."""
-        return takeover.take_rest(writer, self._paths, self._id)

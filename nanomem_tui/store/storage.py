@@ -20,7 +20,7 @@ from nanomem_tui.core.errors import DiskFull, NanomemError, Problem, from_os_err
 from nanomem_tui.core.operations import Layer
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database import reading
 from nanomem_tui.store.database.reading import Reading, SqliteReading, has_older_schema
 from nanomem_tui.store.first_edition import contents
 from nanomem_tui.store.processes import Writers
@@ -146,11 +146,6 @@ class Storage:
             copy = migrations.migrate(database)
         return taken if copy is None else taken._replace(copy=copy)
 
-    def take_rest(self, writer: Store) -> tuple[Problem, ...]:
-        """Make the changes that the first edition recorded here, where the memory was taken over elsewhere; return what
-        could not be made. Who takes over a file has all."""
-        return ()
-
 
 def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
     """Count the records of an agent's work in each tier, in a file of the first edition too, without SQLAlchemy. Raises
@@ -161,7 +156,7 @@ def count_work(paths: Paths, workspace_id: str) -> dict[str, int]:
             found[tier] += number
     elif (old := paths.tiers_database).is_file() and old.stat().st_size:
         with (
-            driver_errors.translate_errors(old, "counting records"),
+            reading.translate_errors(old, "counting records"),
             contextlib.closing(contents.open_to_read(old)) as one,
         ):
             for kind in KINDS.values():

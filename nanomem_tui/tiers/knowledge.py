@@ -38,7 +38,7 @@ from nanomem_tui.tiers.knowledge_sources import ALL_MANUALS, OF_PACKAGE, Found, 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.erasure.forgotten import Forgotten
+    from nanomem_tui.store.forgotten import Forgotten
 
 
 K1, B = 0.9, 0.7

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
+from nanomem_tui.core.clock import Repeating
 from nanomem_tui.core.errors import BadInput, NanomemError, NothingToDo, Problem, Refused, shown_error
 from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
-from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.store.database.operation_log import LogEntry

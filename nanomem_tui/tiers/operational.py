@@ -22,9 +22,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core import clock
+from nanomem_tui.core.clock import Repeating
 from nanomem_tui.core.errors import BadInput, MissingExtra, NanomemError, Problem, extra_command
 from nanomem_tui.core.operations import new_key
-from nanomem_tui.core.schedule import Repeating
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import one_line
 from nanomem_tui.store.work import models, records
@@ -36,7 +36,7 @@ from nanomem_tui.tiers.records import RecordTrail
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.erasure.forgotten import Forgotten
+    from nanomem_tui.store.forgotten import Forgotten
 
 
 # -- What happens now, one entry at a time: its categories, what each must say, and what it is about ------------------

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database import reading
 from nanomem_tui.store.database.statements import VECTOR_SCHEMA, VECTORS
 from nanomem_tui.store.values import Fact, Item, fact_of
 from nanomem_tui.vectors.embedders import share_known
@@ -215,7 +215,7 @@ class VectorFile:
         """The answer of the file; `otherwise` where there is none, or no whole one. Raises StoreError and its kin."""
         if not self.path.exists():
             return otherwise
-        with driver_errors.translate_errors(self.path, f"reading {self.path.name}"):
+        with reading.translate_errors(self.path, f"reading {self.path.name}"):
             try:
                 with self._opened() as connection:
                     return ask(connection)
@@ -228,7 +228,7 @@ class VectorFile:
         """Do something in one transaction; nothing where nothing may be written. Raises StoreError and its kin."""
         if not self.is_writable:
             return
-        with driver_errors.translate_errors(self.path, f"writing {self.path.name}"):
+        with reading.translate_errors(self.path, f"writing {self.path.name}"):
             try:
                 self._transact(do)
             except sqlite3.Error as error:
@@ -258,7 +258,7 @@ class VectorFile:
         """A connection for one question; what it did not commit is taken back when it closes."""
         address = f"{self.path.absolute().as_uri()}?mode=rw"
         with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None)) as connection:
-            connection.text_factory = driver_errors.decode_text  # a bit that flipped costs a vector, not the file
+            connection.text_factory = reading.decode_text  # a bit that flipped costs a vector, not the file
             yield connection
 
     def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
@@ -440,7 +440,7 @@ def forget_vectors(path: Path, keys: Mapping[str, Iterable[str]]) -> None:
 
 def _is_lost(error: sqlite3.Error) -> bool:
     """Whether the file is damaged, or lacks its tables; waiting for another process, or for room, is another thing."""
-    code = driver_errors.code_of(error)
+    code = reading.code_of(error)
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import MissingExtra, NanomemError, Problem, Refused, extra_command
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors import embedding_models
+from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.collection import ITEMS, MOST, FileCollection, Row, VectorFile, fact_of_item, usable_rows
 from nanomem_tui.vectors.embedders import PLAIN, CheckedEmbedder
 
@@ -407,14 +407,14 @@ def outside_of(store: MemoryStore, settings: Settings, names: Sequence[str] = (I
     """What opens the copy of some collections that the settings name; None where the file is searched."""
 
     def chroma(_: int, model: str, anew: bool) -> ExternalIndex:
-        from nanomem_tui.vectors.chroma import ChromaCopy, chroma_location
+        from nanomem_tui.vectors.outside import ChromaCopy, chroma_location
 
         items = store.load("item").items if ITEMS in names else None
         place = chroma_location(settings, store.paths, is_of_records=items is None)
         return ChromaCopy(place, store.workspace_id, names, model, items, anew=anew)
 
     def pgvector(dimension: int, model: str, anew: bool) -> ExternalIndex:
-        from nanomem_tui.vectors.pgvector import PgCopy
+        from nanomem_tui.vectors.outside import PgCopy
 
         return PgCopy(settings.pgvector_url, store.workspace_id, names, dimension, model, anew=anew)
 
@@ -684,7 +684,7 @@ class SemanticSearch(Search):
 def semantic_search_of(store: MemoryStore, settings: Settings) -> SemanticSearch:
     """Search by meaning over the items of a store; nothing of it is loaded yet."""
     return SemanticSearch(
-        store, settings, lambda: embedding_models.embedder_of(settings, store.paths), outside_of(store, settings)
+        store, settings, lambda: embedders.embedder_of(settings, store.paths), outside_of(store, settings)
     )
 
 
@@ -696,7 +696,7 @@ def find_problems(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
     asks no endpoint for a vector."""
     if settings.embedding_enabled:
         try:
-            embedding_models.embedder_of(settings, store.paths)
+            embedders.embedder_of(settings, store.paths)
         except MissingExtra as error:
             usual = settings.embedding_backend in _BUNDLED
             yield Problem(error.what, "embedding_backend", None, error.fix, "note" if usual else "warning")
@@ -705,16 +705,16 @@ def find_problems(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
     yield from _health_of_file(VectorFile(store.paths.vectors))
     try:
         if settings.vector_index == "chroma":
-            from nanomem_tui.vectors import chroma
+            from nanomem_tui.vectors import outside
 
             if importlib.util.find_spec("chromadb") is None:
                 what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
                 yield Problem(what, "the settings", None, extra_command("chroma"), "warning")
-            place = chroma.chroma_location(settings, store.paths)
+            place = outside.chroma_location(settings, store.paths)
             if isinstance(place, Path):
-                chroma.check_owner(place, store.workspace_id)
+                outside.check_owner(place, store.workspace_id)
         elif settings.vector_index == "pgvector":
-            from nanomem_tui.vectors.pgvector import PgServer
+            from nanomem_tui.vectors.outside import PgServer
 
             with contextlib.closing(PgServer(settings.pgvector_url)) as server:
                 server.run(server.check)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.vectors import embedding_models
+from nanomem_tui.vectors import embedders
 from tests.cli.conftest import Run
 from tests.vectors.fakes import Words, unavailable
 
@@ -15,7 +15,7 @@ from tests.vectors.fakes import Words, unavailable
 @pytest.fixture
 def words(monkeypatch: pytest.MonkeyPatch) -> Words:
     made = Words()
-    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: made)
+    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: made)
     return made
 
 

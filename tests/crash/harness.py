@@ -21,16 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui import open_workspace
-from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent
 
-CALLS = {
-    **dict.fromkeys(("write", "fsync", "replace", "rename", "ftruncate", "unlink", "mkdir", "open", "fchmod"), os),
-    "exchange": atomic,
-}
-"""The calls that change a file, and the modules that have them."""
+CALLS = ("write", "fsync", "replace", "rename", "link", "ftruncate", "unlink", "mkdir", "open", "fchmod")
+"""The calls of `os` that change a file."""
 
 
 @dataclass
@@ -46,8 +42,8 @@ class Steps:
 
     def install(self) -> None:
         """Hook the calls of this process; only for a child that ends soon."""
-        for name, module in CALLS.items():
-            setattr(module, name, self._hooked(name, getattr(module, name)))
+        for name in CALLS:
+            setattr(os, name, self._hooked(name, getattr(os, name)))
         sqlite3.connect = functools.partial(sqlite3.connect, factory=self._stepping())  # type: ignore[assignment]
 
     def _stepping(self) -> type[sqlite3.Connection]:

@@ -415,6 +415,43 @@ def audit(ws: Workspace) -> None:
     ws.flush()
 
 
+def talked(workspace: Path) -> None:
+    head = {"_type": "metadata", "key": "cli:talk", "created_at": "2026-05-01T10:00:00", "metadata": {}}
+    said = ("I live in Rome", "I prefer tea", "I'm allergic to nuts")
+    rows = [{"role": "user", "content": text, "timestamp": "2026-01-02T10:00:00"} for text in said]
+    lines = "".join(json.dumps(row) + "\n" for row in (head, *rows))
+    session_file(workspace, key_to_name("cli:talk")).write_text(lines)
+
+
+def crystallize(ws: Workspace) -> None:
+    """Of three facts one is kept, one waits, one is rejected."""
+    from nanomem_tui.memory.facts.crystallize import Decision
+
+    plan = ws.crystallizer.plan()
+    answers = {"lives in": "keep", "tea": "inbox", "nuts": "reject"}
+    new = [one for one in plan.open if one.verdict == "new" and one.proposal.key in answers]
+    ws.crystallizer.keep(plan, [Decision(one, answers[one.proposal.key]) for one in new])  # type: ignore[arg-type]
+
+
+def crystallized(ws: Workspace) -> Look:
+    """What is remembered, what waits, and what would be proposed anew."""
+    new = sorted(one.proposal.key for one in ws.crystallizer.plan().judged if one.verdict == "new")
+    return texts(ws), sorted(one.text for one in ws.inbox.list()), new
+
+
+def after_a_dream(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        assert ws.dream.run().files
+
+
+def undo_the_dream(ws: Workspace) -> None:
+    done = next(
+        (entry for entry in ws.log(limit=100) if entry.operation.kind == "dream.run" and not entry.undone), None
+    )
+    if done is not None:
+        ws.undo(done.operation.id)
+
+
 MEMORY_FILES = ("workspace/SOUL.md", "workspace/USER.md", "workspace/memory/MEMORY.md", "workspace/.git/*")
 DREAMS = (*MEMORY_FILES, "workspace/memory/.dream_cursor", "workspace/memory/.dream*")
 ARCHIVE = ("workspace/memory/history.jsonl*", "workspace/memory/.cursor", "workspace/memory/HISTORY.md*", *DREAMS)
@@ -424,6 +461,7 @@ WRITERS: dict[str, Writer] = {
     "change": Writer(texts, lambda ws: ws.items.add("the change itself")),
     "checkpoint": Writer(lambda ws: (texts(ws), lessons(ws)), lambda ws: ws.flush(), prepare=left_by_a_kill),
     "facts": Writer(texts, lambda ws: ws.facts.set("about", "city", "Porto")),
+    "facts out of dialogue": Writer(crystallized, crystallize, prepare=talked),
     "LTM_SNAPSHOT.json": Writer(snapshot_file, exports, beside=True),
     "LESSONS.jsonl": Writer(lessons_file, teach, beside=True),
     "LTM_AUDIT.jsonl": Writer(audit_file, audit, beside=True),
@@ -445,6 +483,7 @@ WRITERS: dict[str, Writer] = {
         in_head, lambda ws: ws.documents.edit("USER.md", "# User\n- a\n- b\n- c\n"), touches=MEMORY_FILES, beside=True
     ),
     "dream": Writer(dreamt, lambda ws: ws.dream.run(), touches=DREAMS, beside=True),
+    "undo of a dream": Writer(dreamt, undo_the_dream, prepare=after_a_dream, touches=DREAMS, beside=True),
     "dream without versions": Writer(documents, lambda ws: ws.dream.run(), prepare=no_git, touches=DREAMS, beside=True),
     "session compaction": Writer(session, lambda ws: ws.sessions.compact(KEY, 4), touches=SESSIONS),
     "consolidation": Writer(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nanomem_tui.model.client import ModelConfig
-from nanomem_tui.vectors.embedding_models import EndpointEmbedder
+from nanomem_tui.vectors.embedders import EndpointEmbedder
 from tests.conftest import need
 from tests.interop.test_model_endpoint import MODEL
 

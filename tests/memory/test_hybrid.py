@@ -155,7 +155,7 @@ def test_without_meaning_the_answer_is_that_of_words_and_says_why(ws: Workspace,
         senses.broken = ModelUnavailable("nobody answers", "http://127.0.0.1:1", "start it")
     settings = Settings(recall_backend="hybrid", embedding_enabled=why != "off")
     if why == "off":
-        from nanomem_tui.vectors.embedding_models import embedder_of
+        from nanomem_tui.vectors.embedders import embedder_of
 
         meaning = SemanticSearch(ws.store, settings, lambda: embedder_of(settings, ws.paths))
     else:

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.memory.turns.turn import turn_end
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, said, state_file
 from tests.store.homes import make_home

@@ -298,7 +298,7 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
 
 
 def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
-    from nanomem_tui.purge import cleaning
+    from nanomem_tui.purge import databases
     from nanomem_tui.purge.matchers import Words
 
     ws.records.store("task", {"description": "call Rosalind Quigley back"}, "t")
@@ -306,7 +306,7 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     ws.knowledge.add_text("Rosalind Quigley knows the password", "", "Contacts")
     words = Words(["Rosalind Quigley"])
     ws.tier_database.write(
-        lambda connection: cleaning.clean_work(connection, words, lambda *_: None, write=True), durable=True
+        lambda connection: databases.clean_work(connection, words, lambda *_: None, write=True), durable=True
     )
 
     def everything(connection: Connection) -> str:
@@ -316,26 +316,6 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     held = ws.tier_database.read(everything).lower()
     assert "rosalind" not in held
     assert "quigley" not in held
-
-
-def test_what_the_first_edition_left_on_a_server_is_shown_and_taken_over(
-    ws: Workspace, postgres: PostgresServer, url: str
-) -> None:
-    sql = (Path(__file__).parents[1] / "data" / "first-edition-work.sql").read_text(encoding="utf-8")
-    said = {
-        "e7f8582bba9e059b": ws.id, " AUTOINCREMENT": "", "BLOB": "BYTEA", "BOOLEAN": "SMALLINT", "char(10)": "chr(10)",
-        " WITHOUT ROWID": "", "PRAGMA user_version = 1;": "", " x'": " '\\x",
-    }  # fmt: skip
-    for old, new in said.items():
-        sql = sql.replace(old, new)
-    sql += f"ALTER TABLE tier_meta ADD COLUMN workspace_id TEXT NOT NULL DEFAULT '{ws.id}';"
-    postgres.run("postgres", f"SET search_path TO {schema_in(url)}; {sql}")
-    for number in range(2):
-        assert {row.id: row.tier for row in ws.records.of("goal")} == {"g1": "longterm", "g2": "working"}
-        assert "task/t1" in [hit.record.key for hit in ws.records.search("nginx")]
-        assert [one.title for one in ws.knowledge.documents(own=False)] == ["The guide"]
-        ws.records.store("task", {"description": "after it"}, f"new{number}")
-    assert ws.records.count("task") == 4
 
 
 def test_what_happens_now_is_seen_by_all_and_ages(ws: Workspace, place: Path) -> None:

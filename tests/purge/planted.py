@@ -96,7 +96,7 @@ def told_then_cleaned(workspace: Path, run: Callable[..., Any], asked: tuple[str
     assert run("backup", "make").code == 0
     told = run("forget", *asked, "--yes")
     assert told.code == 1
-    assert ".git: 1 time (1 commit (" in told.out
+    assert ".git: 1 time (nanomem writes no history anew: " in told.out
     assert ".nanomem-backup: " in told.out
     assert run("forget", *asked, "--yes", "--backups").code == 1
     assert outside_git(workspace.parent, word) == []

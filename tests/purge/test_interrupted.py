@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui.core.paths import locate
 from nanomem_tui.purge import stored_files
-from nanomem_tui.store.erasure import forgotten, purge_marker
+from nanomem_tui.store import forgotten
 from tests.cli.conftest import Result
 from tests.conftest import LONG
 from tests.purge import planted
@@ -165,10 +165,9 @@ def test_what_goes_with_a_conversation_is_known_when_that_is_gone(
 def test_what_an_earlier_version_left_is_ended_by_a_command_that_there_is(workspace: Path, run: Run) -> None:
     paths = locate(workspace)
     kept = forgotten.with_more(forgotten.NOTHING, "receipt-1", {"text": ["blue bike"]})
-    purge_marker.begin(
-        paths, purge_marker.Mark("forget", "receipt-1", "", {"text": 1}, ("--git", "--backups"), kept=kept)
-    )
+    begun = forgotten.Interrupted("forget", "receipt-1", "", {"text": 1}, ("--git", "--backups"), kept=kept)
+    forgotten.begin_forgetting(paths, begun)
     told = run("forget", "--list", "--json").json[0]["interrupted"]
     assert told == "`nanomem forget --again --backups` ends it"
     assert run("forget", "--again", "--backups", "--yes").code == 0
-    assert purge_marker.read(paths) is None
+    assert forgotten.read_interrupted(paths) is None

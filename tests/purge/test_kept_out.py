@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.purge import request
+from nanomem_tui.purge import run
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -115,7 +115,7 @@ def test_one_lesson_of_a_tool_that_is_forgotten_hinders_no_other(workspace: Path
 
 def test_of_a_lesson_its_words_are_kept_out_and_not_when_it_holds() -> None:
     lesson = {"trigger": "a question about trains", "bad_action": "", "better_action": "give the platform as well"}
-    assert request.kept_of_row([lesson]) == (
+    assert run.kept_of_row([lesson]) == (
         ["give the platform as well"],
         ["a question about trains\ngive the platform as well"],
     )

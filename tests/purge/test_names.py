@@ -65,35 +65,6 @@ def test_the_key_of_a_session_is_told_with_the_command_that_takes_it_out(workspa
     assert run("forget", "--again", "--yes").code == 0
 
 
-@pytest.mark.slow
-def test_branches_tags_and_paths_of_a_history_are_told(workspace: Path, run: Run) -> None:
-    note = workspace / "memory" / "walrus-parade" / "a.md"
-    note.parent.mkdir()
-    note.write_text("nothing\n")
-    planted.git(workspace, "add", "-f", str(note))
-    planted.git(workspace, "commit", "-q", "-m", "a note")
-    planted.git(workspace, "rm", "-q", str(note))
-    planted.git(workspace, "commit", "-q", "-m", "no note")
-    planted.git(workspace, "branch", "walrus/walrus-parade")
-    planted.git(workspace, "tag", "-a", "-m", "x", "v1-walrus-parade")
-    planted.git(workspace, "pack-refs", "--all")
-    planted.git(workspace, "gc", "-q")
-    done = run("forget", "--text", TEXT, "--yes", "--backups")
-    assert (done.code, left_of(done)) == (
-        1,
-        [
-            "the branch walrus/walrus-parade in .git",
-            "the tag v1-walrus-parade in .git",
-            "the path memory/walrus-parade in .git",
-        ],
-    )
-    assert "`git branch -m walrus/walrus-parade NEW` renames it" in done.out
-    planted.git(workspace, "branch", "-m", "walrus/walrus-parade", "other")
-    planted.git(workspace, "tag", "-d", "v1-walrus-parade")
-    left = [".git", "the path memory/walrus-parade in .git"]  # the reflog tells that the branch was renamed
-    assert left_of(run("forget", "--again", "--yes")) == left
-
-
 def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path, run: Run) -> None:
     note = workspace / "memory" / "walrus-parade.md"
     note.write_text("nothing\n")

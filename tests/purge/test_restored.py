@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.paths import Paths, locate
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 from tests.cli.conftest import Result
 from tests.purge import planted
 

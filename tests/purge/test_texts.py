@@ -17,7 +17,7 @@ from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge.matchers import Marks, Secrets, Words
 from nanomem_tui.purge.texts import in_bytes, in_value
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 
 NEEDLE = "Quxwhalery painting"
 WORDS = Words([NEEDLE])

@@ -12,7 +12,7 @@ from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc import memory_pb2_grpc
 from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.vectors import embedding_models
+from nanomem_tui.vectors import embedders
 from tests.servers.grpc_serving import TOKEN, Served
 from tests.vectors.fakes import Words
 
@@ -87,7 +87,7 @@ def test_the_names_of_metrics_of_aios_fill_the_snapshot(stub: memory_pb2_grpc.Me
 def test_the_snapshot_names_the_embedding_model_once_it_was_used(
     memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding_models, "embedder_of", lambda *_: Words("words of a test"))
+    monkeypatch.setattr(embedders, "embedder_of", lambda *_: Words("words of a test"))
     memory.store_incident("the cat is ill")
     assert list(stub.GetSystemSnapshot(pb.Empty()).loaded_models) == []
     memory.semantic_search("cat")

@@ -62,6 +62,43 @@ def test_a_file_that_changed_is_not_replaced(tmp_path: Path) -> None:
     assert path.read_bytes() == (tmp_path / "new").read_bytes() == b"ours"
 
 
+@pytest.mark.parametrize("act", ["replace", "remove"])
+def test_what_somebody_writes_into_the_old_file_in_that_moment_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"- old\n")
+    path.chmod(0o644)
+    with path.open("ab") as theirs:
+        fsync = os.fsync
+
+        def and_write(handle: int) -> None:
+            if stat.S_ISDIR(os.fstat(handle).st_mode) and not theirs.closed:
+                theirs.write(b"- theirs\n")
+                theirs.close()
+            fsync(handle)
+
+        monkeypatch.setattr(os, "fsync", and_write)
+        with pytest.raises(Conflict):
+            if act == "replace":
+                atomic.write_atomic(path, b"- ours\n", expected=atomic.sha256(b"- old\n"))
+            else:
+                atomic.remove_expected(path, atomic.sha256(b"- old\n"))
+    assert (path.read_bytes(), mode(path)) == (b"- old\n- theirs\n", 0o644)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_is_taken_away_only_as_what_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"theirs")
+    for expected in (atomic.sha256(b"ours"), ""):
+        with pytest.raises(Conflict):
+            atomic.remove_expected(path, expected)
+    atomic.remove_expected(path, atomic.sha256(b"theirs"))
+    atomic.remove_expected(path, "")
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("step", ["write", "fsync", "replace", "fchmod"])
 @pytest.mark.parametrize(("code", "error"), [(errno.ENOSPC, DiskFull), (errno.EACCES, AccessDenied)])
 def test_a_failure_at_any_step_leaves_the_old_file_and_nothing_else(

@@ -15,7 +15,6 @@ from tests.store.homes import Agent, make_home
 KILLED_BEHIND_A_FILE = """
 import os, signal, sys
 from nanomem_tui import open_workspace
-from nanomem_tui.core import atomic
 
 ws = open_workspace(sys.argv[1])
 ws.items.edit("ltm_1", text="second")
@@ -23,16 +22,14 @@ ws.items.set_enabled(["ltm_2"], False)
 ws.lessons.set_enabled(["lesson_1"], False)
 print("committed", flush=True)
 sys.stdin.readline()
-real = atomic.exchange, os.replace
+replace = os.replace
 
-def killing(call):
-    def called(*args, **named):
-        call(*args, **named)
-        if sys.argv[2] in map(os.path.basename, map(str, args)):
-            os.kill(os.getpid(), signal.SIGKILL)
-    return called
+def killing(source, target):
+    replace(source, target)
+    if os.path.basename(target) == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
 
-atomic.exchange, os.replace = map(killing, real)
+os.replace = killing
 ws.flush()
 """
 

@@ -6,17 +6,13 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.snapshot_files import LESSON_TYPES, MEMORY_TYPES
-from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import NotFound
-from tests.crash.harness import fork
-from tests.store.exchanging import needs_exchange
 from tests.store.homes import Agent, item, make_home
 
 AGENT_KEYS = ["id", "text", "source", "session_key", "created_at", "updated_at", "hits"]
@@ -231,63 +227,27 @@ def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(
         assert ws.items.get("ltm_4").hits == 9
 
 
-@pytest.mark.parametrize(("module", "step"), [(atomic, "check_unchanged"), (atomic, "exchange")])
 def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = make_home(tmp_path)
-    if module is atomic:
-        needs_exchange(tmp_path)
     agent = Agent(workspace)
-    real, hasty = getattr(module, step), [True]
+    fsync, hasty = os.fsync, [True]
 
-    def just_before(*arguments: Any) -> Any:
-        if hasty.pop() if hasty else False:
+    def and_flush(handle: int) -> None:
+        fsync(handle)
+        if hasty and "LTM_SNAPSHOT" in os.readlink(f"/proc/self/fd/{handle}"):  # ours is written, and not there yet
+            hasty.clear()
             agent.items["ltm_8"] = item(8, "in the last moment")
             agent.flush()
-        return real(*arguments)
 
-    monkeypatch.setattr(module, step, just_before)
+    monkeypatch.setattr(os, "fsync", and_flush)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="ours")
         assert ws.flush().exported == ("LTM_SNAPSHOT.json",)
         assert ws.items.get("ltm_8").text == "in the last moment"
     rows = {row["id"]: row["text"] for row in agent.read_items()}
     assert (rows["ltm_1"], rows["ltm_8"]) == ("ours", "in the last moment")
-
-
-def test_what_an_agent_writes_in_the_moment_of_an_export_that_is_killed_is_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needs_exchange(tmp_path)
-    workspace = make_home(tmp_path)
-    agent = Agent(workspace)
-    agent.items["ltm_8"] = item(8, "in the last moment")
-    real = atomic.exchange
-
-    def exchange(one: Path, other: Path) -> bool:
-        agent.flush()
-        real(one, other)
-        os._exit(0)
-
-    child = fork()
-    if child == 0:
-        monkeypatch.setattr(atomic, "exchange", exchange)
-        try:
-            with open_workspace(workspace) as ws:
-                ws.items.edit("ltm_1", text="ours")
-        finally:
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert "ltm_8" not in {row["id"] for row in agent.read_items()}, "what the child left"
-    for _ in range(2):
-        with open_workspace(workspace) as ws:
-            ws.items.set_pinned(["ltm_2"], not ws.items.get("ltm_2").pinned)
-    with open_workspace(workspace) as ws:
-        assert ws.items.get("ltm_8").text == "in the last moment"
-    rows = {row["id"]: row["text"] for row in agent.read_items()}
-    assert (rows["ltm_1"], rows["ltm_8"]) == ("ours", "in the last moment")
-    assert not list((workspace / "memory").glob(".*.nanomem-*"))
 
 
 def test_hostile_values_stop_nothing(tmp_path: Path) -> None:

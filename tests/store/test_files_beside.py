@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, DiskFull
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store.files import layer as files_layer
 from nanomem_tui.store.files.layer import FileLayer
-from tests.crash.harness import fork
-from tests.store.exchanging import needs_exchange
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git
@@ -30,10 +27,8 @@ Write = Callable[[Path, str], None]
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
-    """A workspace with a repository, on a system that can exchange files."""
-    paths = small(tmp_path)
-    needs_exchange(tmp_path)
-    return paths
+    """A workspace with a repository."""
+    return small(tmp_path)
 
 
 def by_truncation(path: Path, text: str) -> None:
@@ -49,16 +44,17 @@ def renamed(path: Path, text: str) -> None:
 WRITERS = pytest.mark.parametrize("write", [by_truncation, renamed])
 
 
-def before_exchanges(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], object]]) -> None:
-    """Do something right before the n-th exchange, counted from 0."""
-    real, count = atomic.exchange, [0]
+def before_looks(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], object]]) -> None:
+    """Do something when the n-th new file is durable, counted from 0, and the old one is about to be looked at."""
+    real, count = os.fsync, [0]
 
-    def exchange(one: Path, other: Path) -> bool:
-        count[0] += 1
-        acts.get(count[0] - 1, lambda: None)()
-        return real(one, other)
+    def fsync(handle: int) -> None:
+        real(handle)
+        if ".nanomem-tmp" in os.readlink(f"/proc/self/fd/{handle}"):
+            count[0] += 1
+            acts.get(count[0] - 1, lambda: None)()
 
-    monkeypatch.setattr(atomic, "exchange", exchange)
+    monkeypatch.setattr(os, "fsync", fsync)
 
 
 def edit(paths: Paths, text: str = OURS) -> tuple[FileLayer, Operation]:
@@ -77,7 +73,7 @@ def told(paths: Paths, count: int) -> list[str]:
 def test_both_lines_are_there_and_each_is_committed_on_its_own(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
 ) -> None:
-    before_exchanges(monkeypatch, {0: lambda: write(paths.user, THEIRS)})
+    before_looks(monkeypatch, {0: lambda: write(paths.user, THEIRS)})
     layer, operation = edit(paths)
     assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
     assert told(paths, 2) == ["nanomem: ours", "nanomem: keep what was edited outside"]
@@ -92,7 +88,7 @@ def test_a_writer_that_comes_again_and_again_is_merged_as_often(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
 ) -> None:
     more = THEIRS + "- more\n"
-    before_exchanges(monkeypatch, {0: lambda: write(paths.user, THEIRS), 2: lambda: write(paths.user, more)})
+    before_looks(monkeypatch, {0: lambda: write(paths.user, THEIRS), 1: lambda: write(paths.user, more)})
     edit(paths, OURS.replace("# User\n", "# User\n- first\n").replace("- ours\n", ""))
     assert paths.user.read_text().splitlines() == ["# User", "- theirs", "- first", "- a", "- b", "- c", "- more"]
 
@@ -102,7 +98,7 @@ def test_the_same_line_is_a_conflict_and_theirs_stays(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
 ) -> None:
     theirs = OLD.replace("- b\n", "- b of theirs\n")
-    before_exchanges(monkeypatch, {0: lambda: write(paths.user, theirs)})
+    before_looks(monkeypatch, {0: lambda: write(paths.user, theirs)})
     with pytest.raises(Conflict, match="line 3"):
         edit(paths, OLD.replace("- b\n", "- b of ours\n"))
     assert paths.user.read_text() == theirs
@@ -111,7 +107,7 @@ def test_the_same_line_is_a_conflict_and_theirs_stays(
 
 def test_a_writer_in_the_middle_of_its_work_is_waited_for(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Any] = []
-    before_exchanges(monkeypatch, {0: lambda: opened.append(paths.user.open("w"))})
+    before_looks(monkeypatch, {0: lambda: opened.append(paths.user.open("w"))})
 
     def finished(_: float) -> None:
         if not opened[0].closed:
@@ -128,7 +124,7 @@ def test_one_that_never_ends_is_a_conflict(paths: Paths, monkeypatch: pytest.Mon
         with path.open("a") as file:
             file.write("- and on\n")
 
-    before_exchanges(monkeypatch, {number: lambda: begun(paths.user) for number in range(0, 20, 2)})
+    before_looks(monkeypatch, {number: lambda: begun(paths.user) for number in range(20)})
     with pytest.raises(Conflict, match="changed meanwhile"):
         edit(paths, OLD.replace("# User", "# Me"))
     assert paths.user.read_text().startswith(OLD + "- and on\n- and on\n")
@@ -138,7 +134,7 @@ def test_one_that_never_ends_is_a_conflict(paths: Paths, monkeypatch: pytest.Mon
 def test_what_was_merged_stays_when_the_rest_cannot_be_done(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     changes = [layer.change(KEY, OURS), layer.change("memory/.dream_cursor", "40")]
-    before_exchanges(monkeypatch, {0: lambda: renamed(paths.user, THEIRS), 3: _full})
+    before_looks(monkeypatch, {0: lambda: renamed(paths.user, THEIRS), 2: _full})
     with pytest.raises(DiskFull):
         layer.apply(new_operation("dream.run", "Dream", changes), changes)
     assert (paths.user.read_text(), paths.dream_cursor.read_text()) == (THEIRS, "20")
@@ -169,48 +165,17 @@ def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     note = paths.memory / "2026-11-21.md"
     note.write_text("- ours\n")
-    look, count = atomic.check_unchanged, [0]
+    real, left = os.unlink, ["- ours\n- theirs\n"]
 
-    def and_then(target: Path, expected: str) -> None:
-        look(target, expected)
-        count[0] += 1
-        if count[0] == 1:
-            note.write_text("- ours\n- theirs\n")
+    def unlink(path: Path) -> None:
+        if path == note and left:
+            note.write_text(left.pop())
+        real(path)
 
-    monkeypatch.setattr(atomic, "check_unchanged", and_then)
+    monkeypatch.setattr(os, "unlink", unlink)
     changes = [layer.change("memory/2026-11-21.md", None)]
     layer.apply(new_operation("file.edit", "remove", changes), changes)
     assert note.read_text() == "- theirs\n"
-
-
-@WRITERS
-def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_finished(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
-) -> None:
-    """The process ended between the exchange and the look at what came out of it."""
-    layer = FileLayer(paths, lambda: GitHistory.open(paths))
-    changes = [layer.change(KEY, OURS)]
-    child = fork()
-    if child == 0:
-        real = atomic.exchange
-
-        def exchange(one: Path, other: Path) -> bool:
-            write(paths.user, THEIRS)
-            real(one, other)
-            os._exit(0)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(atomic, "exchange", exchange)
-            try:
-                layer.apply(new_operation("file.edit", "ours", changes), changes)
-            finally:
-                os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert paths.user.read_text() == OURS
-    assert not layer.begun(changes)
-    assert paths.user.read_text() == THEIRS
-    layer.apply(new_operation("file.edit", "ours", changes), changes)
-    assert paths.user.read_text() == BOTH
 
 
 @WRITERS

@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui.core.errors import StoreError
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 
 TEXTS = ["the safe is behind the blue whale", "女儿小满每周三要接", "รหัสตู้เซฟอยู่หลังรูป"]
 

@@ -13,7 +13,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
-from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database import reading
 from tests.store.homes import files, kill, make_home, state
 
 
@@ -97,9 +97,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_what_the_driver_says_becomes_what_a_person_can_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, free: bool, error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(driver_errors, "_disk", lambda _folder: "" if free else "full")
+    monkeypatch.setattr(reading, "_disk", lambda _folder: "" if free else "full")
     (tmp_path / "nanomem.db").touch()
-    got = driver_errors.error_from_driver(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
+    got = reading.error_from_driver(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
     assert type(got) is error
     assert got.fix
 

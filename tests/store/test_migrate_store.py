@@ -20,7 +20,7 @@ from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import Moved
 from nanomem_tui.store import storage
-from nanomem_tui.store.database import table_copy
+from nanomem_tui.store.moving import migrate_store
 from tests.conftest import let_go
 from tests.postgres_server import PostgresServer
 from tests.store.homes import Agent, make_home
@@ -441,7 +441,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
     workspace: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     before = seen(workspace)
-    real = table_copy._Sum.add
+    real = migrate_store._Sum.add
 
     def add(self: Any, part: list[Any]) -> None:
         real(self, part[1:])
@@ -453,7 +453,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
             count[0] += 1
             (add if count[0] == 2 else real)(self, part)
 
-        patch.setattr(table_copy._Sum, "add", now_and_then)
+        patch.setattr(migrate_store._Sum, "add", now_and_then)
         assert migrate(workspace, "sqlite", url) == 2
     assert "arrived, or not as they were" in capsys.readouterr().err
     assert seen(workspace) == before

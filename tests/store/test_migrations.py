@@ -30,7 +30,7 @@ from nanomem_tui.store.work import records
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord, checked
 from nanomem_tui.store.work.work_store import WorkStore
-from tests.store.stores import Store, add, database, open_store, texts
+from tests.store.stores import Store, add, database, texts
 
 Again = Callable[[], Store]
 
@@ -51,13 +51,6 @@ def set_version(store: Store, version: str) -> None:
         connection.execute(migrations.MEMORY.table.update().values(version_num=version))
 
 
-def test_the_migrations_make_what_the_models_declare(folder: Path) -> None:
-    empty = database(folder)
-    migrations.migrate(empty)
-    assert differences(empty) == []
-    empty.close()
-
-
 def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store: Store) -> None:
     config = Config()
     config.set_main_option("script_location", "nanomem_tui.store.database:migrations")
@@ -66,24 +59,6 @@ def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store:
         assert migrations.version_of(connection) == migrations.NEWEST
     assert differences(store.database) == []
     assert migrations.migrate(store.database) is None
-
-
-@pytest.mark.sqlite("what a server has is compared by alembic")
-def test_a_migrated_file_and_a_new_one_hold_the_same_tables_and_indexes(tmp_path: Path) -> None:
-    made, migrated = tmp_path / "made", tmp_path / "migrated"
-    for folder in (made, migrated):
-        folder.mkdir()
-    open_store(made).database.close()
-    empty = SqliteDatabase(migrated / "nanomem.db")
-    migrations.migrate(empty)
-    empty.close()
-    found = []
-    for folder in (made, migrated):
-        with contextlib.closing(sqlite3.connect(folder / "nanomem.db")) as connection:
-            names = connection.execute("SELECT type, name FROM sqlite_master ORDER BY 1, 2").fetchall()
-            found.append((names, connection.execute("PRAGMA user_version").fetchone()))
-    assert found[0] == found[1]
-    assert found[0][1] == (migrations.SECOND_EDITION,)
 
 
 def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder: Path, again: Again) -> None:

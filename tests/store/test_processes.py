@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.store.stores import PROCESS, Store, add, open_store, other_process, texts
+from tests.store.stores import PROCESS, Store, add, open_store, texts
 
 COUNT_UP = """
 from nanomem_tui.core.errors import Conflict
@@ -28,11 +25,6 @@ while done < int(sys.argv[2]):
     except Conflict:
         pass
 print(done)
-"""
-WRITE_UNTIL_KILLED = """
-for number in range(1_000_000):
-    add(store, f"{sys.argv[2]}_{number}", f"text {sys.argv[2]} {number}", durable=number % 2 == 0)
-    print(number, flush=True)
 """
 
 Again = Callable[[], Store]
@@ -49,39 +41,6 @@ def test_two_processes_that_compare_and_write_lose_no_update(folder: Path, again
     store = again()
     assert texts(store) == {"n": "45"}
     assert len(store.log(1000)) == 46
-    store.close()
-
-
-def test_what_a_killed_process_had_acknowledged_is_there_whole(folder: Path, again: Again) -> None:
-    again().database.close()
-    dice = random.Random(3)
-    acknowledged: set[str] = set()
-    for name in ("p", "q", "r"):
-        command = [sys.executable, "-c", PROCESS + WRITE_UNTIL_KILLED, str(folder), name]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for _ in range(dice.randrange(5, 40)):
-                acknowledged.add(f"{name}_{int(process.stdout.readline())}")
-            time.sleep(dice.random() / 100)
-            os.kill(process.pid, signal.SIGKILL)
-            acknowledged |= {f"{name}_{int(line)}" for line in process.stdout.read().split()}
-    store = again()
-    found = texts(store)
-    assert acknowledged <= set(found)
-    logged = [entry.operation.label.removeprefix("add ") for entry in store.log(10_000)]
-    assert sorted(logged) == sorted(found), "a row and its operation are there together or not at all"
-    store.close()
-
-
-def test_every_process_sees_a_commit_of_another_at_its_next_look(folder: Path, again: Again) -> None:
-    store = again()
-    add(store, "a", "first")
-    assert (
-        other_process(folder, "print(store.snapshot.items['a'].text)\nedit(store, 'a', text='second')\n") == "first\n"
-    )
-    assert store.refresh()
-    assert texts(store) == {"a": "second"}
-    assert not store.refresh()
     store.close()
 
 

@@ -32,17 +32,6 @@ def bring_back(paths: Paths, made: backup.Made) -> restore.Restored:
     return restore.restore_in_place(paths, detect(paths), made.path)
 
 
-def test_it_holds_what_was_committed_while_others_write(paths: Paths, tmp_path: Path) -> None:
-    store = open_store(paths.data)
-    add(store, "a_1", "one")
-    store.checkpoint()
-    add(store, "a_2", "in the WAL alone", durable=False)
-    made = backup.make_backup(paths, detect(paths))
-    assert backup.check_archive(made.path)[1] == []
-    place = restore.restore_to(made.path, tmp_path / "place").workspace
-    assert texts(open_store(locate(Path(place)).data)) == {"a_1": "one", "a_2": "in the WAL alone"}
-
-
 def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
     store = open_store(paths.data)
     add(store, "a_1", "one")

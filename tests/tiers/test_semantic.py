@@ -20,6 +20,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers.records import SemanticAnswer, TierRecords
+from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.collection import Count, FileCollection, VectorFile
 from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning
@@ -416,10 +417,9 @@ def test_words_stand_in_and_it_is_said_why(ws: Workspace, meaning: RecordMeaning
 
 
 def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.vectors import embedding_models
 
     words = Words()
-    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: words)
+    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: words)
     incident(ws, "i", "the cat is ill")
     words.before = lambda texts: setattr(words, "broken", None if texts == ["cat"] else unavailable())
     assert ids(ws.records.semantic_search("cat")) == ["i"]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.vectors import semantic_search as record_meaning
-from nanomem_tui.vectors.chroma import ChromaCopy
 from nanomem_tui.vectors.embedders import CheckedEmbedder
+from nanomem_tui.vectors.outside import ChromaCopy
 from nanomem_tui.vectors.records import RecordMeaning, RecordTexts
 from nanomem_tui.vectors.semantic_search import outside_of
 from nanomem_tui.workspace import Workspace
@@ -71,7 +71,7 @@ def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_pa
     import chromadb
     from chromadb.config import Settings
 
-    from nanomem_tui.vectors.chroma import chroma_location
+    from nanomem_tui.vectors.outside import chroma_location
 
     incident(ws, "i", "the cat is ill")
     words = Words()

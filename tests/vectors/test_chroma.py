@@ -22,8 +22,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import InvalidConfig, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.vectors import chroma
-from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, chroma_location
+from nanomem_tui.vectors import outside
+from nanomem_tui.vectors.outside import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, chroma_location
 from nanomem_tui.vectors.semantic_search import SemanticSearch, outside_of
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
@@ -421,7 +421,7 @@ def test_a_collection_of_others_on_a_server_is_left_alone(
     assert "not of this workspace" in asked.state()["problem"]
     assert client.get_collection(COLLECTION, embedding_function=None).count() == 0
     asked.close()
-    chroma._close(client)
+    outside._close(client)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://[::1", "x"])
@@ -476,7 +476,7 @@ KILLED = """
 import os, signal, sys
 from nanomem_tui import open_workspace
 from nanomem_tui.vectors import semantic_search as service
-from nanomem_tui.vectors.chroma import ChromaCollection
+from nanomem_tui.vectors.outside import ChromaCollection
 from tests.vectors.test_chroma import meaning
 service.BATCH = 2
 real, puts = ChromaCollection.upsert, []

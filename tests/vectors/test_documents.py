@@ -7,7 +7,7 @@ from typing import Any
 
 from nanomem_tui.core import clock
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors import chroma
+from nanomem_tui.vectors import outside
 
 
 def fact(key: str, value: str, category: str = "person", **fields: Any) -> Item:
@@ -18,8 +18,8 @@ def fact(key: str, value: str, category: str = "person", **fields: Any) -> Item:
 
 def test_a_fact_has_the_four_lines_and_the_metadata_of_the_seed() -> None:
     item = fact("имя", "Анна", domain="family", sub_category="relatives")
-    assert chroma.document(item) == "Domain: family\nКатегория: person\nКлюч: имя\nЗначение: Анна"
-    marks = chroma.metadata(item, "hash")
+    assert outside.document(item) == "Domain: family\nКатегория: person\nКлюч: имя\nЗначение: Анна"
+    marks = outside.metadata(item, "hash")
     moment = clock.parse("2026-03-01T10:00:00+00:00")
     assert moment is not None
     assert marks == {
@@ -37,19 +37,19 @@ def test_a_fact_has_the_four_lines_and_the_metadata_of_the_seed() -> None:
 
 def test_an_item_that_is_no_fact_has_a_type_and_an_id_of_its_own() -> None:
     item = Item("ltm_1", "likes tea", kind="preference")
-    marks = chroma.metadata(item, "hash")
+    marks = outside.metadata(item, "hash")
     assert (marks["type"], marks["category"], marks["key"], marks["value"]) == (
         "item",
         "preference",
         "ltm_1",
         "likes tea",
     )
-    assert chroma.document(item) == "likes tea"
-    assert chroma.ids_of(item) == ["item::ltm_1"]
+    assert outside.document(item) == "likes tea"
+    assert outside.ids_of(item) == ["item::ltm_1"]
 
 
 def test_a_fact_may_have_the_id_of_the_seed_then_one_with_its_domain_then_one_of_its_own() -> None:
-    assert chroma.ids_of(fact("name", "Ana", domain="work")) == [
+    assert outside.ids_of(fact("name", "Ana", domain="work")) == [
         "fact::person::name", "fact::work::person::name", "fact::work::person::name::fact_name",
     ]  # fmt: skip
-    assert chroma.ids_of(fact("name", "Ana")) == ["fact::person::name", "fact::person::name::fact_name"]
+    assert outside.ids_of(fact("name", "Ana")) == ["fact::person::name", "fact::person::name::fact_name"]

@@ -17,8 +17,7 @@ from hypothesis.extra.numpy import arrays
 from nanomem_tui.core.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, NanomemError
 from nanomem_tui.core.paths import Paths, locate
 from nanomem_tui.core.settings import ABOUT, Settings
-from nanomem_tui.vectors.embedders import unit_rows
-from nanomem_tui.vectors.embedding_models import embedder_of
+from nanomem_tui.vectors.embedders import embedder_of, unit_rows
 from tests.store.homes import make_home
 from tests.vectors.onnx_files import write_folder
 

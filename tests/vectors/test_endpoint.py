@@ -25,7 +25,7 @@ from nanomem_tui.core.errors import (
 from nanomem_tui.core.paths import locate
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.model.client import ModelConfig
-from nanomem_tui.vectors.embedding_models import EndpointEmbedder, embedder_of
+from nanomem_tui.vectors.embedders import EndpointEmbedder, embedder_of
 from tests.model.server import KEY, Asked, ModelServer, Reply, Script, status
 from tests.store.homes import make_home
 

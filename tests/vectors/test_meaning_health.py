@@ -17,22 +17,22 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.commands.memory import NONE_YET
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core.errors import AccessDenied, MissingExtra
-from nanomem_tui.vectors import chroma, embedding_models
-from nanomem_tui.vectors.chroma import MARKER, chroma_location
+from nanomem_tui.vectors import embedders, outside
 from nanomem_tui.vectors.collection import VectorFile
+from nanomem_tui.vectors.outside import MARKER, chroma_location
 from nanomem_tui.vectors.semantic_search import SemanticSearch, find_problems
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
 
-EMBEDDER_OF = embedding_models.embedder_of
+EMBEDDER_OF = embedders.embedder_of
 
 
 @pytest.fixture(autouse=True)
 def words(monkeypatch: pytest.MonkeyPatch) -> Words:
     """The embedder of every command."""
     found = Words()
-    monkeypatch.setattr(embedding_models, "embedder_of", lambda settings, paths: found)
+    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: found)
     return found
 
 
@@ -155,7 +155,7 @@ def test_without_a_model_the_command_says_what_to_install(
     def missing(*_: object) -> None:
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
-    monkeypatch.setattr(embedding_models, "embedder_of", missing)
+    monkeypatch.setattr(embedders, "embedder_of", missing)
     assert "pip install '.[vector]'" in run(workspace, "memory", "reindex", "--vectors", code=2)
     assert "All is well" in run(workspace, "doctor") or "error" not in run(workspace, "doctor")
 
@@ -201,7 +201,7 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
 def test_the_doctor_names_settings_that_give_no_vector(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], severity: str, said: str
 ) -> None:
-    monkeypatch.setattr(embedding_models, "embedder_of", EMBEDDER_OF)
+    monkeypatch.setattr(embedders, "embedder_of", EMBEDDER_OF)
     known = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in ("httpx", "onnxruntime") else known(name))
     with open_workspace(workspace) as ws:
@@ -261,9 +261,9 @@ def test_a_folder_of_chroma_that_cannot_be_looked_into_is_told_as_an_error_of_ou
     def refuse(folder: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(folder))
 
-    monkeypatch.setattr(chroma.os, "scandir", refuse)
+    monkeypatch.setattr(outside.os, "scandir", refuse)
     with pytest.raises(AccessDenied, match="no permission"):
-        chroma.check_owner(tmp_path, "ws")
+        outside.check_owner(tmp_path, "ws")
 
 
 def test_the_doctor_says_that_chromadb_is_not_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

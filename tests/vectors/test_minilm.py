@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nanomem_tui.core.errors import MissingExtra
-from nanomem_tui.vectors import embedding_models as minilm
+from nanomem_tui.vectors import embedders as minilm
 from nanomem_tui.vectors.embedders import Embedder
 from tests.vectors import offline
 from tests.vectors.reference import FILE, LONG
@@ -76,7 +76,7 @@ def test_many_threads_may_ask_one_embedder_that_was_never_asked() -> None:
 
 def test_choosing_it_loads_nothing() -> None:
     code = (
-        "import sys; from nanomem_tui.vectors.embedding_models import mini_lm; "
+        "import sys; from nanomem_tui.vectors.embedders import mini_lm; "
         "print(mini_lm().name, mini_lm().dimension, {'numpy', 'onnxruntime'} & set(sys.modules))"
     )
     environment = {**os.environ, "PYTHONPATH": str(offline.ROOT)}
@@ -112,9 +112,7 @@ def test_a_process_that_would_reach_out_is_ended(tmp_path: Path) -> None:
 
 @needs_filter
 def test_no_vector_needs_the_network_and_nobody_keeps_what_was_done(tmp_path: Path) -> None:
-    code = (
-        "from nanomem_tui.vectors import embedding_models as m; print(m.mini_lm().embed(['tea', 'milk' * 900]).shape)"
-    )
+    code = "from nanomem_tui.vectors import embedders as m; print(m.mini_lm().embed(['tea', 'milk' * 900]).shape)"
     done = offline.run(code, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "(2, 384)\n", "")
     assert list(tmp_path.rglob("*")) == []  # onnxruntime sends what it notes in the home, some time later

@@ -17,7 +17,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.recall.recall import Question
-from nanomem_tui.vectors.embedding_models import onnx_model
+from nanomem_tui.vectors.embedders import onnx_model
 from tests.conftest import need
 from tests.memory.turns import settle
 from tests.store.homes import make_home

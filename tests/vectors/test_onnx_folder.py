@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nanomem_tui.core.errors import BadAnswer, BadInput, MissingExtra, NanomemError
-from nanomem_tui.vectors.embedding_models import onnx_model
+from nanomem_tui.vectors.embedders import onnx_model
 from tests.vectors.onnx_files import INT32, INT64, WORDS, table, write_folder, write_model
 
 ID = {word: number for number, word in enumerate(WORDS)}

@@ -14,7 +14,7 @@ from nanomem_tui.core.errors import InvalidConfig, StoreError
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgCollection, PgCopy, PgServer
+from nanomem_tui.vectors.outside import MOST_INDEXED, PgCollection, PgCopy, PgServer
 from nanomem_tui.vectors.semantic_search import SemanticSearch, outside_of
 from nanomem_tui.workspace import Workspace
 from tests import postgres_pooler

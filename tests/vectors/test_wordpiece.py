@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.vectors.embedding_models import WordPiece, vocabulary
+from nanomem_tui.vectors.embedders import WordPiece, vocabulary
 from tests.vectors.reference import FILE
 
 ENTRIES = json.loads(FILE.read_text("utf-8"))["entries"]

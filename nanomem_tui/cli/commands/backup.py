@@ -316,7 +316,7 @@ def _in_backup(again: RemovedAgain, undo: Path | None) -> list[str]:
 
 def _not_kept_out(state: State, place: Path) -> list[str]:
     """That a copy of then holds what was forgotten since: it is another memory, which nothing was taken out of."""
-    from nanomem_tui.store.erasure import forgotten
+    from nanomem_tui.store import forgotten
 
     try:
         kept = set(forgotten.load(_found(state)[0]).every)
@@ -331,7 +331,7 @@ def _not_kept_out(state: State, place: Path) -> list[str]:
 
 def _kept_out(paths: Paths) -> list[str]:
     """That what is forgotten does not come back with a backup of before."""
-    from nanomem_tui.store.erasure import forgotten
+    from nanomem_tui.store import forgotten
 
     kept = output.counted(len(forgotten.load(paths).every), "thing")
     return [f"Stays forgotten: {kept}; what comes back of it is taken out again"] if forgotten.load(paths) else []

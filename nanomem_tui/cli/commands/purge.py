@@ -18,10 +18,8 @@ from nanomem_tui.core.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
     from nanomem_tui.purge.matchers import Sought
-    from nanomem_tui.purge.request import Name, Request
-    from nanomem_tui.purge.run import BackupOptions, Findings, Receipt
-    from nanomem_tui.store.erasure.forgotten import Forgotten
-    from nanomem_tui.store.erasure.purge_marker import Mark
+    from nanomem_tui.purge.run import BackupOptions, Findings, Name, Receipt, Request
+    from nanomem_tui.store.forgotten import Forgotten, Interrupted
 
 
 # The words of `scrub` and `forget`: what was found where, what goes, what is left, line by line and as JSON.
@@ -245,7 +243,7 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     """
     from nanomem_tui.purge.matchers import Secrets
     from nanomem_tui.purge.run import BackupOptions
-    from nanomem_tui.store.erasure import purge_marker
+    from nanomem_tui.store import forgotten
 
     if (yes or dry_run or backups) and not mask:
         raise click.UsageError("--yes, --dry-run and --backups go with --mask", click.get_current_context())
@@ -256,7 +254,7 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     if (everywhere := sought.everywhere()) is not None:
         sought = everywhere
         found = _look(memory, sought, wanted)
-    begun = purge_marker.read(memory.paths) if mask and not dry_run else None
+    begun = forgotten.read_interrupted(memory.paths) if mask and not dry_run else None
     if begun is not None and begun.kind != "scrub":
         raise _another(begun)
     if not mask or not (found.can_go or begun):
@@ -270,7 +268,7 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
         return 0
     from nanomem_tui.core.operations import new_key
 
-    marked = begun or purge_marker.Mark("scrub", new_key("receipt"), "", {})
+    marked = begun or forgotten.Interrupted("scrub", new_key("receipt"), "", {})
     return _done(state, memory, [sought], wanted, marked)
 
 
@@ -342,11 +340,10 @@ def forget(
       nanomem forget --session telegram:20417 --backups
       nanomem forget --list
     """
-    from nanomem_tui.purge import request, run
+    from nanomem_tui.purge import run
     from nanomem_tui.purge.matchers import KeptWords, LongerWords
-    from nanomem_tui.purge.request import Request
-    from nanomem_tui.purge.run import BackupOptions
-    from nanomem_tui.store.erasure import forgotten
+    from nanomem_tui.purge.run import BackupOptions, Request
+    from nanomem_tui.store import forgotten
 
     wish = Request(texts, ids, sessions, persons)
     asked = {"text": len(texts), "memory": len(ids), "session": len(sessions), "person": len(persons)}
@@ -363,7 +360,7 @@ def forget(
     sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), BackupOptions(backups)
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
-    request.refuse_unknown(names, lambda one: _look(memory, one, wanted))
+    run.refuse_unknown(names, lambda one: _look(memory, one, wanted))
     found = _look(memory, sought, wanted) if dry_run or not yes else run.Findings((), ())  # nobody reads a preview then
 
     def inside() -> Findings:
@@ -391,16 +388,16 @@ def _sought(
     state: State, wish: Request, asked: dict[str, int], *, parts: bool, again: bool
 ) -> tuple[Sought, Mapping[str, Sequence[str]], dict[str, int], list[Name]]:
     """What is looked for, what stays forgotten, how much was asked for, and the names that may be mistyped."""
-    from nanomem_tui.purge import request
+    from nanomem_tui.purge import run
     from nanomem_tui.purge.matchers import KeptWords
-    from nanomem_tui.purge.request import find_targets
-    from nanomem_tui.store.erasure import forgotten, purge_marker
+    from nanomem_tui.purge.run import find_targets
+    from nanomem_tui.store import forgotten
 
     with state.open() as ws:
         if not again:
-            return *find_targets(ws, wish, parts=parts), asked, request.unknown_names(ws, wish)
+            return *find_targets(ws, wish, parts=parts), asked, run.unknown_names(ws, wish)
         ws.flush()
-        kept, mark = forgotten.load(ws.paths), purge_marker.read(ws.paths)
+        kept, mark = forgotten.load(ws.paths), forgotten.read_interrupted(ws.paths)
     if mark is not None and mark.kind == "forget":
         return KeptWords(kept, mark), {}, dict(mark.asked), []
     if not kept:
@@ -408,33 +405,33 @@ def _sought(
     return KeptWords(kept), {}, {"thing": len(kept.every)}, []
 
 
-def _begun(memory: Memory, wish: Request, asked: Mapping[str, int], *, parts: bool, again: bool) -> Mark | None:
+def _begun(memory: Memory, wish: Request, asked: Mapping[str, int], *, parts: bool, again: bool) -> Interrupted | None:
     """The mark of just this that was interrupted, None where nothing was. Raises Refused where something else was: what
     tells how that is ended would be lost."""
-    from nanomem_tui.store.erasure import purge_marker
+    from nanomem_tui.store import forgotten
 
-    mark = purge_marker.read(memory.paths)
+    mark = forgotten.read_interrupted(memory.paths)
     things = {"text": wish.texts, "id": wish.ids, "session": wish.sessions, "sender": wish.persons}
     if mark is None or (mark.kind == "forget" and (again or mark.is_of(asked, things, parts=parts))):
         return mark
     raise _another(mark)
 
 
-def _another(mark: Mark) -> Refused:
+def _another(mark: Interrupted) -> Refused:
     return Refused(mark.what, "", f"{mark.way}; then repeat this")
 
 
 def _mark(
     memory: Memory, sought: Sought, asked: Mapping[str, int], kept: Mapping[str, Sequence[str]], *, parts: bool
-) -> Mark:
+) -> Interrupted:
     """What tells of a forget until it is at its end."""
     from nanomem_tui.core.operations import new_key
-    from nanomem_tui.store.erasure import forgotten, purge_marker
+    from nanomem_tui.store import forgotten
 
     key = new_key("receipt")
     things = {name: [one for one in names if one] for name, names in kept.items()}
     after = forgotten.with_more(forgotten.load(memory.paths), key, things)
-    mark = purge_marker.Mark("forget", key, "", asked, parts=parts, kept=after)
+    mark = forgotten.Interrupted("forget", key, "", asked, parts=parts, kept=after)
     if not things:
         return mark
     alone = forgotten.NOTHING._replace(salt=after.salt)
@@ -465,18 +462,18 @@ def _look(memory: Memory, sought: Sought, wanted: BackupOptions) -> Findings:
 
 
 def _done(
-    state: State, memory: Memory, sought: Sequence[Sought], wanted: BackupOptions, mark: Mark,
+    state: State, memory: Memory, sought: Sequence[Sought], wanted: BackupOptions, mark: Interrupted,
     more: Callable[[], Sequence[str]] = tuple,
 ) -> int:  # fmt: skip
     """Take it out, under a mark that lies there meanwhile, and tell of it. `sought`: one after another."""
     from nanomem_tui.purge import databases, run
-    from nanomem_tui.store.erasure import forgotten, purge_marker
+    from nanomem_tui.store import forgotten
 
     options = ("--backups",) if wanted.backups else mark.options
     begun = mark._replace(at=mark.at or clock.iso(clock.now()), options=options)
 
     def begin() -> None:
-        purge_marker.begin(memory.paths, begun)
+        forgotten.begin_forgetting(memory.paths, begun)
         if mark.kept:
             forgotten.add_all(memory.paths, mark.kept)
 
@@ -492,7 +489,7 @@ def _done(
     with state.open(forgiving=True) as ws:
         run.keep_receipt(ws, receipt, sought[0])
     if not any(place.stays == databases.UNMOVED for place in after.places):  # else the same command ends it
-        purge_marker.end(memory.paths)
+        forgotten.end_forgetting(memory.paths)
     lines = [
         *receipt_lines(receipt),
         *backups_left(memory, done, wanted),
@@ -505,10 +502,10 @@ def _done(
 
 def _list(state: State) -> int:
     from nanomem_tui.purge import run
-    from nanomem_tui.store.erasure import purge_marker
+    from nanomem_tui.store import forgotten
 
     with state.open(forgiving=True) as ws:
-        found, mark = run.receipts(ws.paths), purge_marker.read(ws.paths)
+        found, mark = run.receipts(ws.paths), forgotten.read_interrupted(ws.paths)
     lines = [f"{one['id']}  {output.when(str(one['at']))}  {one['kind']}: {_asked(one)}" for one in found]
     if mark is not None:
         lines.insert(0, f"Interrupted: {mark.what}; {mark.way}.")
@@ -527,7 +524,7 @@ def _asked(receipt: dict[str, Any]) -> str:
 def _lift(state: State, key: str, *, yes: bool, dry_run: bool) -> int:
     from nanomem_tui.core import errors
     from nanomem_tui.purge import run
-    from nanomem_tui.store.erasure import forgotten
+    from nanomem_tui.store import forgotten
 
     with state.open(forgiving=True) as ws:
         held = [mark for mark in forgotten.load(ws.paths).every if mark.receipt == key]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui.agents.layout import zone_of
 from nanomem_tui.core import atomic, clock, files
+from nanomem_tui.core.clock import cron_next
 from nanomem_tui.core.errors import BadInput, InvalidConfig, ModelTooLong, NanomemError, Refused, shown_error
-from nanomem_tui.core.schedule import cron_next
 from nanomem_tui.core.settings import OFF
 from nanomem_tui.core.text import counted, one_line, without_lone_surrogates
 from nanomem_tui.language import secrets

@@ -49,8 +49,8 @@ from nanomem_tui.memory.sessions.files import SessionFile, key_of
 from nanomem_tui.memory.sessions.files import is_of_one as files_is_of_one
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.prompt import Exchange
-from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import Forgotten
+from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import chat_of
 
 if TYPE_CHECKING:

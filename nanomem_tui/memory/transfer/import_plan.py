@@ -20,8 +20,8 @@ from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.text import counted, is_utf8
 from nanomem_tui.memory.retention import Overflow
 from nanomem_tui.memory.safety import MAX_TEXT
-from nanomem_tui.store.erasure.forgotten import Forgotten
 from nanomem_tui.store.files.exchange import MOST, global_scope
+from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import KINDS, NO_CHAT, SCOPE_TYPES, AnyRow, Item, Lesson, Record, dumped, fact_of
 from nanomem_tui.store.values import layer_of as layer_of_row
 from nanomem_tui.store.work import layer

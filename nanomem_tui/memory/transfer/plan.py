@@ -10,7 +10,7 @@ from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.crystallized import COUNTS, with_earlier_of
 from nanomem_tui.memory.transfer.import_plan import DOES, TWICE, Choices, Entry, Reading, layer_of
 from nanomem_tui.memory.transfer.work import PresentRecords, WorkPlanner
-from nanomem_tui.store.erasure.forgotten import WHY
+from nanomem_tui.store.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import (
     ROW_TYPES,

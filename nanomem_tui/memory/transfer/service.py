@@ -40,7 +40,7 @@ from nanomem_tui.memory.transfer.import_plan import (
     layer_of,
 )
 from nanomem_tui.memory.transfer.plan import Planner
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import Item, Lesson, Record, Row

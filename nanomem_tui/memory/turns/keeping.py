@@ -37,7 +37,7 @@ from nanomem_tui.memory.turns.turn import (
     TurnEnd,
     TurnInput,
 )
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row

@@ -34,7 +34,7 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL, same_words
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns import capture
 from nanomem_tui.memory.turns.traces import Recovered
-from nanomem_tui.store.erasure import forgotten
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.values import Item, Lesson
 
 if TYPE_CHECKING:

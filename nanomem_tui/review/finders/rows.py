@@ -27,8 +27,8 @@ from nanomem_tui.language.secrets import signs as secret_signs
 from nanomem_tui.memory.scopes import scope_of_item
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
 from nanomem_tui.review.leaks import leak_basis
-from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import Forgotten
+from nanomem_tui.store import forgotten
+from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Dialect, Engine, create_engine, event, exc, m
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Refused, StoreError, from_os_error
-from nanomem_tui.store.database.driver_errors import BUSY, code_of, decode_text, error_from_driver, refuse_non_file
+from nanomem_tui.store.database.reading import BUSY, code_of, decode_text, error_from_driver, refuse_non_file
 
 # What an error of SQLite means to a person: told by its code, not by words, which a damaged schema may hold too.
 

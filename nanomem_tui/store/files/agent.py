@@ -6,7 +6,6 @@ Owns the reading and writing of `LTM_SNAPSHOT.json`, `LESSONS.jsonl` and the aud
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,12 +16,11 @@ from nanomem_tui.core.errors import Conflict, NanomemError, Problem
 from nanomem_tui.core.operations import Change, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.store import processes
+from nanomem_tui.store import forgotten, processes
 from nanomem_tui.store.database.operation_log import LogEntry
-from nanomem_tui.store.erasure import forgotten
-from nanomem_tui.store.erasure.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.files import exchange
 from nanomem_tui.store.files.exchange import AgentRows, Known, Raw, Source
+from nanomem_tui.store.forgotten import NOTHING, Forgotten
 from nanomem_tui.store.values import AnyRow, Row
 
 EMPTY = AgentRows({}, True, ())
@@ -266,12 +264,6 @@ class AgentFiles:
                     file.unsaved = file.known is not memo.known or file.noticed != memo.fingerprint
 
     # -- writing ----------------------------------------------------------------------------------------------------
-
-    def settle(self) -> None:
-        """Finish what a process that was killed in the middle of an export left beside the files."""
-        for file in self.files:
-            with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
-                atomic.finish_exchange(file.path.resolve())
 
     def plan(self, tables: Mapping[str, Mapping[str, Row]]) -> dict[str, tuple[bytes, dict[str, Raw]]]:
         """What our rows make of each file that exists, by its name: its bytes and its rows. The memo says so from now

@@ -410,11 +410,6 @@ def note_conflict(row: AnyRow, conflicts: dict[str, Any]) -> str:
     return dumped({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
 
 
-def noted_conflicts(row: AnyRow | None) -> Any:
-    """The other texts that are noted in a row; None where there are none."""
-    return row.meta.get("conflict") if row is not None and "conflict" in row.meta_json else None
-
-
 def kept_in_conflict(row: AnyRow) -> AnyRow:
     """A row that one edited and another one deleted, each without knowing of the other: it stays, for a person to
     settle."""

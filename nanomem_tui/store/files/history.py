@@ -173,7 +173,6 @@ class HistoryLayer:
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any entry or file is as its change makes it."""
-        self._settle()
         files, added, removed = _sorted(changes)
         if added or removed:
             there = read_archive(self._paths, [_line(value) for value in (*added, *removed)]).lines
@@ -191,7 +190,6 @@ class HistoryLayer:
         files, added, removed = _sorted(changes)
         atomic.make_folder(self._paths.data)
         with atomic.locked(self._paths.data / "history.lock"):
-            self._settle()
             if added:
                 self._append(added)
             if removed:
@@ -202,12 +200,6 @@ class HistoryLayer:
     def resume(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Finish what a killed process began: entries that are there are not added again, the counter follows them."""
         self.apply(operation, changes)
-
-    def _settle(self) -> None:
-        """Finish what a killed process left beside the files of the archive; before anybody asks what they hold."""
-        for path in (self._paths.history, self._paths.cursor, self._paths.workspace / HISTORY_MD):
-            with contextlib.suppress(OSError):
-                atomic.finish_exchange(path)
 
     def _refuse(self) -> None:
         agent = self._agent()

@@ -200,7 +200,6 @@ class FileLayer:
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any of the files holds what its change makes of it, whatever somebody else did to it since."""
-        self._settle(changes)
         return any(self._is_made(change) for change in changes)
 
     def _is_made(self, change: Change) -> bool:
@@ -223,24 +222,16 @@ class FileLayer:
             return head is not None and (change.key == DREAM_CURSOR or is_committed(git, head, [change]))
         return change.key == DREAM_CURSOR  # another Dream went on
 
-    def _settle(self, changes: Sequence[Change]) -> None:
-        """Finish what a killed process left beside these files; before anybody asks what they hold."""
-        for change in changes:
-            with contextlib.suppress(OSError):
-                atomic.finish_exchange(self.path(change.key).resolve())
-
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the files, commit them, then move the cursor file on. A failure puts back what was there.
 
         A cursor that goes back goes first: who is killed in between leaves entries to be read again, never one unread.
         """
-        self._settle(changes)
         contents = [change for change in changes if change.key != DREAM_CURSOR]
         self._apply(operation, changes, contents, [self._step(change) for change in contents])
 
     def resume(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Go on where a killed process ended: what it wrote already is the operation's, and so is its commit."""
-        self._settle(changes)
         git = self._git()
         left = [change for change in changes if change.key != DREAM_CURSOR or not self._is_passed(change)]
         contents = [change for change in left if change.key != DREAM_CURSOR]

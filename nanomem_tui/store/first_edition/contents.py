@@ -22,7 +22,7 @@ from nanomem_tui.core.errors import CorruptDatabase, Moved, Problem, Refused
 from nanomem_tui.core.operations import Change, Operation, failed_in
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.text import counted
-from nanomem_tui.store.database import driver_errors
+from nanomem_tui.store.database import reading
 from nanomem_tui.store.files.exchange import kept_in_conflict, merge_row
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, row_hash
 
@@ -254,7 +254,7 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     may be of that no checkpoint met. Raises CorruptDatabase where a table cannot be read, Moved where the memory lies
     elsewhere.
     """
-    connection.text_factory = driver_errors.decode_text
+    connection.text_factory = reading.decode_text
     problems = [*ledgers.problems]
     markers = _markers(connection, workspace_id)
     if move := markers.get("moved") or markers.get("arriving"):
@@ -271,7 +271,9 @@ def read(connection: sqlite3.Connection, workspace_id: str, ledgers: Ledgers, fi
     if "revision" not in markers and not any(rows.values()):
         for (layer, key), row in in_files.items():
             rows[layer][key] = row
-    problems += _others(connection, workspace_id)
+    for key, numbers in others_in(connection, workspace_id).items():
+        what = f"the memory of another workspace stays in the old database: {', '.join(numbers)}"
+        problems.append(Problem(what, f"workspace {key}", severity="warning"))
     query = "SELECT CAST(id AS TEXT), seq FROM operations WHERE workspace_id = ?"
     known = dict(_select(connection, query, workspace_id))
     marked = markers.get("last_seq", "")
@@ -367,16 +369,14 @@ def holds(connection: sqlite3.Connection, workspace_id: str) -> bool:
     return any(any(_select(connection, query.format(table), workspace_id)) for table in tables)
 
 
-def _others(connection: sqlite3.Connection, workspace_id: str) -> Iterator[Problem]:
-    """The memories of other workspaces in the same file."""
+def others_in(connection: sqlite3.Connection, workspace_id: str) -> dict[str, list[str]]:
+    """What the same file has of other workspaces, in words, by their id."""
     found: dict[str, list[str]] = {}
     for layer, table in TABLES.items():
         query = f"SELECT workspace_id, count(*) FROM {table} WHERE workspace_id <> ? GROUP BY 1"
         for key, number in _select(connection, query, workspace_id):
             found.setdefault(str(key), []).append(counted(number, layer))
-    for key, numbers in found.items():
-        what = f"the memory of another workspace stays in the old database: {', '.join(numbers)}"
-        yield Problem(what, f"workspace {key}", severity="warning")
+    return found
 
 
 def _bookkeeping(connection: sqlite3.Connection, workspace_id: str) -> list[Operation]:

@@ -3,11 +3,6 @@
 Owns the order of it, so that a kill at any moment leaves the old memory or the new one, whole: everybody else is kept
 out, the new file is made and compared, the old one is copied, one rename puts the new file in its place, and what is
 left of the old one moves to its copy. What the old files say is read by `first_edition`.
-
-On a server, the first edition had one set of tables for all workspaces, in the schema that the address leads to. What
-it has of one workspace comes into a private file of SQLite as the first edition would have written it; the file that is
-made of this is copied into the schema of the workspace in one transaction, which also marks the old rows as moved: they
-stay, and no process of the first edition writes to them any more.
 """
 
 from __future__ import annotations
@@ -26,24 +21,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Table, func, insert, inspect, select, update
+from sqlalchemy import Connection, Table, func, insert, select, update
 
 from nanomem_tui.core import atomic, clock, files
-from nanomem_tui.core.errors import Conflict, CorruptDatabase, NotFound, NothingToDo, Problem, Refused, StoreError
-from nanomem_tui.core.operations import failed_in
+from nanomem_tui.core.errors import CorruptDatabase, Problem, Refused, StoreError
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store import transactions
-from nanomem_tui.store.database import (
-    bookkeeping,
-    driver_errors,
-    full_text,
-    models,
-    operation_log,
-    queries,
-    reading,
-    rows,
-    table_copy,
-)
+from nanomem_tui.store.database import models, operation_log, reading, rows
 from nanomem_tui.store.database.engine import BUSY_SECONDS, SqliteDatabase, fold_wal
 from nanomem_tui.store.database.engine import LOCK as ENGINE_LOCK
 from nanomem_tui.store.database.operation_log import Journal
@@ -54,7 +38,6 @@ from nanomem_tui.store.first_edition import contents
 from nanomem_tui.store.first_edition.contents import Ledgers, Logged, Memory
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.recovery import LOG, Line
-from nanomem_tui.store.transactions import Store
 from nanomem_tui.store.values import AnyRow
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import records as work_records
@@ -91,7 +74,7 @@ def take_over(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     first edition is at work, Moved, and StoreError and its kin; the old memory is as it was then.
     """
     target, shared = paths.database, paths.first_edition_database
-    with driver_errors.translate_errors(shared, _DOING), contextlib.ExitStack() as at_end:
+    with reading.translate_errors(shared, _DOING), contextlib.ExitStack() as at_end:
         atomic.make_folder(paths.data)
         atomic.make_folder(target.parent)
         at_end.enter_context(SqliteDatabase(shared).exclusive())
@@ -131,7 +114,7 @@ def read_copy(paths: Paths, workspace_id: str, files: Iterable[AnyRow] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
         folder = Path(name)
         shared = paths.first_edition_database
-        with driver_errors.translate_errors(shared, _DOING):
+        with reading.translate_errors(shared, _DOING):
             ledgers = contents.read_ledgers(paths.ledger / workspace_id)  # before the database
             copy_to_read(shared, ENGINE_LOCK, folder / "old.db")
             source, damage = _source(paths, workspace_id, folder / "old.db")
@@ -192,7 +175,7 @@ def _damage_of(file: Path) -> str:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
             return "" if verdict == "ok" else verdict
     except sqlite3.DatabaseError as error:
-        in_our_words = driver_errors.error_from_driver(error, file)
+        in_our_words = reading.error_from_driver(error, file)
         if not isinstance(in_our_words, CorruptDatabase):
             raise in_our_words from error
         return str(error)
@@ -342,181 +325,6 @@ def _state(row: AnyRow) -> str:
     return "deleted" if row.is_deleted else "active" if getattr(row, "enabled", True) else "disabled"
 
 
-# -- on a server ------------------------------------------------------------------------------------------------------
-
-_OF_WORKSPACE = ("memory_entries", "lessons", "records", "operations", "foreign_rows", "vectors")
-_BESIDE = ("operation_keys", "memory_words", "memory_postings")
-"""What finds those."""
-_PUT = 'INSERT INTO memory_meta ("key", value) VALUES (%s, %s) ON CONFLICT ("key") DO UPDATE SET value = excluded.value'
-
-
-def is_due_on_server(database: PostgresDatabase, workspace_id: str) -> bool:
-    """Whether the server has a memory of the first edition that nobody moved or took over. Raises StoreError and its
-    kin."""
-    with database.reading() as connection:
-        return not database.is_made(connection) and _is_there(database, connection, workspace_id)
-
-
-@contextlib.contextmanager
-def read_copy_of_server(
-    database: PostgresDatabase, paths: Paths, workspace_id: str, files: Iterable[AnyRow]
-) -> Iterator[tuple[Path, TakenOver]]:
-    """See `read_copy`: nothing changes on the server."""
-    with tempfile.TemporaryDirectory(prefix="nanomem-") as name:
-        ledgers = contents.read_ledgers(paths.ledger / workspace_id)  # before the rows
-        old, fresh = Path(name, "old.db"), Path(name, paths.database.name)
-        with database.reading() as connection:
-            _copy_old(database, connection, workspace_id, old)
-        yield fresh, make_from_first_edition(old, fresh, ledgers, workspace_id, files)
-
-
-def take_over_from_server(
-    database: PostgresDatabase, paths: Paths, workspace_id: str, files: Iterable[AnyRow]
-) -> TakenOver:
-    """Take the memory over into the schema of its workspace, in one transaction; the old rows stay, marked.
-
-    Where another machine did it meanwhile, nothing is done. Raises Refused while a process of the first edition is at
-    work here, Moved, and StoreError and its kin; the old memory is as it was then.
-    """
-    with contextlib.ExitStack() as at_end:
-        at_end.enter_context(contents.lock_out(paths.ledger))
-        folder = Path(at_end.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-        connection = at_end.enter_context(database.making())
-        if database.is_made(connection):
-            return TakenOver({}, None, ())
-        transactions.create_tables(connection, workspace_id)
-        connection.exec_driver_sql("SET LOCAL ROLE NONE; SET LOCAL statement_timeout TO 0")
-        old, file = folder / "old.db", folder / paths.database.name
-        _copy_old(database, connection, workspace_id, old, alone=True)
-        ledgers = contents.read_ledgers(paths.ledger / workspace_id)
-        kept = name_of_kept()
-        taken = make_from_first_edition(old, file, ledgers, workspace_id, files, kept)
-        with contextlib.closing(SqliteDatabase(file)) as fresh, fresh.reading() as made:
-            table_copy.copy_tables(made, connection, models.METADATA.sorted_tables, database.where)
-            revision = bookkeeping.meta_of(made).revision
-        connection.execute(update(models.META).values(revision=revision))
-        full_text.rebuild_index(connection)
-        _mark_moved(database, connection, workspace_id)
-    keep_ledger(paths, workspace_id, paths.backups / kept)
-    return taken._replace(copy=paths.backups / kept if (paths.backups / kept).is_dir() else None)
-
-
-def take_rest(writer: Store, paths: Paths, workspace_id: str) -> tuple[Problem, ...]:
-    """Make the changes of rows that processes of the first edition recorded here and could not write to the server any
-    more, as another machine had taken the memory over. Return those that no longer fit; the log files are kept.
-
-    Raises Refused while such a process is at work, and StoreError and its kin.
-    """
-    if not contents.has_ledgers(paths, workspace_id):
-        return ()
-    kept = paths.backups / name_of_kept()
-    with contents.lock_out(paths.ledger):
-        ledgers = contents.read_ledgers(paths.ledger / workspace_id)
-        every = [operation for ledger in (ledgers.kept, *ledgers.processes) for operation in ledger]
-        with writer.database.reading() as connection:
-            asked = reading.json_list(operation.id for operation in every)
-            known = {key for (key,) in queries.within(connection).all("operations_known", ids=asked)}
-        void = failed_in(every)
-        problems = [*ledgers.problems]
-        for operation in contents.done(contents.waiting(ledgers, known), void):
-            changes = tuple(change for change in operation.changes if change.layer in models.TABLES)
-            if operation.kind == "void" or not changes:
-                continue
-            try:
-                writer.perform(operation._replace(changes=changes))
-            except (Conflict, NotFound, NothingToDo) as error:
-                what = f"a change that waited here no longer fits ({error.what}): {operation.label}"
-                problems.append(Problem(what, error.where, None, f"{kept.name} has it"))
-        keep_ledger(paths, workspace_id, kept)
-    return tuple(problems)
-
-
-@contextlib.contextmanager
-def old_server_rows(database: PostgresDatabase, workspace_id: str) -> Iterator[Path | None]:
-    """Give what the old tables still have of a workspace as a file of the first edition, None for nothing."""
-    with tempfile.TemporaryDirectory(prefix="nanomem-") as name, database.reading() as connection:
-        file = None
-        if _has_tables(database, connection, workspace_id):
-            file = Path(name, "old.db")
-            _copy_old(database, connection, workspace_id, file)
-        yield file
-
-
-def drop_old_rows(database: PostgresDatabase, workspace_id: str) -> None:
-    """Delete what the old tables have of a workspace, but for the mark that it has moved."""
-    with database.writing(durable=True) as connection, old_tables(database, connection, workspace_id):
-        for table in (*_OF_WORKSPACE, *_BESIDE):
-            if connection.exec_driver_sql("SELECT to_regclass(%s)", (table,)).scalar() is not None:
-                connection.exec_driver_sql(f"DELETE FROM {table} WHERE workspace_id = %s", (workspace_id,))
-        mark = f"{workspace_id}:moved"
-        delete = 'DELETE FROM memory_meta WHERE starts_with("key", %s) AND "key" <> %s'
-        connection.exec_driver_sql(delete, (f"{workspace_id}:", mark))
-
-
-def _is_there(database: PostgresDatabase, connection: Connection, workspace_id: str) -> bool:
-    if not _has_tables(database, connection, workspace_id):
-        return False
-    with old_tables(database, connection, workspace_id):
-        names = [f"{workspace_id}:revision", f"{workspace_id}:moved"]
-        found = connection.exec_driver_sql('SELECT "key" FROM memory_meta WHERE "key" = ANY(%s)', (names,)).scalars()
-        return list(found) == names[:1]
-
-
-def _has_tables(database: PostgresDatabase, connection: Connection, workspace_id: str) -> bool:
-    """Whether there are tables of the first edition, and our role may look into them."""
-    asked = (
-        "SELECT coalesce(to_regclass('nanomem_workspaces') IS NOT NULL"
-        " AND has_table_privilege(to_regclass('memory_meta'), 'SELECT'), false)"
-    )
-    with old_tables(database, connection, workspace_id):
-        return bool(connection.exec_driver_sql(asked).scalar())
-
-
-def _copy_old(
-    database: PostgresDatabase, connection: Connection, workspace_id: str, file: Path, *, alone: bool = False
-) -> None:
-    """Copy what the old tables have of a workspace into a file. `alone`: keep its writers out until the transaction
-    ends."""
-    with contextlib.closing(sqlite3.connect(file)) as target, old_tables(database, connection, workspace_id):
-        if alone:
-            held = "SELECT FROM nanomem_workspaces WHERE workspace_id = %s FOR UPDATE"
-            connection.exec_driver_sql(held, (workspace_id,))
-        for table in _OF_WORKSPACE:
-            if connection.exec_driver_sql("SELECT to_regclass(%s)", (table,)).scalar() is not None:
-                order = " ORDER BY seq" if table == "operations" else ""
-                copy_table(connection, target, table, f"workspace_id = %s{order}", workspace_id)
-        copy_table(connection, target, "memory_meta", 'starts_with("key", %s)', f"{workspace_id}:")
-        target.commit()
-
-
-def copy_table(connection: Connection, target: sqlite3.Connection, table: str, condition: str, value: str) -> None:
-    """Copy rows of an old table into a file of SQLite, and make it there."""
-    found = connection.exec_driver_sql(
-        f"SELECT * FROM {table} WHERE {condition}", (value,), execution_options={"yield_per": _AT_ONCE}
-    )
-    names = ", ".join(f'"{name}"' for name in found.keys())  # noqa: SIM118  no mapping
-    target.execute(f"CREATE TABLE {table} ({names})")
-    places = ", ".join("?" for _ in found.keys())  # noqa: SIM118
-    for part in found.partitions():
-        target.executemany(f"INSERT INTO {table} VALUES ({places})", [tuple(row) for row in part])
-
-
-def _mark_moved(database: PostgresDatabase, connection: Connection, workspace_id: str) -> None:
-    """Tell every process of the first edition that the memory is not there any more."""
-    mark = {"move": "", "source": "", "target": f"{database.where}, by a newer nanomem", "at": clock.iso(clock.now())}
-    with old_tables(database, connection, workspace_id):
-        connection.exec_driver_sql(_PUT, (f"{workspace_id}:moved", json.dumps(mark)))
-
-
-@contextlib.contextmanager
-def old_tables(database: PostgresDatabase, connection: Connection, workspace_id: str) -> Iterator[None]:
-    """Within, names lead to the tables of the first edition, which show the rows of this workspace alone."""
-    connection.exec_driver_sql("SET LOCAL search_path TO DEFAULT")
-    connection.exec_driver_sql("SELECT set_config('nanomem.workspace', %s, true)", (workspace_id,))
-    yield
-    connection.exec_driver_sql(f"SET LOCAL search_path TO {database.quoted(database.schema)}")
-
-
 # -- Taking over the work records and documents that the first edition kept in `tiers.db` -----------------------------
 
 T = TypeVar("T")
@@ -528,10 +336,6 @@ _WORK_TAKEOVER_SCRATCH = "work-taken-over.nanomem-tmp"
 _WORK_TAKEOVER_AT_ONCE = 1_000
 _WORKSPACES = ("goals", "tasks", "tool_calls", "agent_states", "decisions", "patterns", "procedures", "incidents",
                "config_history", "events", "metrics", "knowledge_documents")  # fmt: skip
-_ORDERED = {"record_changes": "seq", "lifecycle_runs": "began_at", "lifecycle_batches": "seq", "tier_meta": "1"}
-"""The tables whose rows have no number, and what orders them."""
-_TABLES = (*(kind.table for kind in KINDS.values()), *(f"archived_{kind.table}" for kind in KINDS.values()),
-           "knowledge_documents", "knowledge_chunks", *_ORDERED)  # fmt: skip
 _NOTES = ("knowledge removed ", "knowledge packages ", "knowledge unread ", "knowledge declined ")
 
 
@@ -539,8 +343,7 @@ def open_work(paths: Paths, workspace_id: str, url: str = "", flush_seconds: flo
     """Open the work of a workspace: a file beside the memory's database, or its schema on the server of `url`."""
     if url:
         server = PostgresDatabase(url, workspace_id, sign="work_meta")
-        old = FirstEditionOnServer(server, workspace_id)
-        return WorkStore(server, paths.work_database, workspace_id, flush_seconds, old)
+        return WorkStore(server, paths.work_database, workspace_id, flush_seconds)
     file = paths.work_database
     old_file = FirstEdition(paths, workspace_id)
     return WorkStore(SqliteDatabase(file, WORK_LOCK), file, workspace_id, flush_seconds, old_file, paths.copies)
@@ -564,7 +367,7 @@ class FirstEdition:
         """Take it over into a private folder, for a command that only reads. Nothing changes in the workspace. Raises
         StoreError and its kin."""
         folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-        with driver_errors.translate_errors(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
+        with reading.translate_errors(self._paths.tiers_database, _WORK_TAKEOVER_DOING):
             copy_to_read(self._paths.tiers_database, LOCK, folder / "tiers.db")
             return _made(folder / "tiers.db", folder / "work.db", self._id)
 
@@ -575,7 +378,7 @@ class FirstEdition:
         old = self._paths.tiers_database
         if not old.is_file():
             return
-        with driver_errors.translate_errors(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
+        with reading.translate_errors(old, _WORK_TAKEOVER_DOING), SqliteDatabase(old, LOCK).exclusive():
             if not old.is_file():
                 return
             if self.is_due():
@@ -603,61 +406,6 @@ class FirstEdition:
             query = "SELECT 1 FROM {} WHERE workspace_id <> ? LIMIT 1"
             return any(connection.execute(query.format(name), (self._id,)).fetchone()
                        for name in _WORKSPACES if name in there)  # fmt: skip
-
-
-class FirstEditionOnServer:
-    """What the first edition left of the work of a workspace on a server, in tables that all workspaces share. They
-    stay as they are; what they have of this one comes into a private file as `FirstEdition` finds it."""
-
-    def __init__(self, database: PostgresDatabase, workspace_id: str) -> None:
-        self._database, self._id = database, workspace_id
-        self._copied = contextlib.ExitStack()
-        self.close = self._copied.close
-        """Let go of the private copy."""
-        self._is_due: bool | None = None
-
-    def is_due(self) -> bool:
-        """Whether there are rows to take over, and nobody did yet. Raises the errors of the server."""
-        if self._is_due is None:
-            with self._database.transaction() as connection:
-                is_new = not inspect(connection).has_table("work_meta")
-                self._is_due = is_new and self._rows(connection, _WORKSPACES) > 0
-        return self._is_due
-
-    def read_copy(self) -> WorkStore:
-        """See `FirstEdition.read_copy`."""
-        folder = Path(self._copied.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")))
-        with self._database.transaction() as source:
-            self._rows(source, _TABLES, folder / "tiers.db")
-        return _made(folder / "tiers.db", folder / "work.db", self._id)
-
-    def take_over(self) -> None:
-        """Take it over where it is due, in one transaction. Raises StoreError and its kin."""
-        if self.is_due():
-            work_store.make(self._database, self._id, self._fill)
-        self._is_due = False
-
-    def _fill(self, connection: Connection) -> None:
-        with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
-            self._rows(connection, _TABLES, Path(folder, "tiers.db"))
-            with contextlib.closing(_opened(Path(folder, "tiers.db"))) as old:
-                _copy(_Old(old, self._id), connection)
-
-    def _rows(self, connection: Connection, tables: Iterable[str], file: Path | None = None) -> int:
-        """Count the rows of this workspace in old tables as they are copied to a file; without one, whether there are
-        any."""
-        with (
-            old_tables(self._database, connection, self._id),
-            contextlib.closing(sqlite3.connect(file or ":memory:")) as target,
-        ):
-            schema = connection.execute(select(func.current_schema())).scalar_one()
-            there = {*inspect(connection).get_table_names(schema=schema)}
-            for name in tables:
-                if name in there:
-                    order = f"{_ORDERED.get(name, 'number')}{'' if file else ' LIMIT 1'}"
-                    copy_table(connection, target, name, f"workspace_id = %s ORDER BY {order}", self._id)
-            target.commit()
-            return sum(target.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _tables(target))
 
 
 def _made(old: Path, fresh: Path, workspace_id: str) -> WorkStore:
@@ -791,10 +539,10 @@ def _batched(values: Iterable[T], number: int) -> Iterator[list[T]]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    driver_errors.refuse_non_file(file)
+    reading.refuse_non_file(file)
     connection = contents.open_to_read(file)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = driver_errors.decode_text
+    connection.text_factory = reading.decode_text
     return connection
 
 
@@ -807,7 +555,7 @@ def _fold(file: Path) -> None:
     try:
         fold_wal(file)
     except sqlite3.OperationalError as error:
-        if driver_errors.code_of(error) not in driver_errors.BUSY:
+        if reading.code_of(error) not in reading.BUSY:
             raise
         what = "a process of the first edition of nanomem has the records of work open"
         raise Refused(what, str(file), "end it, then try again") from None

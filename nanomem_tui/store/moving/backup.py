@@ -40,7 +40,7 @@ from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, 
 from nanomem_tui.core.paths import Paths, user_settings, workspace_id
 from nanomem_tui.core.settings import without_password
 from nanomem_tui.store import processes, transactions
-from nanomem_tui.store.database import bookkeeping, driver_errors, full_text, models, table_copy
+from nanomem_tui.store.database import bookkeeping, full_text, models, reading
 from nanomem_tui.store.database.engine import SqliteDatabase, fold_wal
 from nanomem_tui.store.first_edition import contents as first_edition_contents
 from nanomem_tui.store.first_edition import takeover
@@ -790,7 +790,7 @@ def as_of_now(path: Path) -> Iterator[Taken]:
                 source.backup(target)
         except (NanomemError, sqlite3.Error) as error:
             cause = error if isinstance(error, sqlite3.Error) else error.__cause__
-            if isinstance(cause, sqlite3.Error) and driver_errors.code_of(cause) == driver_errors.FULL:
+            if isinstance(cause, sqlite3.Error) and reading.code_of(cause) == reading.FULL:
                 raise DiskFull("no space left while copying a database", folder, "free some space there") from error
             copy = path
         yield copy, found, True
@@ -941,10 +941,7 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
     with contextlib.ExitStack() as held:
         place = ServerStorage(paths, found, url)
         held.callback(place.server.close)
-        if place.is_first_edition():
-            yield held.enter_context(place.read_copy(()))[0]
-            return
-        if not place.server.exists():
+        if place.is_first_edition() or not place.server.exists():
             yield None
             return
         file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-")), paths.database.name)
@@ -952,7 +949,7 @@ def _memory_as_file(paths: Paths, url: str) -> Iterator[Path | None]:
             transactions.make_database(database, found)
             with place.server.reading() as old, database.writing(durable=True) as new:
                 meta = bookkeeping.meta_of(old)
-                table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+                migrate_store.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
                 bookkeeping.rename_for_storage(new, processes.make_home_id(paths), on_server=False)
                 new.execute(update(META).values(revision=meta.revision))
                 full_text.rebuild_index(new)
@@ -988,13 +985,12 @@ def bring_back(paths: Paths, url: str, file: Path, archive: Archive, entry: Entr
 def _bring_memory_back(paths: Paths, url: str, file: Path) -> None:
     place = ServerStorage(paths, workspace_id(paths), url)
     with contextlib.closing(place.server) as server, _of_now(paths, file) as then:
-        if place.is_first_edition():
-            place.take_over(())
+        place.is_first_edition()  # is refused
         transactions.make_database(server, workspace_id(paths))
         with contextlib.closing(SqliteDatabase(then)) as database, database.reading() as old, server.making() as new:
             bookkeeping.wait_for_writers(new)
             new.exec_driver_sql("SET LOCAL statement_timeout TO 0")
-            table_copy.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
+            migrate_store.copy_tables(old, new, models.METADATA.sorted_tables, place.where)
             bookkeeping.rename_for_storage(new, processes.make_home_id(paths), on_server=True)
             revision = bookkeeping.meta_of(old).revision
             new.execute(update(META).values(revision=revision, epoch=secrets.token_hex(8), moved_to=""))
@@ -1015,9 +1011,9 @@ def _of_now(paths: Paths, file: Path) -> Iterator[Path]:
 
 def _sums_of_work(paths: Paths, file: Path) -> dict[str, tuple[int, int]]:
     with contextlib.closing(_work_in(paths, file)) as found:
-        return found.read(lambda connection: table_copy.sum_tables(connection, work_models.METADATA.sorted_tables))
+        return found.read(lambda connection: migrate_store.sum_tables(connection, work_models.METADATA.sorted_tables))
 
 
 def _sums(file: Path, tables: Sequence[Table]) -> dict[str, tuple[int, int]]:
     with contextlib.closing(SqliteDatabase(file)) as database, database.reading() as connection:
-        return table_copy.sum_tables(connection, tables)
+        return migrate_store.sum_tables(connection, tables)

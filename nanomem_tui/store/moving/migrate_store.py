@@ -9,25 +9,26 @@ power cut took are made again first, and a file that a memory came to gets a cop
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, inspect, select, update
+from sqlalchemy import Connection, Row, Table, delete, func, insert, inspect, select, update
 
 from nanomem_tui.core import atomic, settings
-from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused
+from nanomem_tui.core.errors import BadInput, Moved, NothingToDo, Refused, StoreError
 from nanomem_tui.core.paths import Paths, sharing_workspaces
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.store import processes, storage, transactions
-from nanomem_tui.store.database import bookkeeping, full_text, models, table_copy
+from nanomem_tui.store.database import bookkeeping, full_text, models
 from nanomem_tui.store.database.engine import Database, SqliteDatabase
 from nanomem_tui.store.database.models import MARKERS, META
 from nanomem_tui.store.database.postgres import PostgresDatabase
 from nanomem_tui.store.database.reading import Meta, refuse_other_schema
-from nanomem_tui.store.database.table_copy import ARRIVED, copy_tables
 from nanomem_tui.store.files.agent import AgentFiles
 from nanomem_tui.store.first_edition import contents, takeover
 from nanomem_tui.store.recovery import LOG, DatabaseRecovery
@@ -242,7 +243,7 @@ class Move:
     def _seen_here(self) -> tuple[Meta, Mapping[str, int]]:
         if self._source.is_made:
             with self._source.database.reading() as old:
-                meta, rows = bookkeeping.meta_of(old), table_copy.count_rows(old)
+                meta, rows = bookkeeping.meta_of(old), count_rows(old)
             if meta.revision:
                 return meta, rows
         fix = "name the other store with `nanomem config set --here database_url`: what comes is written there"
@@ -258,7 +259,7 @@ class Move:
             if bookkeeping.meta_of(new).epoch == epoch:
                 what = "that is the same place by two names"
                 raise BadInput(what, self._target.place.where, "name another one to move to")
-            there = sum(table_copy.count_rows(new).values())
+            there = sum(count_rows(new).values())
             return there, is_in_use(new, epoch), is_cut_off(new, epoch)
 
     def stays(self) -> list[str]:
@@ -346,7 +347,7 @@ class _End:
         with contextlib.ExitStack() as held, contextlib.suppress(Moved):
             file, _ = held.enter_context(self.place.read_copy(()))
             copy = held.enter_context(contextlib.closing(SqliteDatabase(file)))
-            return table_copy.count_rows(held.enter_context(copy.reading()))
+            return count_rows(held.enter_context(copy.reading()))
         return None
 
     def holds(self, workspace_id: str) -> bool:
@@ -375,3 +376,73 @@ class _End:
                     os.replace(f"{self._paths.database}{suffix}", kept / f"{self._paths.database.name}{suffix}")
             atomic.sync_folder(kept)
             atomic.sync_folder(self._paths.data)
+
+
+# -- Copy tables from one database to another, in a transaction of each, and compare what arrived.
+
+ARRIVED = "arrived"
+"""The marker at the target: of which epoch of which source it is a copy, and which commit was its last."""
+
+_AT_ONCE = 1_000
+
+
+_OF_A_PLACE = {"meta", "leases", "work_meta"}
+"""Tables that are not copied: they are about the database, not the memory."""
+
+
+def copy_tables(old: Connection, new: Connection, tables: Iterable[Table], where: str) -> dict[str, int]:
+    """Make tables of the target equal to those of the source, but for what is about the place; return the rows of
+    each. Raises StoreError where they do not come out the same."""
+    counts = {}
+    for table in tables:
+        if table.name in _OF_A_PLACE:
+            continue
+        new.execute(delete(table))
+        taken = _sum(old, table, partial(new.execute, insert(table)))
+        arrived = _sum(new, table)
+        if (arrived.count, arrived.content) != (taken.count, taken.content):
+            what = f"{arrived.count:,} of {taken.count:,} rows of {table.name} arrived, or not as they were"
+            raise StoreError(what, where, "nothing was changed; try again, and run `nanomem doctor`")
+        counts[table.name] = taken.count
+    return counts
+
+
+def sum_tables(
+    connection: Connection, tables: Iterable[Table] = models.METADATA.sorted_tables
+) -> dict[str, tuple[int, int]]:
+    """Return, of each table that moves, how many rows it has and the sum of their hashes, whatever their order."""
+    found = {table.name: _sum(connection, table) for table in tables if table.name not in _OF_A_PLACE}
+    return {name: (one.count, one.content) for name, one in found.items()}
+
+
+def count_rows(connection: Connection) -> dict[str, int]:
+    """Return how many rows each table has that moves."""
+    moved = [table for table in models.METADATA.sorted_tables if table.name not in _OF_A_PLACE]
+    return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in moved}
+
+
+class _Sum:
+    """How many rows there are, and the sum of their hashes: the same in whichever order a database gives them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.content = 0
+
+    def add(self, part: list[Row[Any]]) -> None:
+        self.count += len(part)
+        for row in part:
+            digest = hashlib.sha256(repr(tuple(row)).encode("utf-8", "surrogatepass")).digest()
+            self.content = (self.content + int.from_bytes(digest)) % (1 << 256)
+
+
+def _sum(
+    connection: Connection, table: Table, take: Callable[[list[dict[str, Any]]], object] = lambda _rows: None
+) -> _Sum:
+    found = _Sum()
+    asked = select(table)
+    if table is MARKERS:
+        asked = asked.where(MARKERS.c.key != ARRIVED)
+    for part in connection.execute(asked, execution_options={"yield_per": _AT_ONCE}).partitions():
+        found.add(list(part))
+        take([dict(row._mapping) for row in part])
+    return found

@@ -24,9 +24,8 @@ from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
 from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
-from nanomem_tui.store import processes
+from nanomem_tui.store import forgotten, processes
 from nanomem_tui.store.database.models import META
-from nanomem_tui.store.erasure import forgotten
 from nanomem_tui.store.files import user
 from nanomem_tui.store.first_edition import contents
 from nanomem_tui.store.moving import backup

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, delete, insert, select, update
 
 from nanomem_tui.core import files
 from nanomem_tui.store.database.reading import escape_nul, unescape_nul
-from nanomem_tui.store.work import indexes, models
+from nanomem_tui.store.work import models, records
 from nanomem_tui.store.work.records import note, notes_beginning, set_note
 from nanomem_tui.store.work.values import Chunk, KnowledgeDocument
 
@@ -29,7 +29,7 @@ def in_memory() -> Connection:
     """Return an empty knowledge base in memory; it goes with its connection."""
     connection = create_engine("sqlite://", connect_args={"check_same_thread": False}).connect()
     models.METADATA.create_all(connection)
-    indexes.make_indexes(connection)
+    records.make_indexes(connection)
     return connection
 
 
@@ -95,13 +95,13 @@ def index_anew(connection: Connection) -> None:
 def _index(connection: Connection, one: KnowledgeDocument) -> None:
     asked = select(_CHUNKS.c.number, *_CHUNK).where(_CHUNKS.c.document_id == one.id)
     held = [(number, f"{one.title} {one.about}", _chunk(row)) for number, *row in connection.execute(asked)]
-    indexes.add_chunks(connection, held)
+    records.add_chunks(connection, held)
 
 
 def _drop(connection: Connection, document_id: str) -> None:
     held = select(_CHUNKS.c.number).where(_CHUNKS.c.document_id == document_id)
     for number in connection.execute(held).scalars().all():
-        indexes.remove(connection, "knowledge", number)
+        records.remove_words(connection, "knowledge", number)
     connection.execute(delete(_CHUNKS).where(_CHUNKS.c.document_id == document_id))
 
 

@@ -32,9 +32,9 @@ from nanomem_tui.store.database.reading import escape_nul, unescape_nul
 from nanomem_tui.store.word_index import idf, nearest, saturated
 from nanomem_tui.store.work import models
 from nanomem_tui.store.work import records as work_records
-from nanomem_tui.store.work.indexes import is_file, key_column, tier_word
 from nanomem_tui.store.work.kinds import KINDS, Kind, Tier
 from nanomem_tui.store.work.models import TABLES
+from nanomem_tui.store.work.records import is_file, key_column, tier_word
 from nanomem_tui.store.work.values import Chunk, TierHit, TierRecord, Where, words_of
 
 NEWEST, FEWER = 128, 64

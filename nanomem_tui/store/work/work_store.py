@@ -25,7 +25,7 @@ from nanomem_tui.language import tokens
 from nanomem_tui.store.database import bookkeeping, migrations, models, postgres
 from nanomem_tui.store.database.engine import Database, SqliteDatabase
 from nanomem_tui.store.database.reading import OlderSchema
-from nanomem_tui.store.work import indexes, knowledge
+from nanomem_tui.store.work import knowledge, records
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.models import TABLES
@@ -247,7 +247,7 @@ def make(database: Database, workspace_id: str, fill: Callable[[Connection], Non
         if not inspect(connection).has_table(_META.name):
             work_models.METADATA.create_all(connection)
             models.table(models.Lease).create(connection, checkfirst=True)  # on a server it may be the memory's too
-            indexes.make_indexes(connection)
+            records.make_indexes(connection)
             migrations.stamp(connection, migrations.WORK)
             connection.execute(
                 insert(_META).values(one=1, version=int(migrations.WORK.newest), workspace_id=workspace_id)
@@ -261,11 +261,11 @@ def make(database: Database, workspace_id: str, fill: Callable[[Connection], Non
 def index_anew(connection: Connection) -> None:
     """Make every index anew from the rows: another version of the tokenizer made them, or rows came past them."""
     postgres.act_as_owner(connection)
-    indexes.drop_indexes(connection)
-    indexes.make_indexes(connection)
+    records.drop_indexes(connection)
+    records.make_indexes(connection)
     for kind in KINDS.values():
         for part in _parts(connection, kind) if kind.words else ():
-            indexes.add(connection, kind, part)
+            records.add_words(connection, kind, part)
     knowledge.index_anew(connection)
     set_note(connection, INDEXED_BY, str(tokens.VERSION))
 

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.core import atomic, files
+from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.errors import NanomemError, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.paths import Paths
@@ -560,3 +560,94 @@ def as_json(kept: Forgotten) -> dict[str, Any]:
     """The key and the marks under it, and those under others."""
     body: dict[str, Any] = {"salt": kept.salt.hex(), "marks": [list(mark) for mark in kept.marks]}
     return body | ({"others": [as_json(one) for one in kept.others]} if kept.others else {})
+
+
+# -- The mark that lies in our folder while something is taken out of all that is stored: what is left of it tells that
+# a `forget` or a mask was interrupted, and which command ends it. Of texts it holds keyed hashes, as `forgotten.json`
+# does.
+
+BEGUN = "forgetting.json"
+Things = Mapping[str, Iterable[str]]
+
+
+class Interrupted(NamedTuple):
+    """What did not come to its end. `kind`: forget or scrub; `receipt`: the id that its receipt is to have; `asked`:
+    how many texts, ids, sessions or persons; `options`: what else of it was asked for; `parts`: words that stand inside
+    longer ones were meant too, which no hash tells.
+
+    `kept`: all that stays forgotten; `sought`: what else is looked for everywhere, `rows` in documents and in the
+    archive, `said` in the archive: nothing may tell it any more once a part is gone."""
+
+    kind: str
+    receipt: str
+    at: str
+    asked: Mapping[str, int]
+    options: tuple[str, ...] = ()
+    parts: bool = False
+    kept: Forgotten = NOTHING
+    sought: Forgotten = NOTHING
+    rows: Forgotten = NOTHING
+    said: Forgotten = NOTHING
+
+    @property
+    def what(self) -> str:
+        """What was interrupted, and when, in words."""
+        day = clock.parse(self.at)
+        when = f" on {clock.local_naive(day)[:16].replace('T', ' ')}" if day is not None else ""
+        name = "a forget" if self.kind == "forget" else "masking secrets"
+        return f"{name} was interrupted{when}: of what was to go some may be there still"
+
+    @property
+    def way(self) -> str:
+        """What ends it."""
+        options = "".join(f" {one}" for one in self.options)
+        if self.kind != "forget":
+            return f"`nanomem scrub --mask{options}` ends it"
+        again = f"`nanomem forget --again{options}` ends it"
+        longer = "; what stands inside longer words too goes by the same command as before alone"
+        return f"{again}{longer if self.parts else ''}"
+
+    def is_of(self, asked: Mapping[str, int], things: Things, *, parts: bool) -> bool:
+        """Whether it is of just what is asked now. `things`: as `forgotten.add` takes them."""
+        known = {(one.what, one.digest) for one in self.kept.marks}
+        wanted = with_more(NOTHING._replace(salt=self.kept.salt), "", things).marks
+        same = dict(asked) == dict(self.asked) and parts == self.parts
+        return same and all((one.what, one.digest) in known for one in wanted)
+
+
+_HASHED = ("kept", "sought", "rows", "said")
+
+
+def read_interrupted(paths: Paths) -> Interrupted | None:
+    """The mark of a memory; None where there is none, or none that can be read_interrupted."""
+    path = f"{paths.data}/{BEGUN}"
+    if not os.access(path, os.F_OK):
+        return None
+    try:
+        told: dict[str, Any] = files.loads(files.read(paths.data / BEGUN, files.MOST_OF_A_LOG))
+        asked = {str(name): int(number) for name, number in told["asked"].items()}
+        kind, receipt, at = (str(told[name]) for name in ("kind", "receipt", "at"))
+        options = tuple(str(one) for one in told["options"] if one != "--git")  # an earlier version took that
+        kept, sought, rows, said = (of_json(told[name]) for name in _HASHED)
+        return Interrupted(kind, receipt, at, asked, options, bool(told["parts"]), kept, sought, rows, said)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def interrupted_problem(paths: Paths) -> Problem | None:
+    """That something did not come to its end, and what ends it."""
+    mark = read_interrupted(paths)
+    return Problem(mark.what, paths.relative(paths.data / BEGUN), None, mark.way) if mark is not None else None
+
+
+def begin_forgetting(paths: Paths, mark: Interrupted) -> None:
+    """Say that it begins, before anything is changed. Raises the errors of `from_os_error`."""
+    told = mark._asdict() | {name: as_json(getattr(mark, name)) for name in _HASHED}
+    atomic.make_folder(paths.data)
+    atomic.write_atomic(paths.data / BEGUN, json.dumps(told).encode())
+
+
+def end_forgetting(paths: Paths) -> None:
+    """Say that nothing of it is left to be done."""
+    (paths.data / BEGUN).unlink(missing_ok=True)
+    atomic.sync_folder(paths.data)
