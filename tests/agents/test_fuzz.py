@@ -169,7 +169,7 @@ def samples_in(folder: Path) -> Samples:
         "ledger": (summed(line) + b"\n") * 3,
         "spool": summed(b'{"id":"ev_1","at":"2026-01-01","category":"event","source":"x","critical":false,"data":{}}'),
         "body of a line of what happened": b'{"from": 3, "aged": "2026-01-01", "category": "event", "data": {"a": 1}}',
-        "toml": b'max_items = 9\ncapture_scopes.fact = "chat"\n[keys]\ndelete = "f6"\n',
+        "toml": b'max_items = 9\nretention_days.fact = 30\n[keys]\ndelete = "f6"\n',
         "questions": b'{"message": "tea", "expect": ["ltm_1"]}\n',
         "backup": made, "turn": json.dumps(turn).encode(), "operation": line,
     }  # fmt: skip

@@ -196,7 +196,7 @@ class Keeper:
         over: dict[str, list[Item]] = {}
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn, given.said_on)
         recalled = [hit.item.text for hit in shown.given]
-        said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
+        said = [("user", given.text), ("assistant", end.assistant)]
         kept = forgotten.load(self._store.paths)
         for role, text in said:
             if role in gone or kept.text(text):
@@ -252,7 +252,7 @@ class Keeper:
     def _is_order(self, one: capture.Candidate) -> bool:
         """Return whether a candidate only says how answers are to be, and a person did not ask for it to be
         remembered."""
-        return one.kind == "preference" and not one.explicit and recall.is_order(one.text, self._settings)
+        return one.kind == "preference" and not one.explicit and recall.is_order(one.text)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
         """Return what a message that is too long to be read asks to be remembered in its beginning; it waits in the
@@ -273,7 +273,7 @@ class Keeper:
     def _correction(self, given: TurnInput, before: PreviousTurn) -> corrections.Correction | None:
         """Return what the message corrects of the answer before it; one that asks to forget corrects nothing."""
         message = language.read(given.text)
-        found = corrections.detect(message.own, self._settings, before.answer)
+        found = corrections.detect(message.own, before.answer)
         return None if found is None or message.is_unwanted or message.forgetting else found
 
     def _learned(
