@@ -69,7 +69,7 @@ def read(text: str, known: list[Item], settings: Settings) -> None:
         return found
 
     said = language.read(text)
-    corrections.detect(said.own, settings, "")
+    corrections.detect(said.own, "")
     found = capture.capture(text, origin, settings, lambda *_: None, "ws", seen=seen)
     capture.forget_proposals(said, origin, settings, lambda _: known, lambda *_: None)
     if len(text) > capture.MAX_MESSAGE:

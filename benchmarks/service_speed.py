@@ -34,8 +34,8 @@ from tiers import filled
 from nanomem_tui import open_workspace
 from nanomem_tui.servers import http
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc, server
-from nanomem_tui.servers.grpc.service import MemoryService
+from nanomem_tui.servers.grpc import server
+from nanomem_tui.servers.grpc.service import MemoryService, MemoryServiceStub
 
 SEED = 11
 GOAL = 0.3
@@ -159,7 +159,7 @@ def requests(chance: random.Random, count: int) -> dict[str, tuple[str, Callable
 async def measured(workspace: Path, where: Servers, rounds: int, count: int) -> dict[str, Any]:
     metadata = (("authorization", f"Bearer {where.token}"),) if where.token else ()
     async with grpc.aio.insecure_channel(where.ours) as channel, grpc.aio.insecure_channel(where.bare) as floor:
-        stub = memory_pb2_grpc.MemoryServiceStub(channel)
+        stub = MemoryServiceStub(channel)
         echo, empty = floor.unary_unary("/bare/Echo"), floor.unary_unary("/bare/Empty")
         payload = json.dumps({"what": "echoed", "values": list(range(20))}).encode()
         asked = requests(random.Random(SEED), count)

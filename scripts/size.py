@@ -28,7 +28,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nanomem_tui"
 SUFFIXES = {".py", ".tcss", ".toml"}
-GENERATED = {"memory_pb2.py", "memory_pb2_grpc.py", "memory_pb2.pyi", "statements.py"}
+GENERATED = {"memory_pb2.py", "memory_pb2.pyi", "statements.py"}
 sys.path.insert(0, str(ROOT))
 
 

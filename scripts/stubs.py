@@ -1,4 +1,4 @@
-"""Writes the stubs of the gRPC service anew from its .proto: `make stubs`. With --check it only says whether they are.
+"""Writes the messages of the gRPC service from its .proto: `make stubs`. With --check it only says whether they are.
 
 They are committed, so that who installs the package needs no compiler; the versions that made them stand in them.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROTO = "nanomem_tui/servers/grpc/memory.proto"
-NAMES = ("memory_pb2.py", "memory_pb2.pyi", "memory_pb2_grpc.py")
+NAMES = ("memory_pb2.py", "memory_pb2.pyi")
 
 
 def made() -> dict[Path, str]:
@@ -19,7 +19,7 @@ def made() -> dict[Path, str]:
     from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as folder:
-        outputs = [f"--{kind}_out={folder}" for kind in ("python", "pyi", "grpc_python")]
+        outputs = [f"--{kind}_out={folder}" for kind in ("python", "pyi")]
         if protoc.main(["protoc", f"-I{ROOT}", *outputs, PROTO]):
             raise SystemExit("the .proto cannot be compiled")
         place = Path(PROTO).parent

@@ -14,7 +14,21 @@ from typing import Any, NamedTuple
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import AccessDenied, InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.core.paths import Paths, is_of_other_account, user_settings
-from nanomem_tui.core.settings import ABOUT, GONE, LOOKS, NAMES, OF_USER, Settings, check, from_text, suggestion
+from nanomem_tui.core.settings import (
+    ABOUT,
+    DEFAULTS,
+    EARLIER,
+    GONE,
+    LOOKS,
+    NAMES,
+    OF_USER,
+    RETAINED,
+    UNUSED_AGENT_KEYS,
+    Settings,
+    check,
+    from_text,
+    suggestion,
+)
 
 # The keys of an agent's `config.json` that are about memory: where each stands, and what of a file is read by nobody.
 
@@ -22,7 +36,10 @@ _OURS = ("memory", "agents.memory", "agents.selfImprovement")
 """Sections that are only about memory: a key there that nobody knows is a mistake."""
 _SHARED = ("", "agents", "agents.defaults")
 """Sections in which an agent keeps much else: only what can be meant for one of ours is a mistake there."""
-_KEYS = frozenset(about.agent_key for about in ABOUT.values() if about.agent_key)
+_READ = {about.agent_key: name for name, about in ABOUT.items() if about.agent_key}
+_READ |= {f"memory.retention.{kind}Days": f"retention_{kind}_days" for kind in RETAINED}
+"""The setting that a key of an agent gives, by its name or an earlier one."""
+_KEYS = frozenset((*_READ, *UNUSED_AGENT_KEYS))
 _SECTIONS = frozenset(key.rpartition(".")[0] for key in _KEYS)
 _NAMES = tuple(sorted(_KEYS | _SECTIONS))
 SHOWN = 40
@@ -140,7 +157,8 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
     refused: list[tuple[str, Problem]] = []
     workspace = paths.workspace if paths else None
     for source, found in _sources(paths, problems, forgiving=forgiving):
-        for name, value in found.items():
+        for given, told in found.items():
+            name, value = _now(given, told)
             if name not in NAMES:
                 inside = [f"{name}_{inner}" for inner in value] if isinstance(value, dict) else []
                 hint = next(filter(None, (suggestion(one, NAMES) for one in [*inside, name])), "")
@@ -152,15 +170,20 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
                 what, fix = f"`{name}` is for the user's own file, and is not used here", str(user_settings())
                 problems.append(Problem(what, source, fix=f"set it in {fix}", severity="warning"))
                 continue
+            if given in EARLIER and source != str(paths.agent_config if paths else None):
+                fix = f"rename it to `{name}`"
+                problems.append(Problem(f"`{given}` is now `{name}`", source, fix=fix, severity="warning"))
             try:
                 good = _value(name, value, source, workspace)
             except NanomemError as error:
                 if not (forgiving or name in LOOKS | OF_USER):
                     raise
-                refused.append((name, Problem(error.what, error.where, _line(source, name), error.fix)))
+                refused.append((name, Problem(error.what, error.where, _line(source, given), error.fix)))
                 continue
-            values.setdefault(name, good)
+            values[name] = {**good, **values.get(name, {})} if name == "retention_days" else values.get(name, good)
             sources.setdefault(name, source)
+    if "retention_days" in values:
+        values["retention_days"] = {**DEFAULTS["retention_days"], **values["retention_days"]}
     settings = Settings(**values)
     for name, problem in refused:
         used = f"{toml_value(getattr(settings, name))} ({sources.get(name, 'default')}) is used instead"
@@ -168,8 +191,14 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
     return Loaded(settings, sources, tuple(problems))
 
 
+def _now(name: str, value: Any) -> tuple[str, Any]:
+    """A setting by its name of today, and its value; of an earlier name for a part of a table, the table."""
+    now, part = EARLIER.get(name, (name, ""))
+    return now, {part: value} if part else value
+
+
 def _value(name: str, value: Any, source: str, workspace: Path | None) -> Any:
-    if source == ENVIRONMENT:
+    if source == ENVIRONMENT and isinstance(value, str):
         return from_text(name, value, f"environment variable NANOMEM_{name.upper()}", workspace)
     return check(name, value, source, workspace)
 
@@ -242,7 +271,7 @@ def _environment() -> dict[str, str]:
     found = {}
     for variable, text in os.environ.items():
         name = variable.removeprefix("NANOMEM_").lower()
-        if variable.startswith("NANOMEM_") and variable not in reserved and name in NAMES:
+        if variable.startswith("NANOMEM_") and variable not in reserved and (name in NAMES or name in EARLIER):
             found[name] = text
     return found
 
@@ -254,13 +283,14 @@ def _agent_values(path: Path, problems: list[Problem], workspace: Path) -> dict[
         problems.append(Problem(f"the agent's configuration cannot be read ({error})", str(path), severity="warning"))
         return {}
     found: dict[str, Any] = {}
-    for name, about in ABOUT.items():
-        value = value_at(root, about.agent_key)
+    for key, name in _READ.items():
+        value = value_at(root, key)
         if value is None or (name, value) == ("agent_name", UNNAMED):
             continue
         try:
-            found[name] = check(name, value, str(path), workspace)
+            check(*_now(name, value), str(path), workspace)
+            found[name] = value
         except InvalidConfig as error:
-            problems.append(Problem(error.what, f"{path} {about.agent_key}", fix=error.fix, severity="warning"))
+            problems.append(Problem(error.what, f"{path} {key}", fix=error.fix, severity="warning"))
     problems += section_warnings(root, str(path))
     return found

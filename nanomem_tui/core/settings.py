@@ -20,11 +20,37 @@ from nanomem_tui.core import files
 from nanomem_tui.core.errors import BadInput, InvalidConfig
 
 GONE = frozenset(
-    "audit capture_episodic_allowance consolidate_chars_per_token context_max_tokens "
-    "crystallize_messages model_price_in model_price_out tiers_goal_days "
-    "tiers_metric_hourly_days tiers_undo_days".split()
+    "audit capture_episodic_allowance capture_mode capture_scopes capture_tools capture_unnamed_channels "
+    "chroma_path collector_interval_seconds consolidate_chars_per_token context_max_tokens context_tokenizer "
+    "crystallize_messages export_max_items feedback_max_message_chars feedback_require_prefix "
+    "lesson_confidence_decay_hours min_lesson_confidence model_price_in model_price_out operational_seconds "
+    "pending_limit promotion_min_users promotion_triggers recall_context_chars recall_global recall_max_distance "
+    "recall_related_facts session_compact_threshold_bytes tiers_goal_days tiers_longterm_gb tiers_metric_days "
+    "tiers_metric_hourly_days tiers_record_days tiers_undo_days tiers_working_gb".split()
 )
 """Settings of earlier versions that have no effect any more: a file that names one is read all the same."""
+
+RETAINED = ("episodic", "fact", "preference", "decision")
+"""The kinds of captured items, each with its own days in `retention_days`."""
+
+EARLIER: Mapping[str, tuple[str, str]] = {
+    "embedding_path": ("embedding_model", ""),
+    **{f"retention_{kind}_days": ("retention_days", kind) for kind in RETAINED},
+}
+"""Earlier names that still count: the setting that each is now, and its name in the table of that."""
+
+UNUSED_AGENT_KEYS = (
+    "agents.memory.pendingLimit",
+    "agents.selfImprovement.feedbackMaxMessageChars",
+    "agents.selfImprovement.feedbackRequirePrefix",
+    "agents.selfImprovement.lessonConfidenceDecayHours",
+    "agents.selfImprovement.minLessonConfidence",
+    "agents.selfImprovement.promotionMinUsers",
+    "agents.selfImprovement.promotionTriggers",
+    "agents.sessions.compactThresholdBytes",
+    "memory.capture.mode",
+)
+"""Keys of an agent's configuration that are known, and that nanomem does not go by."""
 
 OFF = "memory is switched off (memory_enabled)"
 """Why nobody is given anything, and nothing is kept."""
@@ -36,54 +62,36 @@ class Settings(NamedTuple):
     flush_every_updates: int = 8
     flush_interval_seconds: float = 120.0
     max_items: int = 100_000
-    export_max_items: int = 300
     max_lessons: int = 200
-    lesson_confidence_decay_hours: float = 168.0
     export: bool = True
     session_keep_messages: int = 300
     session_compact_threshold_messages: int = 400
-    session_compact_threshold_bytes: int = 2_000_000
     memory_enabled: bool = True
     short_term_turns: int = 12
-    pending_limit: int = 20
     wal_enabled: bool = True
     wal_state_dir: str = "memory/session-state"
-    retention_episodic_days: int = 90
-    retention_fact_days: int = 3650
-    retention_preference_days: int = 3650
-    retention_decision_days: int = 3650
+    retention_days: Mapping[str, int] = MappingProxyType(
+        {"episodic": 90, "fact": 3650, "preference": 3650, "decision": 3650}
+    )
     mirrors: str = "auto"
     memory_db_path: str = ""
     recall_backend: str = "auto"
     recall_profile: str = "default"
     recall_max_results: int = 8
     recall_max_prompt_chars: int = 2400
-    recall_context_chars: int = 3600
     recall_user_layer_results: int = -1
-    recall_global: bool = True
     private_in_groups: tuple[str, ...] = ()
-    recall_related_facts: int = 5
-    recall_max_distance: float = 0.8
     capture_enabled: bool = True
-    capture_mode: str = "heuristic"
     capture_min_confidence: float = 0.78
     capture_min_importance: float = 0.6
     capture_channels: tuple[str, ...] = ("cli", "telegram", "whatsapp", "discord", "feishu")
     capture_assistant: bool = False
-    capture_tools: bool = False
     capture_inbox_roles: tuple[str, ...] = ("assistant", "tool")
     capture_senders: tuple[str, ...] = ()
-    capture_unnamed_channels: tuple[str, ...] = ("cli",)
     capture_max_entries_per_turn: int = 4
-    capture_scopes: Mapping[str, str] = MappingProxyType({})
     learning_enabled: bool = True
     max_lessons_in_prompt: int = 5
-    min_lesson_confidence: float = 1.0
-    feedback_max_message_chars: int = 220
-    feedback_require_prefix: bool = True
     promotion_enabled: bool = True
-    promotion_min_users: int = 3
-    promotion_triggers: tuple[str, ...] = ("response:length", "response:language")
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
     dream_dreamer: str = "auto"
@@ -106,9 +114,7 @@ class Settings(NamedTuple):
     embedding_model: str = ""
     embedding_base_url: str = ""
     embedding_key_env: str = "NANOMEM_EMBEDDING_KEY"
-    embedding_path: str = ""
     vector_index: str = "rows"
-    chroma_path: str = ""
     chroma_url: str = ""
     pgvector_url: str = ""
     database_url: str = ""
@@ -116,16 +122,9 @@ class Settings(NamedTuple):
     agent_name: str = ""
     workspaces: tuple[str, ...] = ()
     remember_workspaces: bool = False
-    context_tokenizer: str = "auto"
     operational_entries: int = 10_000
-    operational_seconds: float = 3600.0
     collector_enabled: bool = False
-    collector_interval_seconds: float = 15.0
     lifecycle_enabled: bool = True
-    tiers_metric_days: int = 7
-    tiers_record_days: int = 30
-    tiers_working_gb: float = 1.0
-    tiers_longterm_gb: float = 50.0
     theme: str = ""
     ascii: bool = False
     thin_output: str = "auto"
@@ -171,11 +170,7 @@ ABOUT: Mapping[str, SettingInfo] = {
     "max_items": SettingInfo(
         "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0
     ),
-    "export_max_items": SettingInfo("items written to the agent's LTM_SNAPSHOT.json", least=1),
     "max_lessons": SettingInfo("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
-    "lesson_confidence_decay_hours": SettingInfo(
-        "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
-    ),
     "export": SettingInfo("write changes back to the files that the agent keeps"),
     "session_keep_messages": SettingInfo(
         "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
@@ -183,26 +178,18 @@ ABOUT: Mapping[str, SettingInfo] = {
     "session_compact_threshold_messages": SettingInfo(
         "messages at which a session of ours is compacted", "agents.sessions.compactThresholdMessages", 1
     ),
-    "session_compact_threshold_bytes": SettingInfo(
-        "bytes at which a session of ours is compacted", "agents.sessions.compactThresholdBytes", 1
-    ),
     "memory_enabled": SettingInfo(
         "remember and recall in turns (off: a turn reads and writes nothing)", "memory.enabled"
     ),
     "short_term_turns": SettingInfo("turns of a session kept as working memory", "agents.memory.shortTermTurns", 0),
-    "pending_limit": SettingInfo("pending items kept for a session", "agents.memory.pendingLimit", 0),
     "wal_enabled": SettingInfo(
         "write each turn into the session state before and after the answer", "memory.wal.enabled"
     ),
     "wal_state_dir": SettingInfo("folder of the session state, inside the workspace", "memory.wal.stateDir"),
-    **{
-        f"retention_{kind}_days": SettingInfo(
-            f"days that a captured item of kind {kind} is kept (0: for good, also those that are there)",
-            f"memory.retention.{kind}Days",
-            0,
-        )
-        for kind in ("episodic", "fact", "preference", "decision")
-    },
+    "retention_days": SettingInfo(
+        "kind = days that a captured item of that kind is kept (0: for good, also those that are there)",
+        names=RETAINED,
+    ),
     "mirrors": SettingInfo(
         "append what is remembered to Markdown files in memory/ (auto: where they are kept)",
         choices=("auto", "on", "off"),
@@ -222,70 +209,35 @@ ABOUT: Mapping[str, SettingInfo] = {
     "recall_max_prompt_chars": SettingInfo(
         "characters of retrieved memory in a prompt, with its frame", "memory.recall.maxPromptChars", 1
     ),
-    "recall_context_chars": SettingInfo(
-        "characters of what stands beside it: lessons, notes, the last turns, what is pending", least=0
-    ),
     "recall_user_layer_results": SettingInfo(
         "items recalled because they are about the sender (-1: as many as there is room for; 2 with profile seed001)",
         "memory.recall.userPreferenceLayerResults",
         -1,
     ),
-    "recall_global": SettingInfo("also recall what belongs to every chat"),
     "private_in_groups": SettingInfo(
         "kinds of what a person says in a private chat that are recalled for them in groups too (none: nothing is)",
         choices=("preference", "fact"),
     ),
-    "recall_related_facts": SettingInfo(
-        "facts put before the model as near in meaning, if recall_backend is hybrid or auto", least=0
-    ),
-    "recall_max_distance": SettingInfo("how far in meaning a fact may be: cosine distance (0 to 2)", least=0, most=2),
     "capture_enabled": SettingInfo("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
-    "capture_mode": SettingInfo("how turns are read", "memory.capture.mode", choices=("heuristic",)),
     "capture_min_confidence": SettingInfo("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
     "capture_min_importance": SettingInfo("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
     "capture_channels": SettingInfo("channels in which turns are captured", "memory.capture.channels"),
     "capture_assistant": SettingInfo("also read what the assistant says", "memory.capture.captureAssistant"),
-    "capture_tools": SettingInfo("also read what tools give back"),
     "capture_inbox_roles": SettingInfo(
         "whose words wait in the inbox until a person accepts them", choices=("user", "assistant", "tool")
     ),
     "capture_senders": SettingInfo(
         "senders who teach at once, what the others say waits in the inbox (none: all named ones)"
     ),
-    "capture_unnamed_channels": SettingInfo("channels of one person: what comes without a sender waits in all others"),
     "capture_max_entries_per_turn": SettingInfo(
         "captures of one turn (0: none)", "memory.capture.maxEntriesPerTurn", 0
-    ),
-    "capture_scopes": SettingInfo(
-        "kind = scope, where a captured kind does not go where it goes by default",
-        choices=("chat", "user", "global"),
-        names=("preference", "fact", "decision", "episodic"),
     ),
     "learning_enabled": SettingInfo("learn lessons and put them before the model", "agents.selfImprovement.enabled"),
     "max_lessons_in_prompt": SettingInfo(
         "lessons put before the model", "agents.selfImprovement.maxLessonsInPrompt", 0
     ),
-    "min_lesson_confidence": SettingInfo(
-        "confidence that a lesson needs now to be put before the model",
-        "agents.selfImprovement.minLessonConfidence",
-        0,
-        most=10,
-    ),
-    "feedback_max_message_chars": SettingInfo(
-        "longest message that is read as a correction", "agents.selfImprovement.feedbackMaxMessageChars", 1
-    ),
-    "feedback_require_prefix": SettingInfo(
-        "a correction begins with its word (off: the word may stand anywhere)",
-        "agents.selfImprovement.feedbackRequirePrefix",
-    ),
     "promotion_enabled": SettingInfo(
         "make a lesson global that many people teach", "agents.selfImprovement.promotionEnabled"
-    ),
-    "promotion_min_users": SettingInfo("how many people that are", "agents.selfImprovement.promotionMinUsers", 1),
-    "promotion_triggers": SettingInfo(
-        "which corrections may become global lessons",
-        "agents.selfImprovement.promotionTriggers",
-        choices=("response:length", "response:language", "response:accuracy", "response:alignment"),
     ),
     "dream_max_batch_size": SettingInfo(
         "history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1
@@ -336,14 +288,14 @@ ABOUT: Mapping[str, SettingInfo] = {
         "memory.embedding.backend",
         choices=("auto", "minilm", "endpoint", "onnx", "sentence-transformers", "reserved_hybrid"),
     ),
-    "embedding_model": SettingInfo("embedding model to ask the endpoint for, or name of a sentence-transformers model"),
+    "embedding_model": SettingInfo(
+        "embedding model: ONNX file or folder on this machine, name for the endpoint or for sentence-transformers"
+    ),
     "embedding_base_url": SettingInfo(
         "address of an endpoint that answers /embeddings, asked if embedding_backend says so"
     ),
     "embedding_key_env": SettingInfo("environment variable that holds the key for embedding_base_url"),
-    "embedding_path": SettingInfo("ONNX file or folder of an embedding model on this machine"),
     "vector_index": SettingInfo("what finds vectors, made anew from the rows", choices=("rows", "chroma", "pgvector")),
-    "chroma_path": SettingInfo("folder of our Chroma index (empty: `chroma` in nanomem's own folder)"),
     "chroma_url": SettingInfo("address of a Chroma server to use in its place, as http://127.0.0.1:8000"),
     "pgvector_url": SettingInfo(
         "PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"
@@ -358,26 +310,13 @@ ABOUT: Mapping[str, SettingInfo] = {
         "workspaces that one console and one search are over: PATH, or NAME=PATH; of the user alone"
     ),
     "remember_workspaces": SettingInfo("also those that the console was opened on before; of the user alone"),
-    "context_tokenizer": SettingInfo(
-        "what counts those tokens: auto (tiktoken, where its data is here), estimate, or a model's tokenizer.json"
-    ),
     "operational_entries": SettingInfo(
         "entries of what happens now, before the oldest go into working memory", least=1
     ),
-    "operational_seconds": SettingInfo("seconds that an entry is among what happens now", least=1),
     "collector_enabled": SettingInfo("measure processes, connections, processor, memory, disk and GPU of this machine"),
-    "collector_interval_seconds": SettingInfo("seconds between two looks at the machine", least=1),
     "lifecycle_enabled": SettingInfo(
         "move old records to long-term memory by itself, once a day (`nanomem lifecycle`)"
     ),
-    "tiers_metric_days": SettingInfo(
-        "days that metrics are kept as measured, and then as averages of their hours", least=1
-    ),
-    "tiers_record_days": SettingInfo(
-        "days that tool calls, decisions, events and states of agents are in working memory", least=1
-    ),
-    "tiers_working_gb": SettingInfo("size of working memory beyond which you are told (0: any)", least=0),
-    "tiers_longterm_gb": SettingInfo("size of long-term memory beyond which you are told (0: any)", least=0),
     "theme": SettingInfo("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
     "ascii": SettingInfo("draw without box characters"),
     "thin_output": SettingInfo(
@@ -552,15 +491,20 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     if name == "workspaces" and isinstance(value, Mapping):  # a table of names and paths says the same
         value = [f"{key}={path}" for key, path in value.items()]
     kind, about = _kind(name), ABOUT[name]
+    if about.names and isinstance(value, Mapping) and (unknown := [key for key in value if key not in about.names]):
+        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
+    if name == "retention_days" and isinstance(value, Mapping):
+        return {key: _days(key, entry, source) for key, entry in value.items()}
     fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
     fits = fits and (kind != "float" or math.isfinite(value))
     fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
     inside = (value.values() if kind == "table" else value if kind == "list" else ()) if fits else ()
     if not fits or not all(isinstance(entry, str) for entry in inside):
-        fix = f"nanomem config set {name} NAME=TEXT,NAME=TEXT" if kind == "table" else "see `nanomem config show`"
-        raise InvalidConfig(f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, fix)
-    if about.names and (unknown := [key for key in value if key not in about.names]):
-        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
+        of_numbers = name == "retention_days"
+        like = "episodic=90,fact=365" if of_numbers else "NAME=TEXT,NAME=TEXT"
+        fix = f"nanomem config set {name} {like}" if kind == "table" else "see `nanomem config show`"
+        what = "a table of numbers" if of_numbers else _KINDS[kind]
+        raise InvalidConfig(f"`{name}` must be {what}{_bound(about)}, not {value!r}", source, fix)
     for word in inside if kind in ("list", "table") else [value]:
         if about.choices and word not in about.choices:
             fix = suggestion(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
@@ -631,6 +575,14 @@ def _price(model: str, value: Any, source: str) -> tuple[float, float]:
         raise InvalidConfig(f"`model_prices` of {model!r} cannot be {value!r}: {error}", source, fix) from None
 
 
+def _days(kind: str, value: Any, source: str) -> int:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        what = f"`retention_days` of {kind} must be a whole number of at least 0, not {value!r}"
+        raise InvalidConfig(what, source, f"nanomem config set retention_days {kind}=365")
+    return number
+
+
 _EXAMPLES = {
     "wal_state_dir": "nanomem config set wal_state_dir memory/session-state",
     "dream_cron": "nanomem config set dream_cron '0 4 * * *'",
@@ -656,6 +608,10 @@ def _bound(about: SettingInfo) -> str:
 def from_text(name: str, text: str, source: str, workspace: Path | None = None) -> Any:
     """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
     if name not in NAMES:
+        if name in GONE:
+            raise BadInput(f"`{name}` is no setting any more", source, "see `nanomem config show`")
+        if name in EARLIER:
+            raise BadInput(f"`{name}` is now `{EARLIER[name][0]}`", source, f"nanomem config set {EARLIER[name][0]} …")
         raise BadInput(f"unknown setting `{name}`", source, suggestion(name, NAMES) or "see `nanomem config show`")
     kind = _kind(name)
     words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}

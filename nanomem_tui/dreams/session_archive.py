@@ -232,7 +232,7 @@ class RulesSummariser:
             return [], [LeftOut(index, _short(text), f"more than {MAX_MESSAGE:,} characters: pasted, not said")]
         if safety.is_recalled(text):
             return [], [LeftOut(index, _short(text), "it was recalled, not said")]
-        correction = corrections.detect(text, self._settings)
+        correction = corrections.detect(text)
         corrects = correction is not None and not correction.is_standing
         facts = _facts(_FENCED.sub("\n", text), corrects=corrects, is_talk=is_talk)
         if why := injection.reason(text):  # what stands beside an order is part of it

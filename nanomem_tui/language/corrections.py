@@ -1,8 +1,7 @@
 """When a message of a person corrects the answer before it (seed 000): in English and Chinese.
 
 Owns when the words of corrections (`packs/corrections.toml`) make one, and what it is about. A correction begins with
-its word, so that a story in which something was wrong is none; with `feedback_require_prefix` off the word may stand
-anywhere in a short message. A question and an order for one task correct nothing.
+its word, so that a story in which something was wrong is none. A question and an order for one task correct nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import pack_files, remembering
 from nanomem_tui.language.tokens import fold, simplified, straight
 
@@ -20,6 +18,8 @@ _ABOUT = {"response:length": "length", "response:language": "language_or_word", 
 """What a correction is about, the first that fits; else it is about response:alignment."""
 _TOPICS = {"response:language": "language", "response:length": "length"}
 """Of what an answer can be only one way, and the words of a correction that say which."""
+MAX_MESSAGE = 220
+"""Characters of the longest message that is read as a correction."""
 NOTHING_BETTER = "a correction that does not say what would be better"
 
 
@@ -46,17 +46,16 @@ def says_nothing(answer: str) -> bool:
     return len(answer) < 200 and _pattern("empty").fullmatch(simplified(straight(answer))) is not None
 
 
-def detect(text: str, settings: Settings, answer: str = "") -> Correction | None:
+def detect(text: str, answer: str = "") -> Correction | None:
     """The correction that a message makes, None when it is none or too long.
 
     `answer`: what the message follows. After a question, a plain “No, …” answers it and corrects nothing.
     """
     said = " ".join(text.replace("’", "'").split())
-    if not said or len(said) > settings.feedback_max_message_chars:
+    if not said or len(said) > MAX_MESSAGE:
         return None
     line = simplified(said)
-    strict = settings.feedback_require_prefix
-    found = _pattern("prefix").match(line) if strict else _pattern("anywhere").search(line)
+    found = _pattern("prefix").match(line)
     if found is None or _is_none(line, found):
         if rules := " ".join(remembering.rules_in(text)):
             return Correction(_about_all_answers(simplified(rules)), rules, is_standing=True)

@@ -242,8 +242,7 @@ class Proposals:
 
     def _scope(self, kind: str) -> tuple[str, str]:
         """Return where it would be kept, as what is captured: for the chat or the person; of neither: for everybody."""
-        audience, settings = self._audience, self._store.settings
-        scope = settings.capture_scopes.get(kind) or SCOPE_OF_KIND[kind]
+        audience, scope = self._audience, SCOPE_OF_KIND[kind]
         if audience.chat_id is None:
             scope = "global" if audience.sender_id is None or scope == "global" else "user"
         return scope, key_for(scope, audience, self._store.workspace_id)

@@ -30,25 +30,34 @@ from nanomem_tui.store import lookup
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, Record, active, dumped, lesson_key
 
+DECAY_HOURS = 168.0
+"""Hours after which a lesson's confidence is one less."""
+LEAST_CONFIDENCE = 1.0
+"""Confidence that a lesson needs now to be put before the model."""
+PROMOTED_TRIGGERS = frozenset({"response:length", "response:language"})
+PROMOTING_PEOPLE = 3
+"""What a global lesson may be about, and how many people have to teach it."""
+
+
 # How sure a lesson is now (seed 000 §2.5): it fades with time since it was last confirmed. Pure; reads no words.
 
 
-def effective_confidence(lesson: Lesson, settings: Settings, now: datetime) -> float:
+def effective_confidence(lesson: Lesson, now: datetime) -> float:
     """Return the confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
     moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
     last = max((moment for moment in moments if moment is not None), default=None)
     hours = max(0.0, (now - last).total_seconds() / 3600) if last is not None else 0.0
-    return max(0.0, lesson.confidence - hours / settings.lesson_confidence_decay_hours)
+    return max(0.0, lesson.confidence - hours / DECAY_HOURS)
 
 
-def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
+def is_weak(lesson: Lesson, now: datetime) -> bool:
     """Return whether a lesson has faded too far to be given; it loses one after a whole decay time."""
-    return is_weak_confidence(effective_confidence(lesson, settings, now), settings)
+    return is_weak_confidence(effective_confidence(lesson, now))
 
 
-def is_weak_confidence(sure: float, settings: Settings) -> bool:
+def is_weak_confidence(sure: float) -> bool:
     """Return whether a lesson of that confidence is not given."""
-    return math.ceil(sure) < settings.min_lesson_confidence
+    return math.ceil(sure) < LEAST_CONFIDENCE
 
 
 EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "session_key")
@@ -81,17 +90,16 @@ class Lessons(retention.RowService[Lesson]):
 
     def effective(self, lesson: Lesson) -> float:
         """Return the confidence now, one less for each decay time since it was confirmed; at least 0."""
-        return effective_confidence(lesson, self._store.settings, clock.now())
+        return effective_confidence(lesson, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
         """Return the ids of those that are enabled and not sure enough any more to be given now."""
-        now, settings = clock.now(), self._store.settings
-        return frozenset(row.id for row in rows if row.enabled and is_weak(row, settings, now))
+        now = clock.now()
+        return frozenset(row.id for row in rows if row.enabled and is_weak(row, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
         """Return the newer lesson of the same topic that is given instead; None when there is none."""
-        rows, settings = self.all(include_disabled=False), self._store.settings
-        return find_newer(row, rows, settings, clock.now(), session_key=row.session_key)
+        return find_newer(row, self.all(include_disabled=False), clock.now(), session_key=row.session_key)
 
     def strong(self) -> int:
         """Return how many are enabled and sure enough to be given now."""
@@ -115,8 +123,8 @@ class Lessons(retention.RowService[Lesson]):
             return "it proved harmful"
         if is_about_no_name(row):
             return "the name of its tool is none, so it stands in no block"
-        if is_weak(row, settings, now):
-            sure = effective_confidence(row, settings, now)
+        if is_weak(row, now):
+            sure = effective_confidence(row, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
             again = f"to confirm it: nanomem memory lessons edit {row.id} --confidence {row.confidence}"
             return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}; {again}"
@@ -127,7 +135,7 @@ class Lessons(retention.RowService[Lesson]):
         rank = next((at for at, one in enumerate(ranked, 1) if one.id == row.id), 0)
         most = settings.max_lessons_in_prompt
         if not rank:
-            newer = find_newer(row, rows, settings, now, session_key=session_key)
+            newer = find_newer(row, rows, now, session_key=session_key)
             return f"{newer.id} says otherwise of {row.trigger}" if newer else "another lesson says the same"
         return f"rank {rank} of {len(ranked)}, {most} are given (max_lessons_in_prompt)" if rank > most else ""
 
@@ -483,7 +491,7 @@ def _from_feedback(
 ) -> list[TaughtLesson]:
     from nanomem_tui.language import corrections, injection
 
-    found = corrections.detect(event.text, settings, event.answer)
+    found = corrections.detect(event.text, event.answer)
     if found is None or found.is_empty:
         return []
     order = injection.reason(found.text)
@@ -545,14 +553,14 @@ def _promote(
     taught: list[TaughtLesson], lessons: Sequence[Lesson], settings: Settings, now: datetime
 ) -> list[TaughtLesson]:
     """Return what was taught, with the global lesson once enough people taught the same."""
-    if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
+    if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in PROMOTED_TRIGGERS:
         return taught
     own, at = taught[0], clock.iso(now)
     key = lesson_key(own.lesson.trigger, own.lesson.better_action, "global", "")
     alike = [one for one in lessons if one.scope == "session" and one.enabled and _global_key(one) == key]
     actors = {one.actor_key for one in alike if one.actor_key}
     known = next((one for one in lessons if one.key == key), None)
-    if (known is not None and not known.enabled) or (known is None and len(actors) < settings.promotion_min_users):
+    if (known is not None and not known.enabled) or (known is None and len(actors) < PROMOTING_PEOPLE):
         return taught
     marked = [own._replace(lesson=own.lesson._replace(promoted_global_key=key))]
     marked += [
@@ -597,8 +605,8 @@ def rank_for_message(
     words = set(tokens(text))
     scored = []
     shown: set[tuple[str, str]] = set()
-    seen = [(one, effective_confidence(one, settings, now)) for one in lessons if _shows(one, session_key)]
-    given = [(one, sure) for one, sure in seen if not is_weak_confidence(sure, settings)]
+    seen = [(one, effective_confidence(one, now)) for one in lessons if _shows(one, session_key)]
+    given = [(one, sure) for one, sure in seen if not is_weak_confidence(sure)]
     older = find_superseded_lessons(one for one, _ in given)
     for lesson, sure in sorted(given, key=lambda one: one[0].scope != "session"):
         same = (fold(lesson.trigger), fold(lesson.better_action))
@@ -614,11 +622,9 @@ def rank_for_message(
     return [lesson for *_, lesson in scored]
 
 
-def find_newer(
-    lesson: Lesson, lessons: Iterable[Lesson], settings: Settings, now: datetime, *, session_key: str
-) -> Lesson | None:
+def find_newer(lesson: Lesson, lessons: Iterable[Lesson], now: datetime, *, session_key: str) -> Lesson | None:
     """Return the lesson that is given in a session instead of this one, which is older and of the same topic."""
-    given = [one for one in lessons if _shows(one, session_key) and not is_weak(one, settings, now)]
+    given = [one for one in lessons if _shows(one, session_key) and not is_weak(one, now)]
     return find_superseded_lessons(given).get(lesson.id)
 
 

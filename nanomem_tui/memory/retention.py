@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
-from nanomem_tui.core.settings import Settings
+from nanomem_tui.core.settings import DEFAULTS, Settings
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.store import lookup
@@ -174,13 +174,8 @@ _last: WeakKeyDictionary[MemoryStore, datetime] = WeakKeyDictionary()
 
 def days_kept(kind: str, settings: Settings) -> int:
     """Days that an item of a kind is kept; 0: for good."""
-    by_kind = {
-        "episodic": settings.retention_episodic_days,
-        "fact": settings.retention_fact_days,
-        "preference": settings.retention_preference_days,
-        "decision": settings.retention_decision_days,
-    }
-    return by_kind.get(kind, 0)
+    days: Mapping[str, int] = {**DEFAULTS["retention_days"], **settings.retention_days}
+    return days.get(kind, 0)
 
 
 def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:

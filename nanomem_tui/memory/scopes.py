@@ -99,7 +99,10 @@ LayerOf = Callable[[Item], Layer | None]
 SCOPE_OF_KIND: Mapping[str, str] = MappingProxyType(
     {"preference": "user", "fact": "user", "decision": "chat", "episodic": "chat"}
 )
-"""Where a captured item goes unless `capture_scopes` says otherwise."""
+"""Where a captured item goes."""
+
+UNNAMED_CHANNELS = frozenset({"cli"})
+"""Channels of one person, who teaches without a name; what comes without a sender waits in all others."""
 
 USER_KINDS = frozenset({"preference", "fact"})
 """The only kinds that follow a person from chat to chat."""

@@ -357,8 +357,7 @@ class Scopes:
     @property
     def with_global(self) -> bool:
         """Whether a chat sees what is global, by the settings."""
-        settings = self._ws.settings
-        return settings.recall_global and settings.recall_profile != "seed001"
+        return self._ws.settings.recall_profile != "seed001"
 
     @property
     def _rules(self) -> _Rules:

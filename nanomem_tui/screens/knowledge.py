@@ -15,6 +15,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, Refused, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, parse
+from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
 from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.editable_rows import MANY
@@ -108,7 +109,7 @@ class KnowledgeScreen(FactList):
     HELP = (
         "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
         "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
-        "is further than recall takes for near (recall_max_distance) is dimmed. On a heading x and d are for all "
+        "is further than recall takes for near is dimmed. On a heading x and d are for all "
         "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
         "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
         "row: - disabled, ! in conflict, ^ pinned."
@@ -161,7 +162,7 @@ class KnowledgeScreen(FactList):
     def _is_near(self, away: float) -> bool:
         """Nearer than what recall takes for near. Words are only found where they are alike."""
         near = self._near
-        return near is None or near.by == "words" or away < self.ws.settings.recall_max_distance
+        return near is None or near.by == "words" or away < MAX_DISTANCE
 
     def dimmed(self, row: Entry) -> bool:
         """Also what is far from what was asked."""

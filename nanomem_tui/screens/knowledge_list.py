@@ -16,6 +16,7 @@ from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import edits, retention
 from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
 from nanomem_tui.memory.filters import fold
+from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
 from nanomem_tui.memory.scopes import is_foreign, scope_label, source_label
 from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.base.parts_screen import PartsScreen
@@ -313,8 +314,7 @@ def parts_of(ws: Workspace, fact: Fact, near: Near | None, history: Sequence[Blo
         how = "in meaning" if near.by == "meaning" else "in words"
         nothing = "" if near.found else "Nothing is near. "
         parts.append(Title("near", f"Near it {how} ({len(near.found)})", f"{nothing}{near.note}".strip()))
-        most = ws.settings.recall_max_distance
-        parts += [Neighbour(one, distance, distance < most) for one, distance in near.found]
+        parts += [Neighbour(one, distance, distance < MAX_DISTANCE) for one, distance in near.found]
     return (*parts, Preface((Body(""), *_fields(ws, fact), *history), "fields"))
 
 

@@ -253,7 +253,7 @@ class Tools:
         if shown.problem:
             raise errors.Refused(shown.problem)
         items = [hit.item for hit in shown.hits]
-        context_chars, zone = self._ws.settings.recall_context_chars, shown.zone
+        context_chars, zone = prompt.CONTEXT_CHARS, shown.zone
         said = prompt.Excerpts(
             [excerpt.line for excerpt in self._ws.reach.search(message[:MAX_QUERY], self._audience)], SAID, SHARE
         )

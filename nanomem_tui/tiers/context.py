@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, MissingExtra, NanomemError, library_command
+from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.settings import OFF, Settings
 from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.language import secrets
@@ -340,8 +340,6 @@ def lesson_finding(lesson: Lesson) -> Finding:
 
 # How many tokens of a model a text is: counted by a tokenizer where one is installed, else estimated by script.
 
-AUTO, ESTIMATE = "auto", "estimate"
-"""What `context_tokenizer` may be, beside the path of a `tokenizer.json`."""
 ENCODINGS = ("o200k_base", "cl100k_base")
 """Vocabularies of tiktoken, the newest first; one is used where its file is on this machine."""
 
@@ -353,15 +351,10 @@ class Counter(NamedTuple):
     count: Callable[[str], int]
 
 
-@lru_cache(4)
-def make_counter(wanted: str = AUTO) -> Counter:
-    """Return the counter of a setting: `auto`, `estimate`, or the path of a `tokenizer.json`. Raises MissingExtra or
-    BadInput for a file that cannot be used."""
-    if wanted == ESTIMATE:
-        return Counter("an estimate by script", estimate_tokens)
-    if wanted in (AUTO, ""):
-        return _of_tiktoken() or Counter("an estimate by script", estimate_tokens)
-    return _of_file(Path(wanted).expanduser())
+@lru_cache(1)
+def make_counter() -> Counter:
+    """Return what counts: tiktoken where its data is on this machine, else an estimate by script."""
+    return _of_tiktoken() or Counter("an estimate by script", estimate_tokens)
 
 
 # -- tokenizers -------------------------------------------------------------------------------------------------------
@@ -400,23 +393,6 @@ def _read_here(path: str) -> bytes:
     if "://" in path:
         raise FileNotFoundError(path)
     return Path(path).read_bytes()
-
-
-def _of_file(path: Path) -> Counter:
-    try:
-        import tokenizers
-    except ImportError:
-        fix = library_command("tokenizers")
-        raise MissingExtra("a tokenizer of one's own needs `tokenizers`", str(path), fix) from None
-    if not path.is_file():
-        raise BadInput("no such file", str(path), "name the tokenizer.json of a model in `context_tokenizer`")
-    try:
-        made = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001  the library raises bare Exceptions
-        raise BadInput("no tokenizer", f"{path}: {error}"[:200], "name the tokenizer.json of a model") from None
-    made.no_truncation()
-    made.no_padding()
-    return Counter(f"tokenizer {path}", _counting(lambda text: made.encode(text, add_special_tokens=False).ids))
 
 
 # -- the estimate -----------------------------------------------------------------------------------------------------
@@ -505,7 +481,7 @@ class ContextAssembly:
         most = USUAL_TOKENS if max_tokens is None else min(max_tokens, MOST_TOKENS)
         if most < 1:
             raise BadInput("no room for context", f"{most} tokens", "give 1 or more")
-        name, count = make_counter(self._settings.context_tokenizer)
+        name, count = make_counter()
         if not self._settings.memory_enabled:
             return Context(asked, (), 0, most, name, wanted, notes=(OFF,))
         found = find_in_tiers(self._parts, asked, wanted, audience or Audience())

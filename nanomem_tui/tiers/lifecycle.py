@@ -41,6 +41,10 @@ GOAL_DAYS = 90
 """Days that goals and tasks that have ended stay in working memory."""
 HOURLY_METRIC_DAYS = 365
 """Days that averages of an hour are kept."""
+RECORD_DAYS, METRIC_DAYS = 30, 7
+"""Days that records stay in working memory, and that metrics are kept as measured."""
+CAPS_GB: Mapping[Tier, float] = {"working": 1.0, "longterm": 50.0}
+"""Size of each tier beyond which a person is told; nothing is deleted because of it."""
 GROWTH_DAYS = 28
 """Days of which the growth is taken."""
 HORIZON_DAYS = 3650
@@ -98,7 +102,6 @@ class Sizes(NamedTuple):
 def measure(
     connection: Connection,
     kept_days: Mapping[str, int],
-    caps_gb: Mapping[str, float],
     now: datetime,
 ) -> Sizes:
     """Return how large everything is. `kept_days`: days after which a kind leaves its first tier, where it does."""
@@ -109,7 +112,7 @@ def measure(
     reckoned = sum(table.rows * table.row_bytes for table in found) + others
     share = min((room[0] - room[1]) / reckoned, MOST) if reckoned and room is not None else 1.0
     tables = tuple(table._replace(row_bytes=table.row_bytes * share) for table in found)
-    forecasts = tuple(_forecast(tier, tables, kept_days, caps_gb.get(tier, 0.0), now) for tier in TIERS)
+    forecasts = tuple(_forecast(tier, tables, kept_days, CAPS_GB[tier], now) for tier in TIERS)
     return Sizes(room[0] if room is not None else int(reckoned), tables, forecasts)
 
 
@@ -268,10 +271,9 @@ class Lifecycle:
 
     def kept_days(self) -> dict[str, int]:
         """Days that rows of a kind stay where they are; kinds that are not in it stay for good."""
-        settings = self._settings
-        days = {kind: settings.tiers_record_days for kind, _ in _ORDER}
+        days = {kind: RECORD_DAYS for kind, _ in _ORDER}
         days |= {"task": GOAL_DAYS, "goal": GOAL_DAYS}
-        days |= {"metric": settings.tiers_metric_days, "metric-hour": HOURLY_METRIC_DAYS}
+        days |= {"metric": METRIC_DAYS, "metric-hour": HOURLY_METRIC_DAYS}
         return {kind: number for kind, number in days.items() if number}
 
     def dues(self) -> list[Due]:
@@ -307,8 +309,7 @@ class Lifecycle:
         return self._database.ask(self._measured, None)
 
     def _measured(self, connection: Connection) -> Sizes:
-        caps = {"working": self._settings.tiers_working_gb, "longterm": self._settings.tiers_longterm_gb}
-        return measure(connection, self.kept_days(), caps, clock.now())
+        return measure(connection, self.kept_days(), clock.now())
 
     def clock_trouble(self) -> str:
         """Return why the clock is not believed, so that a run by itself would be refused; empty: it is."""
@@ -634,12 +635,12 @@ def _lifecycle(lifecycle: Lifecycle, where: str) -> Iterator[Problem]:
     sizes = lifecycle.sizes()
     for one in sizes.forecasts if sizes is not None else ():
         name = {"working": "working memory", "longterm": "long-term memory"}[one.tier]
-        setting = f"tiers_{one.tier}_gb"
+        most = f"{CAPS_GB[one.tier]:g} GB"
         if one.days == 0:
-            what = f"{name} has about {one.bytes / 1e9:.1f} GB, more than {setting}; nothing is deleted because of that"
-            yield Problem(what, where, None, "`nanomem lifecycle archive YEAR`, or a larger size", "warning")
+            what = f"{name} has about {one.bytes / 1e9:.1f} GB, more than {most}; nothing is deleted because of that"
+            yield Problem(what, where, None, "`nanomem lifecycle archive YEAR`", "warning")
         elif one.days is not None and one.days <= SOON:
-            what = f"{name} reaches {setting} about {one.reached}"
+            what = f"{name} reaches {most} about {one.reached}"
             yield Problem(what, where, None, "`nanomem lifecycle plan` tells how it grows", "note")
 
 

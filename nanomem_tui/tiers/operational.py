@@ -207,6 +207,8 @@ def text_in(data: Any, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+SECONDS = 3600.0
+"""Seconds that an entry is among what happens now."""
 ORIGIN = "operational"
 """The origin of a task that we know from what was said of it, and not because an agent recorded it."""
 BATCH = 500
@@ -250,7 +252,7 @@ class Operational:
         self._gone = gone
         self._trail, self._database = trail, trail.database
         self._limit = settings.operational_entries
-        self._seconds = settings.operational_seconds
+        self._seconds = SECONDS
         self._pushed = 0
         self._aged_at = -float("inf")
         self._trouble = ""
@@ -500,6 +502,8 @@ def _task(entry: OperationalEntry) -> ActiveTask:
 # -- Measure this machine for operational memory, only where the user turned it on ------------------------------------
 
 SOURCE = "collector"
+LOOK_SECONDS = 15.0
+"""Seconds between two looks at the machine."""
 TOP = 5
 """Processes that are named, those that use the most processor time and those that use the most memory."""
 PORTS = 50
@@ -685,7 +689,7 @@ class Collector:
             self._trouble = error
         except Exception as error:  # noqa: BLE001  what a machine cannot tell ends no program
             self._trouble = NanomemError(f"the machine cannot be measured ({type(error).__name__}: {error})")
-        return self._settings.collector_interval_seconds
+        return LOOK_SECONDS
 
 
 def missing_parts(settings: Settings) -> list[Problem]:

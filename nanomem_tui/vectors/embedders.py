@@ -345,7 +345,7 @@ def vocabulary() -> WordPiece:
 _FILES = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _MOST = 8192
 _LAYERS = frozenset({"Transformer", "Pooling", "Normalize"})
-_FIX = "set embedding_path to an ONNX file with vocab.txt beside it"
+_FIX = "set embedding_model to an ONNX file with vocab.txt beside it"
 
 
 def onnx_model(path: Path) -> OnnxEmbedder:
@@ -568,7 +568,7 @@ class SentenceTransformers:
                 raise MissingExtra(f"sentence-transformers cannot be loaded ({error})") from error
             except Exception as error:
                 raise BadInput("sentence-transformers has no such model on this machine, and nothing is downloaded",
-                               self._model, "set embedding_path to its folder")  from error  # fmt: skip
+                               self._model, "set embedding_model to its folder")  from error  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -825,13 +825,19 @@ def embedder_of(settings: Settings, paths: Paths) -> Embedder:
     if backend == "onnx":
         return onnx_model(_path(settings, paths))
     if backend == "sentence-transformers":
-        return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
+        return SentenceTransformers(_name_or_path(settings, paths))
     return mini_lm()
 
 
 def _path(settings: Settings, paths: Paths) -> Path:
     """The place of the model; a relative one is inside the workspace. Raises InvalidConfig when there is none."""
-    if not settings.embedding_path:
-        raise InvalidConfig(f"embedding_backend is {settings.embedding_backend} and embedding_path is not set",
-                            "the settings", "nanomem config set embedding_path …")  # fmt: skip
-    return paths.workspace / Path(settings.embedding_path).expanduser()
+    if not settings.embedding_model:
+        raise InvalidConfig(f"embedding_backend is {settings.embedding_backend} and embedding_model is not set",
+                            "the settings", "nanomem config set embedding_model …")  # fmt: skip
+    return paths.workspace / Path(settings.embedding_model).expanduser()
+
+
+def _name_or_path(settings: Settings, paths: Paths) -> str:
+    """Return a folder of this machine by its whole path, else the name that the library knows the model by."""
+    path = _path(settings, paths)
+    return str(path) if path.exists() else settings.embedding_model

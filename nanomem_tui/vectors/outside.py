@@ -1,5 +1,6 @@
-"""Collections outside the file of vectors: in Chroma, in a folder that nanomem made or on a server, or in PostgreSQL with
-the extension pgvector. Items lie in Chroma as the crystallized system (seed 003) has them, records as seed 004 calls them.
+"""Collections outside the file of vectors: in Chroma, in a folder that nanomem made or on a server, or in PostgreSQL
+with the extension pgvector. Items lie in Chroma as the crystallized system (seed 003) has them, records as seed 004
+calls them.
 
 Owns whose a folder, a collection or a table is: one of somebody else is never written. Nothing of what stands there is
 held here. All errors of Chroma and of the server come out as errors of ours, so that whoever asks can do without it.
@@ -70,8 +71,6 @@ def chroma_location(settings: Settings, paths: Paths, *, is_of_records: bool = F
         core_settings.check_address("chroma_url", settings.chroma_url, "the settings")
         return settings.chroma_url
     folder = paths.data / "chroma" / paths.own_id.name
-    if settings.chroma_path:
-        folder = paths.workspace / Path(settings.chroma_path).expanduser()
     return folder.with_name(f"{folder.name}-records") if is_of_records else folder
 
 
@@ -154,7 +153,7 @@ class ChromaCopy:
             has = found.metadata or {}
             if has.get(OWNER) != self._workspace_id:
                 what = f"the collection {name} there is not of this workspace"
-                raise Refused(what, self.place, "import it, and use another `chroma_url` or `chroma_path`")
+                raise Refused(what, self.place, "import it, and use another `chroma_url`")
             if has.get(MODEL) == model and not anew:
                 return found
             self._client.delete_collection(name)
@@ -334,10 +333,10 @@ def check_owner(folder: Path, workspace_id: str) -> None:
     except FileNotFoundError:
         return
     except NotADirectoryError:
-        raise BadInput("no folder", str(folder), "set `chroma_path` to one, or to nothing") from None
+        raise BadInput("no folder", str(folder), "move it away") from None
     except OSError as error:
         raise from_os_error(error, "looking at the Chroma folder") from error
-    fix = "leave it as it is, and set `chroma_path` to another folder, or to nothing"
+    fix = "move it to another place"
     if not names - {LOCK}:
         return
     try:

@@ -166,7 +166,7 @@ def samples_in(folder: Path) -> Samples:
         b"<pre>d</pre></body></html>",
         "filter": b'kind:fact age>30d !enabled "two words" hits>=3 /re.*gex/ scope:chat',
         "ledger": (summed(line) + b"\n") * 3,
-        "toml": b'max_items = 9\ncapture_scopes.fact = "chat"\n[keys]\ndelete = "f6"\n',
+        "toml": b'max_items = 9\nretention_days.fact = 30\n[keys]\ndelete = "f6"\n',
         "questions": b'{"message": "tea", "expect": ["ltm_1"]}\n',
         "backup": made, "turn": json.dumps(turn).encode(), "operation": line,
     }  # fmt: skip

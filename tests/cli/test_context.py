@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.cli.conftest import Run
 @pytest.fixture
 def home(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Something about nginx in three tiers."""
-    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
     with open_workspace(workspace) as ws:
         ws.records.store("decision", {"context": "nginx 502", "chosen": "reload", "reasoning": "upstream gone"}, "d0")
         ws.records.store("incident", {"description": "nginx upstream timeout", "resolution": "keepalive 64"}, "i1")

@@ -70,8 +70,8 @@ def test_a_file_with_a_bad_value_is_written_and_repaired(file: Path, run: Run) -
         ("theme", "nope"),
         ("dream_cron", "nope"),
         ("dream_cron", "61 * * * *"),
-        ("promotion_triggers", "foo"),
-        ("min_lesson_confidence", "99"),
+        ("capture_inbox_roles", "foo"),
+        ("capture_min_confidence", "99"),
     ],
 )
 def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(
@@ -80,9 +80,7 @@ def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(
     refused = run("config", "set", name, text)
     assert (refused.code, refused.err.count("\n"), name in refused.err) == (2, 1, True)
     assert not file.exists()
-    value = {"promotion_triggers": [text], "min_lesson_confidence": float(text) if text == "99" else text}.get(
-        name, text
-    )
+    value = {"capture_inbox_roles": [text], "capture_min_confidence": 99.0}.get(name, text)
     file.write_text(f"{name} = {config.toml_value(value)}\n")
     listed = run("memory", "list")
     assert (name in listed.err) is (name not in LOOKS)  # what only the console looks like hinders no command
@@ -120,25 +118,25 @@ def test_what_was_set_is_told_in_toml_and_can_be_taken_back(
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("fact=user", {"fact": "user"}),
-        ("fact=user, decision = chat", {"fact": "user", "decision": "chat"}),
-        ('{"fact": "user"}', {"fact": "user"}),
-        ('{ fact = "user" }', {"fact": "user"}),
+        ("undo=f6", {"undo": "f6"}),
+        ("undo=f6, redo = f7", {"undo": "f6", "redo": "f7"}),
+        ('{"undo": "f6"}', {"undo": "f6"}),
+        ('{ undo = "f6" }', {"undo": "f6"}),
         ("{}", {}),
     ],
 )
 def test_a_table_is_set_as_people_write_it(file: Path, run: Run, text: str, value: dict[str, str]) -> None:
-    assert run("config", "set", "capture_scopes", text).code == 0
-    assert tomllib.loads(file.read_text())["capture_scopes"] == value
+    assert run("config", "set", "keys", text).code == 0
+    assert tomllib.loads(file.read_text())["keys"] == value
 
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("capture_scopes", "user", "must be a table of texts, not 'user'"),
-        ("capture_scopes", '{fact="galaxy"}', "cannot be 'galaxy'"),
-        ("capture_scopes", "[1]", "must be a table of texts"),
-        ("capture_scopes", '{"fact": 3}', "must be a table of texts"),
+        ("retention_days", "user", "must be a table of numbers, not 'user'"),
+        ("retention_days", '{fact="soon"}', "of fact must be a whole number of at least 0, not 'soon'"),
+        ("retention_days", "mood=3", "cannot hold 'mood'"),
+        ("retention_days", "[1]", "must be a table of numbers"),
         ("keys", '{"undo": 3}', "must be a table of texts"),
         ("keys", '{"nosuch": "a"}', "there is no action `nosuch`: keys. Fix: docs/keys.md"),
         ("keys", "unda=a", "did you mean `undo`?"),
@@ -154,14 +152,13 @@ def test_a_table_that_cannot_work_is_refused_in_a_line(file: Path, run: Run, nam
 
 
 def test_a_text_in_place_of_a_table_is_named_and_repaired(file: Path, run: Run) -> None:
-    file.write_text('theme = "nord"\ncapture_scopes = "x"\n')
+    file.write_text('theme = "nord"\nretention_days = "x"\n')
     (problem,) = run("config", "show", "--json").json["problems"]
-    assert (problem["line"], problem["what"]) == (
-        2, "`capture_scopes` must be a table of texts, not 'x'; {} (default) is used instead"
-    )  # fmt: skip
+    assert problem["line"] == 2
+    assert problem["what"].startswith("`retention_days` must be a table of numbers, not 'x'; { episodic = 90, fact = ")
     for line in (["recall", "tea"], ["memory", "status"]):
         assert f"{file}" in run(*line).err
-    assert run("config", "unset", "capture_scopes").code == 0
+    assert run("config", "unset", "retention_days").code == 0
     assert tomllib.loads(file.read_text()) == {"theme": "nord"}
 
 

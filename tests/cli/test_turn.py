@@ -322,10 +322,8 @@ def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace: P
     assert 0 < context["used"] <= 3600
     assert memory["used"] + context["used"] == begun["chars"] == len(begun["block"])
     run("config", "set", "--here", "recall_max_prompt_chars", "700")
-    run("config", "set", "--here", "recall_context_chars", "0")
     small = feed({**ANA, "text": "when does the ferry leave?"}, "turn", "begin").json
-    assert small["budget"]["context"] == {"used": 0, "limit": 0}
-    assert 0 < len(small["block"]) == small["budget"]["memory"]["used"] <= 700
+    assert 0 < small["budget"]["memory"]["used"] <= 700
     assert run("recall", "ferry", "--json").json["budget"]["memory"]["limit"] == 700
 
 

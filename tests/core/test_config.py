@@ -149,7 +149,7 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
     body = {
         "agents": {
             "memory": {"flushEveryUpdates": 3, "flushIntervalSeconds": 9},
-            "selfImprovement": {"maxLessons": 50, "lessonConfidenceDecayHours": 24},
+            "selfImprovement": {"maxLessons": 50, "maxLessonsInPrompt": 2},
             "sessions": {"compactKeepMessages": 40},
             "defaults": {"dream": {"maxBatchSize": 5, "maxIterations": 2}},
         }
@@ -160,7 +160,7 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
         flush_every_updates=3,
         flush_interval_seconds=9.0,
         max_lessons=50,
-        lesson_confidence_decay_hours=24.0,
+        max_lessons_in_prompt=2,
         session_keep_messages=40,
         dream_max_batch_size=5,
         dream_max_iterations=2,
@@ -264,8 +264,8 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
     }
     embedding = {"embedding_enabled": False, "embedding_backend": "reserved_hybrid"}  # ours searches where it can
     assert loaded.settings == Settings(**other, **embedding)  # type: ignore[arg-type]
-    given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key}
-    assert len(loaded.sources) == len(given) - 5  # all but the four of the Dream, and the name of the agent
+    given = {name for name, about in settings.ABOUT.items() if about.agent_key and not name.startswith("dream_")}
+    assert set(loaded.sources) == (given | {"retention_days"}) - {"agent_name"}
 
 
 @pytest.mark.parametrize(
@@ -365,10 +365,10 @@ def test_what_an_agent_keeps_for_itself_is_no_mistake(paths: Paths) -> None:
         ('capture_channels = "cli"', "must be a list"),
         ("capture_channels = [1]", "must be a list"),
         ('capture_inbox_roles = ["everyone"]', "cannot be 'everyone'"),
-        ('capture_scopes = {mood = "user"}', "cannot hold 'mood'"),
-        ('capture_scopes = {fact = "planet"}', "cannot be 'planet'"),
-        ("capture_scopes = {fact = 3}", "must be a table"),
-        ('capture_mode = "oracle"', "cannot be 'oracle'"),
+        ("retention_days = {mood = 3}", "cannot hold 'mood'"),
+        ("retention_days = {fact = -1}", "of fact must be a whole number of at least 0, not -1"),
+        ("retention_days = {fact = true}", "of fact must be a whole number"),
+        ('recall_backend = "oracle"', "cannot be 'oracle'"),
     ],
 )
 def test_lists_tables_and_bounds_are_checked(paths: Paths, text: str, says: str) -> None:
@@ -377,11 +377,32 @@ def test_lists_tables_and_bounds_are_checked(paths: Paths, text: str, says: str)
         config.load(paths)
 
 
+def test_the_days_of_each_kind_come_from_whoever_names_it_first_by_its_old_or_its_new_name(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths.agent_config.write_text(json.dumps({"memory": {"retention": {"episodicDays": 7, "decisionDays": 8}}}))
+    monkeypatch.setenv("NANOMEM_RETENTION_PREFERENCE_DAYS", "0")
+    write(paths.settings, "retention_fact_days = 12\n[retention_days]\nepisodic = 9\n")
+    loaded = config.load(paths)
+    assert loaded.settings.retention_days == {"episodic": 9, "fact": 12, "preference": 0, "decision": 8}
+    assert [(one.what, one.where) for one in loaded.problems] == [
+        ("`retention_fact_days` is now `retention_days`", str(paths.settings)),
+        ("`retention_preference_days` is now `retention_days`", config.ENVIRONMENT),
+    ]
+
+
+def test_the_path_of_an_embedding_model_is_read_by_its_old_name(paths: Paths) -> None:
+    write(paths.settings, 'embedding_path = "~/m"\n')
+    loaded = config.load(paths)
+    assert loaded.settings.embedding_model == "~/m"
+    assert [one.what for one in loaded.problems] == ["`embedding_path` is now `embedding_model`"]
+
+
 def test_lists_and_tables_are_read_from_every_source(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_CAPTURE_CHANNELS", "cli, matrix")
-    write(paths.settings, 'capture_scopes = {fact = "global"}\npromotion_triggers = []')
+    write(paths.settings, 'keys = {undo = "f6"}\ncapture_inbox_roles = []')
     got = config.load(paths).settings
     assert got.capture_channels == ("cli", "matrix")
-    assert got.capture_scopes == {"fact": "global"}
-    assert got.promotion_triggers == ()
+    assert got.keys == {"undo": "f6"}
+    assert got.capture_inbox_roles == ()
     assert settings.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")

@@ -49,8 +49,6 @@ def sweep(tmp_path: Path, rounds: int, every: int) -> int:
     """Kill at every n-th step; returns how many kills there were."""
     actions = script(rounds)
     saved = prepared(tmp_path / "saved", adopted=True)
-    # What is global is in the agent's own file too, where the check looks for it.
-    (saved.parent / "nanomem" / "config.toml").write_text('capture_scopes = {preference = "global"}\n')
     seen = looks_of(copied(saved, tmp_path, "model"), actions)
     _, total = run_in_child(copied(saved, tmp_path, "count"), actions, Steps())
     kills = 0

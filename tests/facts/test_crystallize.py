@@ -149,19 +149,6 @@ def test_the_sender_of_a_group_is_named_by_its_messages(tmp_path: Path) -> None:
         assert rows["Oslo"].sender_id == "bo"
 
 
-def test_in_a_channel_of_one_person_a_named_sender_is_somebody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NANOMEM_CAPTURE_UNNAMED_CHANNELS", "cli,telegram")
-    workspace = talking(tmp_path, telegram_1=["I live in Rome"])
-    say(workspace, "telegram:-100", {"content": "I live in Oslo", "sender_id": "bo"})
-    say(workspace, "cli:direct", {"content": "I prefer tea", "sender_id": "user"})
-    with open_workspace(workspace) as ws:
-        plan = ws.crystallizer.plan()
-        assert {one.proposal.value: one.scope.type for one in plan.open} == {
-            "Rome": "global", "Oslo": "user", "prefers": "global",
-        }  # fmt: skip
-        assert not any(one.unnamed for one in plan.open)
-
-
 def test_by_itself_a_run_asks_a_person_about_senders_that_nobody_named(tmp_path: Path) -> None:
     workspace = talking(tmp_path, cli_direct=["I live in Rome"])
     say(workspace, "telegram:-100", "I live in Oslo")

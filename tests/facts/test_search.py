@@ -178,18 +178,6 @@ def test_what_is_off_waits_or_is_over_is_not_given(ws: Workspace) -> None:
     assert "Secret" not in str(search.names())
 
 
-def test_global_facts_stay_out_where_the_settings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NANOMEM_RECALL_GLOBAL", "false")
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as ws:
-        ws.facts.set("Contact", "phone", "555")
-        search = searching(ws, Meaning(ws, phone=0.1))
-        assert search("phone", audience=Audience("telegram", "7")).results == ()
-        assert search(category="Contact", audience=Audience("telegram", "7")).results == ()
-        assert len(search(category="Contact").results) == 1
-
-
 def test_the_names_that_there_are(ws: Workspace) -> None:
     assert searching(ws, Meaning(ws)).names() == {
         "Home": {"Contact": 1},

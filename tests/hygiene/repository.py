@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nanomem_tui"
-GENERATED = ("_pb2", "_pb2_grpc")
-"""How the names of stubs end, which a compiler writes (`scripts/stubs.py`)."""
+GENERATED = ("_pb2",)
+"""How the names of modules end that a compiler writes (`scripts/stubs.py`)."""
 
 
 @cache

@@ -219,14 +219,11 @@ def test_an_episode_is_reachable_with_the_defaults_and_tightens_with_them() -> N
     assert only("昨天锅炉又坏了，小雨答应周五之前换好").kind == "episodic"
 
 
-def test_each_kind_goes_to_its_scope_and_elsewhere_only_where_configured() -> None:
+def test_each_kind_goes_to_its_scope() -> None:
     user, chat = "channel:telegram:user:7", "channel:telegram:chat:-100"
     for text, scope in (("I prefer tea", user), ("my name is Anna", user), ("we decided to use Rust", chat)):
         assert only(text).scope_key == scope
     assert only("I prefer tea", origin=Origin(Audience("telegram", "42"))).scope_key == "channel:telegram:user:42"
-    everywhere = SETTINGS._replace(capture_scopes={"fact": "global"})
-    item = only("my name is Anna", settings=everywhere)
-    assert (item.scope_type, item.scope_key) == ("global", "workspace:w1:global")
     with pytest.raises(BadInput):
         taken("we decided to use Rust", origin=Origin(Audience("telegram", None, "7")))
 
@@ -286,15 +283,13 @@ def test_a_secret_waits_and_is_stored_nowhere() -> None:
     assert "[password #" in item.text
 
 
-def test_the_assistant_and_tools_are_read_only_if_asked_for_and_then_wait() -> None:
-    for role, setting in (("assistant", "capture_assistant"), ("tool", "capture_tools")):
-        assert taken("I prefer tea", role=role) == Captured()
-        wished = SETTINGS._replace(**{setting: True})  # type: ignore[arg-type]
-        item = only("Remember that I prefer tea", role=role, settings=wished)
-        assert is_waiting(item)
-        assert (item.source_role, item.source) == (role, "auto_heuristic")
-        trusted = wished._replace(capture_inbox_roles=())
-        assert only("I prefer tea", role=role, settings=trusted).enabled
+def test_the_assistant_is_read_only_if_asked_for_and_then_waits() -> None:
+    assert taken("I prefer tea", role="assistant") == Captured()
+    wished = SETTINGS._replace(capture_assistant=True)
+    item = only("Remember that I prefer tea", role="assistant", settings=wished)
+    assert is_waiting(item)
+    assert (item.source_role, item.source) == ("assistant", "auto_heuristic")
+    assert only("I prefer tea", role="assistant", settings=wished._replace(capture_inbox_roles=())).enabled
 
 
 def test_what_waits_only_for_its_origin_is_accepted_when_a_person_says_it() -> None:
@@ -377,9 +372,6 @@ def test_what_comes_from_nobody_waits_but_in_a_channel_of_one_person() -> None:
     item = only("Remember that I like figs", origin=nobody)
     assert (is_waiting(item), item.meta["inbox"]["finding"]) == (True, "origin")
     assert only("Remember that I like figs", origin=at_home).enabled
-    assert is_waiting(only("I prefer tea", origin=at_home, settings=SETTINGS._replace(capture_unnamed_channels=())))
-    mine = SETTINGS._replace(capture_unnamed_channels=("telegram",))
-    assert only("I prefer tea", origin=nobody, settings=mine).enabled
 
 
 @pytest.mark.parametrize("text", ["my password is hunter2", "我的身份证号是110101199003071234", "passwort: geheim123"])
@@ -438,9 +430,9 @@ def test_the_verdicts_name_each_fate() -> None:
     assert [why for _, why in verdicts.dropped] == ["low confidence: 0.20 of 0.78"]
 
 
-@given(st.text(max_size=500), st.sampled_from(["user", "assistant", "tool"]))
+@given(st.text(max_size=500), st.sampled_from(["user", "assistant"]))
 def test_any_message_is_judged_and_nothing_active_is_unsafe(text: str, role: str) -> None:
-    settings = SETTINGS._replace(capture_assistant=True, capture_tools=True)
+    settings = SETTINGS._replace(capture_assistant=True)
     found = taken(text, role=role, settings=settings)
     assert len(found.rows) <= settings.capture_max_entries_per_turn
     for row in found.rows:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.corrections import detect
 from tests.memory.test_capture_sentences import told
 from tests.memory.turns import begin, turn
@@ -90,19 +89,19 @@ TEACHES = """
 
 @pytest.mark.parametrize("text", told(EVERYDAY))
 def test_a_question_a_task_a_story_and_a_joke_teach_nothing(text: str) -> None:
-    assert detect(text, Settings(), "An answer of some length that was given before.") is None
+    assert detect(text, "An answer of some length that was given before.") is None
 
 
 @pytest.mark.parametrize("text", told(TEACHES))
 def test_a_correction_teaches(text: str) -> None:
-    found = detect(text, Settings(), "An answer of some length that was given before.")
+    found = detect(text, "An answer of some length that was given before.")
     assert found is not None
     assert (found.text, found.is_empty) == (text, False)
 
 
 @pytest.mark.parametrize("text", ["Shorter please", "make it shorter", "短一点", "再短一点", "详细一点吧", "longer!"])
 def test_what_is_asked_of_one_answer_teaches_nothing_for_good(text: str) -> None:
-    found = detect(text, Settings(), "An answer of some length that was given before.")
+    found = detect(text, "An answer of some length that was given before.")
     assert found is None or found.is_empty
 
 

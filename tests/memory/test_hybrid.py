@@ -115,8 +115,6 @@ def test_what_is_far_is_not_recalled_and_why_not_tells_the_distance(ws: Workspac
     far = recall.ask(asked._replace(whole=True))
     assert {round(hit.parts["distance"], 6) for hit in far.hits} == {0.5}
     assert recall.why_not(asked, "i1") == "shares no word with the message, and distance 1.00 is over 0.8"
-    strict = hybrid(ws, recall_max_distance=0.5)
-    assert strict.why_not(Question("auto beverage pet house"), "i0").endswith("distance 0.50 is over 0.5")
     assert by_words(ws).why_not(Question("auto"), "i0") == "shares no word with the message"
 
 

@@ -72,10 +72,6 @@ def test_at_most_five_are_told_and_none_of_a_short_message(home: Path) -> None:
         fill(ws, [item(f"c{n}", f"car {n}") for n in range(9)])
         assert [hit.item.id for hit in begin(ws, "my vehicle today").related] == [f"c{n}" for n in range(1, 6)]
         assert begin(ws, "my vehicle").related == ()  # ten characters
-    with opened(home, recall_max_results=1, recall_related_facts=0) as ws:
-        assert begin(ws, "my vehicle today").related == ()
-    with opened(home, recall_max_results=1, recall_related_facts=2) as ws:
-        assert len(begin(ws, "my vehicle today").related) == 2
 
 
 def test_related_facts_are_logged_and_counted_as_used(ws: Workspace) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.corrections import detect
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
@@ -48,7 +47,7 @@ def taught(ws: Workspace) -> list[tuple[str, str]]:
     ],
 )
 def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -> None:
-    found = detect(text, Settings())
+    found = detect(text)
     assert (found.trigger if found else "") == topic
 
 

@@ -212,7 +212,7 @@ def test_a_story_is_no_correction(text: str) -> None:
     ],
 )
 def test_a_correction_that_says_nothing_better_teaches_nothing(text: str) -> None:
-    found = corrections.detect(text, SETTINGS, "a long answer")
+    found = corrections.detect(text, "a long answer")
     assert found is not None
     assert found.is_empty
     assert World().on(Feedback(text, "a long answer")) == []
@@ -225,14 +225,10 @@ def test_an_answer_to_a_question_is_no_correction() -> None:
     assert len(World().on(Feedback("No, that's wrong, it is 6", "It is 5, right?"))) == 1
 
 
-def test_without_the_prefix_rule_the_word_may_stand_anywhere() -> None:
-    text = "thanks for that, too long though"
-    assert corrections.detect(text, SETTINGS) is None
-    loose = SETTINGS._replace(feedback_require_prefix=False)
-    found = corrections.detect(text, loose)
-    assert found is not None
-    assert found.trigger == "response:length"
-    assert corrections.detect(text, loose._replace(feedback_max_message_chars=10)) is None
+def test_a_correction_begins_with_its_word_and_is_short() -> None:
+    assert corrections.detect("thanks for that, too long though") is None
+    assert corrections.detect("too long") is not None
+    assert corrections.detect("too long, " + "and longer still, " * 20) is None
 
 
 def test_three_people_make_a_lesson_global_and_later_ones_add_to_it() -> None:
@@ -257,16 +253,8 @@ def test_three_people_make_a_lesson_global_and_later_ones_add_to_it() -> None:
     assert len([one for one in world.lessons.values() if one.scope == "global"]) == 1
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        SETTINGS._replace(promotion_enabled=False),
-        SETTINGS._replace(promotion_min_users=4),
-        SETTINGS._replace(promotion_triggers=("response:language",)),
-    ],
-)
-def test_promotion_is_steered(settings: Settings) -> None:
-    world = World(settings)
+def test_promotion_can_be_switched_off() -> None:
+    world = World(SETTINGS._replace(promotion_enabled=False))
     for number in range(3):
         world.on(Feedback("too long, be concise", "x"), f"telegram:{number}", f"user{number}")
     assert [one.scope for one in world.lessons.values()] == ["session"] * 3
@@ -383,13 +371,11 @@ def lesson(number: int, **fields: object) -> Lesson:
 
 def test_confidence_decays_by_one_in_168_hours_since_it_was_last_confirmed() -> None:
     week = clock.iso(NOW - timedelta(hours=168))
-    assert effective_confidence(lesson(1, updated_at=week), SETTINGS, NOW) == pytest.approx(4)
-    assert effective_confidence(
-        lesson(1, updated_at=week, last_applied_at=clock.iso(NOW)), SETTINGS, NOW
-    ) == pytest.approx(5)
-    assert effective_confidence(lesson(1, last_applied_at=week), SETTINGS, NOW) == pytest.approx(5)
-    assert effective_confidence(lesson(1, updated_at=clock.iso(NOW - timedelta(days=365))), SETTINGS, NOW) == 0
-    assert effective_confidence(lesson(1, updated_at="no time"), SETTINGS, NOW) == 5
+    assert effective_confidence(lesson(1, updated_at=week), NOW) == pytest.approx(4)
+    assert effective_confidence(lesson(1, updated_at=week, last_applied_at=clock.iso(NOW)), NOW) == pytest.approx(5)
+    assert effective_confidence(lesson(1, last_applied_at=week), NOW) == pytest.approx(5)
+    assert effective_confidence(lesson(1, updated_at=clock.iso(NOW - timedelta(days=365))), NOW) == 0
+    assert effective_confidence(lesson(1, updated_at="no time"), NOW) == 5
 
 
 def test_the_prompt_gets_the_fitting_then_the_surer_then_the_frequent_ones() -> None:
@@ -405,8 +391,8 @@ def test_the_prompt_gets_the_fitting_then_the_surer_then_the_frequent_ones() -> 
     ]
     ids = [one.id for one in rank(rows, "the printer is jammed", SETTINGS, NOW, session_key=S)]
     assert ids == ["lesson_1", "lesson_3", "lesson_2", "lesson_7"]
-    few = SETTINGS._replace(max_lessons_in_prompt=1, min_lesson_confidence=4)
-    assert [one.id for one in rank(rows, "the printer is jammed", few, NOW, session_key=S)] == ["lesson_3"]
+    few = SETTINGS._replace(max_lessons_in_prompt=1)
+    assert [one.id for one in rank(rows, "the printer is jammed", few, NOW, session_key=S)] == ["lesson_1"]
     assert rank(rows, "x", SETTINGS._replace(learning_enabled=False), NOW, session_key=S) == []
 
 

@@ -9,6 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.settings import Settings
+from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions.files import OwnSessions
 from nanomem_tui.memory.turns.turn import turn_end
 
@@ -120,9 +121,10 @@ def test_a_person_who_compacts_a_transcript_of_ours_loses_no_summary(place):
         assert len(spoken(ws)) == 12
 
 
-def test_a_heavy_transcript_is_compacted_by_its_size(place):
+def test_a_heavy_transcript_is_compacted_by_its_size(place, monkeypatch):
     file = place / "memory" / "nanomem" / "config.toml"
-    file.write_text("session_compact_threshold_bytes = 20_000\ncapture_enabled = false\n")
+    file.write_text("capture_enabled = false\n")
+    monkeypatch.setattr(files, "HEAVY", 20_000)
     with open_workspace(place) as ws:
         for number in range(15):
             talk(ws, 1, number, assistant=f"{number} " + "x" * 2_000)

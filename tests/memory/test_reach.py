@@ -12,6 +12,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.memory.scopes import Audience, sessions_of
+from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.turn import Begun, turn_end, turn_input
 from nanomem_tui.store import forgotten
 from nanomem_tui.workspace import Workspace
@@ -297,10 +298,10 @@ def test_the_log_of_a_turn_names_what_its_block_had(ws: Workspace) -> None:
     assert logged.older == tuple(excerpt.id for excerpt in begun.older) != ()
 
 
-def test_older_turns_take_no_more_than_their_share(place: Path) -> None:
+def test_older_turns_take_no_more_than_their_share(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = tuple(("user", f"The green dress number {n} is for the wedding {'indeed ' * 40}") for n in range(8))
     write(place, "telegram:42", talk + WEATHER, "ana")
-    settle(place, recall_context_chars=1200)
+    monkeypatch.setattr(prompt, "CONTEXT_CHARS", 1200)
     with open_workspace(place) as ws:
         begun = begin(ws, "Do I wear the green dress to the wedding?")
         assert len(begun.older) <= 3

@@ -140,7 +140,6 @@ def test_each_hit_says_what_its_score_is_made_of_and_in_which_layer(ws: Workspac
         assert hit.score == pytest.approx(hit.parts["lexical"] * shares)
         assert hit.parts["terms"] == [word for word in ("green", "tea") if word in hit.item.text]
     assert {hit.layer for hit in recall_of(ws).ask(Question("tea")).hits} == {"owner"}
-    assert ids(recall_of(ws, recall_global=False).ask(Question("tea", "", CHAT))) in (["c", "u"], ["u", "c"])
 
 
 def test_every_cut_has_its_reason(ws: Workspace) -> None:

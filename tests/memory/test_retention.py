@@ -40,7 +40,7 @@ def test_an_item_expires_by_its_kind(kind: str, days: int) -> None:
 
 
 def test_the_settings_say_how_long_and_zero_is_for_good() -> None:
-    settings = Settings(retention_episodic_days=7, retention_fact_days=0, retention_decision_days=10**9)
+    settings = Settings(retention_days={"episodic": 7, "fact": 0, "decision": 10**9})
     assert retention.expires_at("episodic", NOW, settings) == clock.iso(NOW + timedelta(days=7))
     assert retention.expires_at("fact", NOW, settings) is None
     assert retention.expires_at("decision", NOW, settings) is None, "beyond the end of time"
@@ -65,12 +65,12 @@ def test_what_is_expired_goes_in_one_operation_and_comes_back_by_undo(ws: Worksp
 def test_a_kind_that_is_kept_for_good_does_not_expire_any_more(ws: Workspace) -> None:
     expiring(ws, "over", -1)
     with pytest.raises(NothingToDo):
-        retention.prune_expired(ws.store, ws.settings._replace(retention_fact_days=0), NOW)
+        retention.prune_expired(ws.store, ws.settings._replace(retention_days={"fact": 0}), NOW)
 
 
 def test_what_is_kept_for_good_is_recalled_and_shown_so_and_expires_again_when_it_is_not(ws: Workspace) -> None:
     row = put(ws, "over", text="a quokka sings", expires_at=clock.iso(clock.now() - timedelta(days=1)))
-    forever = ws.settings._replace(retention_fact_days=0)
+    forever = ws.settings._replace(retention_days={"fact": 0})
     assert retention.expiry(row, ws.settings) == row.expires_at
     assert retention.expiry(row, forever) is None
     assert retention.expiry(row._replace(pinned=True), ws.settings) is None

@@ -10,7 +10,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.attach.turns import Place
 from nanomem_tui.memory.turns.turn import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
-from tests.memory.turns import begin, end, settle, turn
+from tests.memory.turns import begin, end, turn
 from tests.store.homes import make_home
 
 
@@ -116,11 +116,10 @@ def test_what_is_not_done_stays(workspace: Path, text: str) -> None:
 
 
 def test_the_oldest_fall_out_beyond_the_limit(workspace: Path) -> None:
-    settle(workspace, pending_limit=2)
     with open_workspace(workspace) as ws:
-        for number in range(3):
+        for number in range(21):
             turn(ws, f"todo: thing number {number}")
-        assert pending(ws) == ("todo: thing number 1", "todo: thing number 2")
+        assert pending(ws) == tuple(f"todo: thing number {number}" for number in range(1, 21))
 
 
 def test_what_the_agent_names_itself_is_not_doubled(workspace: Path) -> None:

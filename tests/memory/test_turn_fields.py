@@ -111,7 +111,7 @@ def test_every_pending_action_outlives_the_process_however_many_and_old_they_are
 def test_pending_actions_that_fall_out_are_told(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         told = end(ws, begin(ws).turn, pending_actions=[f"step {number}" for number in range(22)]).problems
-        kept = "pending_actions: kept are 20 (pending_limit), this fell out: "
+        kept = "pending_actions: kept are 20, this fell out: "
         assert told == (f"{kept}step 0", f"{kept}step 1")
         assert end(ws, begin(ws).turn, pending_actions=["one more"]).problems == (f"{kept}step 2",)
         left = begin(ws).pending

@@ -170,14 +170,14 @@ def test_another_state_folder(workspace: Path) -> None:
         open_workspace(workspace)
 
 
-def test_no_window_and_no_queue(workspace: Path) -> None:
-    settle(workspace, short_term_turns=0, pending_limit=0)
+def test_no_window(workspace: Path) -> None:
+    settle(workspace, short_term_turns=0)
     with open_workspace(workspace) as ws:
         end(ws, begin(ws, "one thing").turn, pending_actions=["do it"])
         begun = begin(ws, "zzz")
-        assert (begun.working, begun.pending, "conversation" in begun.block) == ((), (), False)
+        assert (begun.working, begun.pending) == ((), ("do it",))
 
 
 def test_the_defaults_are_those_of_the_seeds() -> None:
     settings = Settings()
-    assert (settings.short_term_turns, settings.pending_limit, settings.recall_max_prompt_chars) == (12, 20, 2400)
+    assert (settings.short_term_turns, settings.recall_max_prompt_chars) == (12, 2400)

@@ -95,7 +95,7 @@ def turns(ws: Workspace, said: str) -> Iterator[str]:
 def test_no_file_and_no_answer_of_a_turn_holds_the_secret(form: str, tmp_path: Path) -> None:
     value = SAID[form]
     home = make_home(tmp_path, items=0, lessons=0)
-    settle(home, capture_assistant=True, capture_tools=True)
+    settle(home, capture_assistant=True)
     with open_workspace(home) as ws:
         told = list(turns(ws, form.format(value)))
         ws.flush()

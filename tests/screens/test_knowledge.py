@@ -17,6 +17,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.facts.facts import Facts, FactValue
+from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
 from nanomem_tui.widgets.bars import LineInput
@@ -208,9 +209,8 @@ async def test_by_meaning_the_nearest_come_first(home: Path) -> None:
         await on.type("which relational storage engine domain:work")
         await on.until(lambda: names(on)[:1] == ["database"], "the database first")
         await on.until(lambda: " far of 6" in on.text or "3 near of 6" in on.text, "how many are near")
-        told = on.screen.ws.settings.recall_max_distance
         for row in on.screen.table.rows:
-            assert on.screen.dimmed(row) is (on.screen._far[row.id] >= told)
+            assert on.screen.dimmed(row) is (on.screen._far[row.id] >= MAX_DISTANCE)
         await on.press("enter")
         await on.shows("Near it in meaning")
 
@@ -281,7 +281,7 @@ async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home: Pat
         await on.press("x", "y")
         await on.until(lambda: not fact(on, "units").item.enabled)
         await on.press("question_mark")
-        await on.shows("On a heading x and d are for all")
+        await on.shows("a heading x and d are for all")
 
 
 async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home: Path) -> None:

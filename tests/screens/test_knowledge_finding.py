@@ -34,7 +34,7 @@ async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
 async def test_far_is_explained(demo: Path) -> None:
     async with console(demo, "knowledge", SMALL) as on:
         await on.press("question_mark")
-        await on.shows("Far is the distance", "recall_max_distance")
+        await on.shows("Far is the distance")
 
 
 @pytest.mark.parametrize(("screen", "fields"), [("knowledge", "domain: category: sub: key:"), ("usage", "day: model:")])

@@ -13,7 +13,7 @@ from tests.cli.conftest import run
 
 if TYPE_CHECKING:
     from nanomem_tui.servers.grpc.client import MemoryClient
-    from nanomem_tui.servers.grpc.memory_pb2_grpc import MemoryServiceStub
+    from nanomem_tui.servers.grpc.service import MemoryServiceStub
     from tests.servers.grpc_serving import Served
 
 __all__ = ["run"]
@@ -47,7 +47,7 @@ def stub(served: Served) -> Iterator[MemoryServiceStub]:
     """Its rpcs without our client."""
     import grpc
 
-    from nanomem_tui.servers.grpc.memory_pb2_grpc import MemoryServiceStub
+    from nanomem_tui.servers.grpc.service import MemoryServiceStub
 
     with grpc.insecure_channel(served.target) as channel:
         yield MemoryServiceStub(channel)

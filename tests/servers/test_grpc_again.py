@@ -11,8 +11,8 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Served, serving
 
 AT = 1_771_000_000
@@ -32,9 +32,9 @@ def memory(served: Served) -> Iterator[MemoryClient]:
 
 
 @pytest.fixture
-def stub(served: Served) -> Iterator[memory_pb2_grpc.MemoryServiceStub]:
+def stub(served: Served) -> Iterator[MemoryServiceStub]:
     with grpc.insecure_channel(served.target) as channel:
-        yield memory_pb2_grpc.MemoryServiceStub(channel)
+        yield MemoryServiceStub(channel)
 
 
 def one(memory: MemoryClient, kind: str) -> dict[str, Any]:

@@ -13,12 +13,12 @@ import pytest
 
 from nanomem_tui.core import errors
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
-from nanomem_tui.servers.grpc.service import UNFORESEEN, Unauthenticated, from_status, status_of
+from nanomem_tui.servers.grpc.service import UNFORESEEN, MemoryServiceStub, Unauthenticated, from_status, status_of
 from tests.servers.grpc_serving import TOKEN, Served, in_thread, serving
 
-Stub = memory_pb2_grpc.MemoryServiceStub
+Stub = MemoryServiceStub
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
-from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Process, in_thread
 from tests.servers.test_grpc_kills import CASES
 
@@ -81,7 +82,7 @@ def test_on_a_full_disk_every_call_is_kept_or_refused_and_works_when_there_is_ro
     with Process(place, "--socket", str(socket)) as process:
         process.began()
         with grpc.insecure_channel(server.socket_address(socket)) as channel:
-            stub = memory_pb2_grpc.MemoryServiceStub(channel)
+            stub = MemoryServiceStub(channel)
             for rpc, request in case.before:
                 getattr(stub, rpc)(request, timeout=60)
             fill(small_disk)

@@ -11,8 +11,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Process, in_thread
 
 SERVICE = pb.DESCRIPTOR.services_by_name["MemoryService"]
@@ -124,7 +125,7 @@ def test_what_was_answered_is_there_though_the_service_was_killed_at_once(short:
     with Process(place) as process:
         process.began()
         with grpc.insecure_channel(server.socket_address(place / "memory" / "nanomem" / "grpc.sock")) as channel:
-            stub = memory_pb2_grpc.MemoryServiceStub(channel)
+            stub = MemoryServiceStub(channel)
             for rpc, request in (*others, *case.before):
                 getattr(stub, rpc)(request, timeout=60)
             getattr(stub, name.partition(",")[0])(case.request, timeout=60)

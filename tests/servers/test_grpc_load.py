@@ -17,11 +17,12 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Process, Served, environment, serving
 
-Stub = memory_pb2_grpc.MemoryServiceStub
+Stub = MemoryServiceStub
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ import pytest
 
 from nanomem_tui.core import errors
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc, server
+from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import MAIN, Process, environment
 
 MB = 1024 * 1024
@@ -105,7 +106,7 @@ async def test_a_thousand_calls_at_once_and_calls_that_are_cancelled_leave_nothi
         process.began()
         for _ in range(14):
             async with grpc.aio.insecure_channel(target(place)) as channel:
-                await a_thousand(memory_pb2_grpc.MemoryServiceStub(channel), chance)
+                await a_thousand(MemoryServiceStub(channel), chance)
             found.append(held(process))
     assert min(found[10:]) - min(found[2:6]) < 12 * MB
 

@@ -9,8 +9,8 @@ import pytest
 
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.vectors import embedders
 from tests.servers.grpc_serving import TOKEN, Served
@@ -69,7 +69,7 @@ def test_a_metric_that_was_pushed_as_an_event_is_one(memory: MemoryClient) -> No
     assert memory.get_metric("queue")["value"] == 3.0
 
 
-def test_the_snapshot_says_what_was_measured(memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+def test_the_snapshot_says_what_was_measured(memory: MemoryClient, stub: MemoryServiceStub) -> None:
     memory.update_metric("cpu.percent", 7.5)
     memory.push_event("task", {"id": "t1", "status": "in_progress"})
     assert memory.get_system_snapshot()["cpu_percent"] == 7.5
@@ -77,7 +77,7 @@ def test_the_snapshot_says_what_was_measured(memory: MemoryClient, stub: memory_
     assert (found.cpu_percent, found.active_tasks, found.gpu_utilization) == (7.5, 1, 0.0)
 
 
-def test_the_names_of_metrics_of_aios_fill_the_snapshot(stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+def test_the_names_of_metrics_of_aios_fill_the_snapshot(stub: MemoryServiceStub) -> None:
     for key, value in (("cpu.usage", 40.0), ("memory.used_mb", 2048.0), ("disk.total_gb", 500.0)):
         stub.UpdateMetric(pb.MetricUpdate(key=key, value=value))
     found = stub.GetSystemSnapshot(pb.Empty())
@@ -85,7 +85,7 @@ def test_the_names_of_metrics_of_aios_fill_the_snapshot(stub: memory_pb2_grpc.Me
 
 
 def test_the_snapshot_names_the_embedding_model_once_it_was_used(
-    memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub, monkeypatch: pytest.MonkeyPatch
+    memory: MemoryClient, stub: MemoryServiceStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedders, "embedder_of", lambda *_: Words("words of a test"))
     memory.store_incident("the cat is ill")
@@ -196,7 +196,7 @@ def test_patterns_are_found_and_learn(memory: MemoryClient) -> None:
         memory.update_pattern_stats("nobody", True)
 
 
-def test_a_pattern_that_was_never_used_counts_as_good(stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+def test_a_pattern_that_was_never_used_counts_as_good(stub: MemoryServiceStub) -> None:
     stub.StorePattern(pb.Pattern(id="new", trigger="disk full", action="clean"))
     stub.StorePattern(pb.Pattern(id="bad", trigger="disk slow", action="pray", uses=5))
     assert stub.FindPattern(pb.PatternQuery(trigger="disk full")).pattern.success_rate == 1.0
@@ -229,7 +229,7 @@ def test_incidents_and_states_of_files_are_long_term(memory: MemoryClient) -> No
     assert memory.query_working("goal") == []
 
 
-def test_a_query_pages_newest_first(memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+def test_a_query_pages_newest_first(memory: MemoryClient, stub: MemoryServiceStub) -> None:
     for number in range(7):
         memory.store_goal(f"goal {number}", id=f"g{number}", created_at=1_771_000_000 + number)
     page = stub.QueryWorking(pb.QueryRequest(kind="goal", limit=3, offset=3))
@@ -240,9 +240,7 @@ def test_a_query_pages_newest_first(memory: MemoryClient, stub: memory_pb2_grpc.
     assert [record["id"] for record in within] == ["g3", "g2"]
 
 
-def test_a_long_page_is_whole_and_in_order(
-    served: Served, memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub
-) -> None:
+def test_a_long_page_is_whole_and_in_order(served: Served, memory: MemoryClient, stub: MemoryServiceStub) -> None:
     at = "2026-02-13T16:{:02}:{:02}+00:00"
     goals = [("goal", {"description": "x", "created_at": at.format(*divmod(number, 60))}) for number in range(350)]
     served.ws.records.store_many([NewRecord(*goal, f"g{number:03}") for number, goal in enumerate(goals)])
@@ -265,7 +263,7 @@ def test_a_query_compares_in_the_type_of_the_field(memory: MemoryClient) -> None
 
 
 def test_a_query_by_words_finds_every_record_that_fits_however_many_newer_ones_do_not(
-    served: Served, memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub
+    served: Served, memory: MemoryClient, stub: MemoryServiceStub
 ) -> None:
     at = "2026-02-13T16:{:02}:{:02}+00:00"
     made = [{"description": "renew", "created_at": at.format(*divmod(number, 60)), "status": "failed"

@@ -9,14 +9,14 @@ import pytest
 
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Served
 
 # -- large answers ----------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_never_grows_beyond_a_message(memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+def test_an_answer_never_grows_beyond_a_message(memory: MemoryClient, stub: MemoryServiceStub) -> None:
     for number in range(9):
         memory.store_goal(f"{number}" + "x" * 600_000, id=f"g{number}", created_at=1_771_000_000 + number)
     found = stub.QueryWorking(pb.QueryRequest(kind="goal"))
@@ -48,7 +48,7 @@ def test_the_client_fetches_on_until_it_has_what_was_asked_for(memory: MemoryCli
     assert sorted(of(memory.semantic_search("renew", ["goals"], n_results=20))) == ids
 
 
-def test_a_client_that_looks_at_more_gets_every_page(stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+def test_a_client_that_looks_at_more_gets_every_page(stub: MemoryServiceStub) -> None:
     for number in range(6):
         stub.StoreGoal(pb.Goal(id=f"g{number}", description="renew " + "x" * 900_000))
     whole: list[str] = []

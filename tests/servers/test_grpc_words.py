@@ -11,8 +11,8 @@ import pytest
 
 from nanomem_tui.core import errors
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc import memory_pb2_grpc
 from nanomem_tui.servers.grpc.client import MemoryClient
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Process, Served
 
 RAW = ("int_max_str_digits", "recursion", "codec", "OverflowError")
@@ -39,7 +39,7 @@ def test_what_cannot_be_sent_is_told_in_words(memory: MemoryClient, name: str) -
 
 
 def test_a_number_of_too_many_digits_is_refused_by_the_service_in_words(
-    stub: memory_pb2_grpc.MemoryServiceStub,
+    stub: MemoryServiceStub,
 ) -> None:
     with pytest.raises(Exception, match="metadata_json is no JSON: a number in it is too large") as told:
         stub.StoreGoal(pb.Goal(description="x", metadata_json=b"1" * (sys.get_int_max_str_digits() + 1)))

@@ -13,7 +13,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc.memory_pb2_grpc import MemoryServiceStub
+from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from nanomem_tui.servers.tools import TOOLS, Tools
 from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of

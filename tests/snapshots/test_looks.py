@@ -6,6 +6,7 @@ A style is a letter; each line of the screen is followed by its runs (`a12b3`: t
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from string import ascii_letters
@@ -112,7 +113,7 @@ async def test_look(
     snapshot: SnapshotAssertion, pictured: Path, look: Callable[[str], None], monkeypatch: Any, screen: str, name: str
 ) -> None:
     look(name)
-    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
     timed = [Checkpointed(f"2026-03-01T{hour:02}:00:00+00:00", 4.0 + hour, 1, 3) for hour in range(6)]
     monkeypatch.setattr(CheckpointLog, "last", lambda *_: timed)
     if screen == "rules":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -262,7 +263,7 @@ def test_context_for_a_task(
     snap_compare: Compare, worked: Path, look: Callable[[str], None], size: tuple[int, int], monkeypatch: Any
 ) -> None:
     look("dark")
-    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert compare(snap_compare, worked, "context", size, NEEDED)
 
 
@@ -271,5 +272,5 @@ def test_context_in_few_colours(
     snap_compare: Compare, worked: Path, look: Callable[[str], None], name: str, monkeypatch: Any
 ) -> None:
     look(name)
-    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert compare(snap_compare, worked, "context", SMALL, (*NEEDED, "tab"))

@@ -213,7 +213,7 @@ def test_the_agents_normalisation_of_a_long_text_is_no_change(tmp_path: Path) ->
 def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NANOMEM_EXPORT_MAX_ITEMS", "2")
+    monkeypatch.setattr("nanomem_tui.store.files.agent.EXPORTED_ITEMS", 2)
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:

@@ -80,8 +80,8 @@ def test_a_person_does_and_it_is_written(home: Path, ws: Workspace, layer: str) 
 
 
 def test_one_who_may_teach_says_again_what_waited_for_its_origin_alone(home: Path) -> None:
-    settle(home, capture_senders=["ana"], **{"capture_scopes.fact": "chat"})
-    said = "Remember that the studio is in Lisbon."
+    settle(home, capture_senders=["ana"])
+    said = "Remember that we decided to rent the studio in Lisbon."
     with open_workspace(home) as ws:
         turn(ws, said, sender_id="eve")
         ws.flush()

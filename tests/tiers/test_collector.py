@@ -20,7 +20,7 @@ from nanomem_tui.tiers.operational import Collector, Machine
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import small_home
 
-ON = {"collector_enabled": True, "collector_interval_seconds": 1.0}
+ON = {"collector_enabled": True}
 GPU = """#!/bin/sh
 echo "37, 1024, 24576, 61"
 echo "[N/A], 0, 24576, 40"
@@ -196,7 +196,8 @@ def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path: Path, mo
 
     monkeypatch.setattr(operational, "Machine", Fake)
     ws = open_workspace(small_home(tmp_path))
-    ws.settings = ws.settings._replace(collector_enabled=True, collector_interval_seconds=0.01)
+    monkeypatch.setattr(operational, "LOOK_SECONDS", 0.01)
+    ws.settings = ws.settings._replace(collector_enabled=True)
     ws.start_collecting()
     ws.start_collecting()
     assert looked.wait(60), "an odd machine ends no look for good"

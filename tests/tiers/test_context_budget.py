@@ -85,7 +85,6 @@ def test_a_block_is_within_the_budget_too(
     place = tmp_path_factory.mktemp("home") / "workspace"
     (place / "memory").mkdir(parents=True)
     with open_workspace(place) as ws:
-        ws.settings = ws.settings._replace(context_tokenizer="estimate")
         for number, text in enumerate(texts):
             ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
         context = ws.context.assemble("ab 数据库", most, framed=True)
@@ -98,7 +97,6 @@ def test_a_budget_too_small_for_a_frame_gives_no_block(tmp_path_factory: pytest.
     place = tmp_path_factory.mktemp("home") / "workspace"
     (place / "memory").mkdir(parents=True)
     with open_workspace(place) as ws:
-        ws.settings = ws.settings._replace(context_tokenizer="estimate")
         ws.records.store("incident", {"description": "nginx"}, "i1")
         context = ws.context.assemble("nginx", 10, framed=True)
         assert ws.context.block(context) == ""

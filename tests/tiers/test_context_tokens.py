@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.core.errors import BadInput, MissingExtra
 from nanomem_tui.tiers import context
 from nanomem_tui.tiers.context import estimate_tokens, make_counter
 
@@ -49,10 +48,6 @@ def test_more_text_is_not_fewer_tokens(one: str, other: str) -> None:
     assert estimate_tokens(one) >= (1 if one.strip() else 0)
 
 
-def test_the_estimate_says_that_it_is_one() -> None:
-    assert make_counter("estimate") == ("an estimate by script", estimate_tokens)
-
-
 def _tiktoken(monkeypatch: pytest.MonkeyPatch, here: set[str]) -> ModuleType:
     """A tiktoken whose vocabularies are fetched, but for those that are `here`."""
     load = SimpleNamespace(read_file=lambda path: pytest.fail("the network was asked"))
@@ -80,30 +75,12 @@ def test_a_vocabulary_that_is_here_counts(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_one_that_would_have_to_be_fetched_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     _tiktoken(monkeypatch, set())
-    assert make_counter().name == "an estimate by script"
+    assert make_counter() == ("an estimate by script", estimate_tokens)
 
 
 def test_without_tiktoken_the_estimate_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert make_counter().name == "an estimate by script"
-
-
-def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(MissingExtra, match="tokenizers"):
-        make_counter(str(tmp_path / "tokenizer.json"))
-
-    class Tokenizer:
-        @staticmethod
-        def from_file(path: str) -> Any:
-            raise Exception("expected value")  # as the library does
-
-    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Tokenizer))
-    with pytest.raises(BadInput, match="no such file"):
-        make_counter(str(tmp_path / "tokenizer.json"))
-    (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(BadInput, match="expected value"):
-        make_counter(str(tmp_path / "tokenizer.json"))
 
 
 def test_a_text_that_looks_like_a_mark_of_a_model_is_text() -> None:

@@ -15,7 +15,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.tiers.lifecycle import GOAL_DAYS
+from nanomem_tui.tiers.lifecycle import GOAL_DAYS, METRIC_DAYS, RECORD_DAYS
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
@@ -114,8 +114,7 @@ def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: 
     rows = [line.strip("| ").split("|") for line in (ROOT / "docs" / page).read_text("utf-8").splitlines()]
     told = {noun: row[1].strip() for row in rows if len(row) > 1 for noun in re.split(r", | and ", row[0].strip())}
     nouns = {"agent-state": "states of agents", "config-change": "configurations", "metric-hour": ""}
-    settings = ws.settings
-    days = {"metric": settings.tiers_metric_days, "goal": GOAL_DAYS, "task": GOAL_DAYS}
+    days = {"metric": METRIC_DAYS, "goal": GOAL_DAYS, "task": GOAL_DAYS}
     for kind in KINDS.values():
         stays = told[noun] if (noun := nouns.get(kind.name, f"{kind.name.replace('-', ' ')}s")) else "never"
         if kind.name == "pattern":
@@ -123,7 +122,7 @@ def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: 
         elif kind.tier == "longterm":
             assert stays.startswith("never")
         else:
-            assert stays.startswith(f"{days.get(kind.name, settings.tiers_record_days)} days"), kind.name
+            assert stays.startswith(f"{days.get(kind.name, RECORD_DAYS)} days"), kind.name
 
 
 def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> None:

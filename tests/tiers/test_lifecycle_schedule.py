@@ -145,8 +145,7 @@ def test_when_a_tier_becomes_too_large_is_told(place: Path, monkeypatch: pytest.
         assert 0 < working.bytes <= sizes.file_bytes
         assert working.reached == "" == longterm.reached
         ceiling = 10 * 30 * sizes.row_bytes("tool-call") / 1e9
-    monkeypatch.setenv("NANOMEM_TIERS_WORKING_GB", f"{ceiling * 0.99:.9f}")
-    monkeypatch.setenv("NANOMEM_TIERS_LONGTERM_GB", f"{ceiling:.9f}")
+    monkeypatch.setattr(lifecycle, "CAPS_GB", {"working": ceiling * 0.99, "longterm": ceiling})
     with clock.at(NOW), open_workspace(place) as ws:
         sizes = ws.lifecycle.sizes()
         assert sizes is not None
@@ -201,10 +200,10 @@ def test_the_doctor_tells_damage_and_what_was_cut_off(ws: Workspace) -> None:
 
 
 def test_the_doctor_tells_a_tier_that_is_too_large(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NANOMEM_TIERS_WORKING_GB", "0.00000001")
+    monkeypatch.setattr(lifecycle, "CAPS_GB", {"working": 1e-8, "longterm": 50.0})
     with clock.at(NOW), open_workspace(place) as ws:
         kept(ws, "goal", "g", DAY)
-        assert any("more than tiers_working_gb" in problem.what for problem in ws.doctor())
+        assert any("more than 1e-08 GB" in problem.what for problem in ws.doctor())
 
 
 def test_the_status_counts_both_tiers_and_opens_no_file_that_is_not_there(ws: Workspace) -> None:

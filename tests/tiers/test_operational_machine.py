@@ -40,7 +40,7 @@ class Happening(RuleBasedStateMachine):
         self.ends: list[Workspace] = [self.fresh(), self.fresh()]
 
     def fresh(self) -> Workspace:
-        return opened(self.workspace, operational_entries=LIMIT, operational_seconds=HOUR)
+        return opened(self.workspace, operational_entries=LIMIT)
 
     def teardown(self) -> None:
         if hasattr(self, "base"):

@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui.vectors import semantic_search as record_meaning
 from nanomem_tui.vectors.embedders import CheckedEmbedder
-from nanomem_tui.vectors.outside import ChromaCopy
+from nanomem_tui.vectors.outside import ChromaCopy, chroma_location
 from nanomem_tui.vectors.records import RecordMeaning, RecordTexts
 from nanomem_tui.vectors.semantic_search import outside_of
 from nanomem_tui.workspace import Workspace
@@ -70,8 +70,6 @@ def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_pa
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
     import chromadb
     from chromadb.config import Settings
-
-    from nanomem_tui.vectors.outside import chroma_location
 
     incident(ws, "i", "the cat is ill")
     words = Words()
@@ -148,8 +146,11 @@ def test_another_model_has_the_collections_to_itself(ws: Workspace, over: Over) 
 
 def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp_path: Path) -> None:
     incident(ws, "i", "the cat is ill")
-    (tmp_path / "file").write_text("no folder")
-    broken = {"chroma_path": str(tmp_path / "file" / "chroma"), "pgvector_url": f"postgresql:///x?host={tmp_path}"}
+    folder = chroma_location(ws.settings, ws.paths, is_of_records=True)
+    assert isinstance(folder, Path)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("no folder")
+    broken = {"pgvector_url": f"postgresql:///x?host={tmp_path}"}
     name = "pgvector" if "pgvector" in str(over.__closure__) else "chroma"
     wanted = ws.settings._replace(vector_index=name, **broken)
     maker = CheckedEmbedder(Words())

@@ -196,8 +196,10 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> None:
+    folder_of(ws).parent.mkdir(parents=True)
+    foreign = foreign.rename(folder_of(ws))
     before = contents(foreign)
-    asked = meaning(ws, chroma_path=str(foreign))
+    asked = meaning(ws)
     assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
     assert asked.state()["index"] == "rows"
     assert "did not make" in asked.state()["problem"]
@@ -208,18 +210,19 @@ def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> No
     assert contents(foreign) == before
 
 
-def test_the_folder_of_another_workspace_is_left_alone(ws: Workspace, tmp_path: Path) -> None:
-    folder = tmp_path / "elsewhere"
+def test_the_folder_of_another_workspace_is_left_alone(ws: Workspace) -> None:
+    folder = folder_of(ws)
     ChromaCopy(folder, "another", ["items"], "words-1", {}).close()
-    asked = meaning(ws, chroma_path=str(folder))
+    asked = meaning(ws)
     asked.sync()
     assert "another workspace" in asked.state()["problem"]
     asked.close()
 
 
-def test_a_path_that_is_no_folder_is_told(ws: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    asked = meaning(ws, chroma_path=str(tmp_path / "file"))
+def test_a_path_that_is_no_folder_is_told(ws: Workspace) -> None:
+    folder_of(ws).parent.mkdir(parents=True)
+    folder_of(ws).write_text("x")
+    asked = meaning(ws)
     assert asked.sync() == 7
     assert "no folder" in asked.state()["problem"]
 

@@ -41,7 +41,7 @@ def test_a_path_may_be_in_the_workspace_in_the_home_or_anywhere(
     names = set()
     for told, folder in places.items():
         write_folder(folder)
-        names.add(embedder_of(Settings(embedding_backend="onnx", embedding_path=told), paths).name)
+        names.add(embedder_of(Settings(embedding_backend="onnx", embedding_model=told), paths).name)
     assert len(names) == 1
     assert names.pop().startswith("m onnx ")
 
@@ -50,15 +50,15 @@ def test_a_path_may_be_in_the_workspace_in_the_home_or_anywhere(
     ("settings", "kind", "said"),
     [
         ({"embedding_enabled": False}, InvalidConfig, "search by meaning is switched off (embedding_enabled)"),
-        ({"embedding_backend": "onnx"}, InvalidConfig, "embedding_path is not set"),
-        ({"embedding_backend": "onnx", "embedding_path": "nothing"}, BadInput, "there is no such embedding model"),
+        ({"embedding_backend": "onnx"}, InvalidConfig, "embedding_model is not set"),
+        ({"embedding_backend": "onnx", "embedding_model": "nothing"}, BadInput, "there is no such embedding model"),
         ({"embedding_backend": "endpoint"}, InvalidConfig, "embedding_base_url is not set"),
         (
             {"embedding_backend": "endpoint", "embedding_base_url": "http://127.0.0.1:1/v1"},
             InvalidConfig,
             "embedding_model is not set",
         ),
-        ({"embedding_backend": "sentence-transformers"}, InvalidConfig, "embedding_path is not set"),
+        ({"embedding_backend": "sentence-transformers"}, InvalidConfig, "embedding_model is not set"),
     ],
 )
 def test_what_cannot_be_chosen_is_said_in_one_line(
@@ -74,7 +74,7 @@ def test_every_backend_that_may_be_set_is_one_that_can_be_chosen(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, library: list[Any]
 ) -> None:
     write_folder(paths.workspace / "m")
-    more = {"embedding_base_url": "http://127.0.0.1:1/v1", "embedding_model": "m", "embedding_path": "m"}
+    more = {"embedding_base_url": "http://127.0.0.1:1/v1", "embedding_model": "m"}
     names = [
         embedder_of(Settings(embedding_backend=backend, **more), paths).name  # type: ignore[arg-type]
         for backend in ABOUT["embedding_backend"].choices
@@ -151,9 +151,9 @@ def test_a_model_that_the_library_does_not_have_is_said_and_not_fetched(paths: P
 def test_a_folder_of_the_library_is_told_from_another_by_what_it_holds(paths: Paths, library: list[Any]) -> None:
     folder = write_folder(paths.workspace / "m")
     (folder / "model.safetensors").write_bytes(b"one")
-    first = chosen(paths, embedding_path="m").name
+    first = chosen(paths, embedding_model="m").name
     (folder / "model.safetensors").write_bytes(b"two")
-    assert chosen(paths, embedding_path="m").name != first
+    assert chosen(paths, embedding_model="m").name != first
     assert first.startswith("m sentence-transformers ")
 
 

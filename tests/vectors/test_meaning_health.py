@@ -186,8 +186,8 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
 @pytest.mark.parametrize(
     ("settings", "severity", "said"),
     [
-        ({"embedding_backend": "onnx", "embedding_path": "/nope/model.onnx"}, "warning", "/nope/model.onnx"),
-        ({"embedding_backend": "onnx"}, "warning", "embedding_path is not set"),
+        ({"embedding_backend": "onnx", "embedding_model": "/nope/model.onnx"}, "warning", "/nope/model.onnx"),
+        ({"embedding_backend": "onnx"}, "warning", "embedding_model is not set"),
         ({"embedding_backend": "endpoint", "embedding_model": "m"}, "warning", "embedding_base_url is not set"),
         (
             {"embedding_backend": "endpoint", "embedding_base_url": "http://127.0.0.1:9/v1", "embedding_model": "m"},

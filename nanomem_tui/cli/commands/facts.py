@@ -359,17 +359,19 @@ def find(
     facts_only: bool,
 ) -> None:
     """Print what `memory_search` finds, and on stderr what kept it from finding by meaning."""
+    from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
     from nanomem_tui.memory.scopes import Audience
 
     with state.open() as ws:
         answer = ws.memory_search(
             query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only, far=True
         )
-        most = ws.settings.recall_max_distance
         silent = bool(answer.results) or state.json
         note = "" if silent else memory_answers.elsewhere_note(ws, query, Audience(*audience), ours_only=True)
     shown = answer.results[offset:]
-    state.show([one.to_json() for one in shown], lambda: _found(shown, most, explain=explain) or ["Nothing found."])
+    state.show(
+        [one.to_json() for one in shown], lambda: _found(shown, MAX_DISTANCE, explain=explain) or ["Nothing found."]
+    )
     if state.json:
         return
     if answer.total > len(answer.results):

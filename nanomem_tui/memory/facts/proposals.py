@@ -30,7 +30,6 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import LOCAL_CHANNELS, Fact, Identity, Item, fact_of, identity_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.core.settings import Settings
     from nanomem_tui.memory.facts.dialogue import SpokenMessage
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.store.memory_store import MemoryStore
@@ -199,20 +198,18 @@ class EndedFact(NamedTuple):
     evidence: Evidence
 
 
-def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
+def scope_of(session_key: str, sender_id: str | None, workspace_id: str) -> tuple[Scope, Audience]:
     """Return whose a fact of a session is: everybody's where only the owner writes, else that person's or chat's."""
     channel, _, rest = session_key.removesuffix(BESIDE).partition(":")
     chat = rest.partition(":topic:")[0]
     audience = Audience(channel, chat or None, sender_id)
-    if channel in settings.capture_unnamed_channels and (sender_id is None or channel in LOCAL_CHANNELS):
+    if channel in scopes.UNNAMED_CHANNELS and (sender_id is None or channel in LOCAL_CHANNELS):
         return Scope("global", scopes.global_key(workspace_id)), audience
     if sender_id is None and scopes.is_one_person(channel, chat):
         sender_id = chat  # who writes in a private chat has its id
         audience = audience._replace(sender_id=sender_id)
-    kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
+    kind = SCOPE_OF_KIND["fact"]
     key = scopes.key_for(kind, audience, workspace_id)
-    if kind == "global":
-        return Scope(kind, key), audience
     return Scope(kind, key, channel, chat or None, sender_id), audience
 
 
@@ -235,7 +232,7 @@ def judge_proposals(
     for proposal, ends in sorted(said, key=lambda one: _order(one[0])):
         sender = senders.get((proposal.evidence.session_key, proposal.evidence.number))
         try:
-            scope, audience = scope_of(proposal.evidence.session_key, sender, store.settings, store.workspace_id)
+            scope, audience = scope_of(proposal.evidence.session_key, sender, store.workspace_id)
         except BadInput:
             continue  # a session of nobody
         unnamed = capture.held_sender(audience, store.settings)

@@ -19,6 +19,7 @@ from nanomem_tui.memory.facts.facts import Facts
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.recall.recall import MAX_QUERY, Question, Recall
+from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Fact, Hit, Item, fact_of
 from nanomem_tui.vectors.embedders import share_known
@@ -48,7 +49,7 @@ class Found(NamedTuple):
     """One answer: the item, its fact (None: it is none), and what found it.
 
     `how`: facts (it has the domain and the category), meaning, or words. `distance`: cosine distance, 0 to 2, to the
-    query, None where it was not found by meaning; `is_near`: whether that is below the setting `recall_max_distance`.
+    query, None where it was not found by meaning; `is_near`: whether that is below `MAX_DISTANCE`.
     `score`: the higher the nearer, to be compared within one way of finding only. `parts`: what the score is made of.
     """
 
@@ -176,7 +177,6 @@ class MemorySearch:
             return known.items
         layer_of = scopes.visible_layers(
             audience,
-            with_global=self._settings.recall_global,
             private_in_groups=self._settings.private_in_groups,
         )
         rows = (fact.item for fact in self._facts.all()) if facts_only else self._items.all()
@@ -235,7 +235,7 @@ class MemorySearch:
 
     def _at(self, item: Item, distance: float) -> Found:
         found = _found(item, "meaning", distance, 1 - distance, {"distance": round(distance, 6)})
-        return found._replace(is_near=distance < self._settings.recall_max_distance)
+        return found._replace(is_near=distance < MAX_DISTANCE)
 
 
 def _found(

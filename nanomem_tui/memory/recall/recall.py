@@ -34,7 +34,7 @@ from nanomem_tui.language.tokens import (
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.recall.scoring import PROFILES, Scored, ScoreParts
+from nanomem_tui.memory.recall.scoring import MAX_DISTANCE, PROFILES, Scored, ScoreParts
 from nanomem_tui.memory.scopes import Audience, LayerOf, is_waiting, visible_layers
 from nanomem_tui.store import item_index, lookup, word_index
 from nanomem_tui.store.database import full_text
@@ -238,6 +238,8 @@ SPARE = 5
 NEAREST = 200
 """Rows that are asked for by meaning, and then by words too, so that both may say something of each."""
 
+RELATED_FACTS = 5
+"""Facts put before the model as near in meaning."""
 SHORT = 10
 """Characters of a message that is too short to be about anything (seed 003)."""
 
@@ -401,10 +403,9 @@ class Recall:
     def related(self, question: Question, found: Recalled | None = None) -> list[Hit]:
         """Return the facts nearest in meaning that were not `found` (seed 003); by default only with a bearing."""
         known = {hit.item.id for hit in found.hits} if found is not None else set[str]()
-        limit = self._settings.recall_related_facts
-        if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
+        if len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
             return []
-        asked = question._replace(kinds=("fact",), limit=limit + len(known))
+        asked = question._replace(kinds=("fact",), limit=RELATED_FACTS + len(known))
         layer_of = self._layers(asked, "default")
         distances = self._near(asked, layer_of).distances
         items = self._store.snapshot.items
@@ -414,8 +415,8 @@ class Recall:
             rows = [(distance, row) for distance, row in rows if row.id in bears]
         return [
             Hit(row, 1 - distance, {"distance": distance}, layer)
-            for distance, row in sorted(rows, key=lambda one: (one[0], one[1].id))[:limit]
-            if distance < self._settings.recall_max_distance and (layer := layer_of(row)) is not None
+            for distance, row in sorted(rows, key=lambda one: (one[0], one[1].id))[:RELATED_FACTS]
+            if distance < MAX_DISTANCE and (layer := layer_of(row)) is not None
         ]
 
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -463,7 +464,7 @@ class Recall:
         ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
         if item_id not in ranks:
             near = self.by_meaning.near(question_text(question), 1, {item_id})
-            far, most = near.distances.get(item_id), self._settings.recall_max_distance
+            far, most = near.distances.get(item_id), MAX_DISTANCE
             return "shares no word with the message" + (f", and distance {far:.2f} is over {most:g}" if far else "")
         hit = everything.hits[ranks[item_id] - 1]
         least = min((hit.score for hit in recalled.hits), default=0.0)
@@ -474,7 +475,7 @@ class Recall:
     def _layers(self, question: Question, profile: str) -> LayerOf:
         """Return the layer of an item for the question; None where kind or scope forbids it."""
         of_profile = profile != "seed001" or question.whole  # a turn of seed 001 knows a chat and a user layer only
-        with_global = question.scope == "global" or (self._settings.recall_global and of_profile)
+        with_global = question.scope == "global" or of_profile
         layer_of = visible_layers(
             question.audience,
             question.scope,
@@ -586,7 +587,7 @@ class Recall:
         words = weighted_words(question)
         telling = None if asked_time is None else search_weights(f"{asked_time.subject} {question.reply_to}").keys()
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
-        wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
+        wanted, far = limit + SPARE if limit else 0, MAX_DISTANCE
         while True:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
             many = ANY if asked_time is not None else many
@@ -816,19 +817,19 @@ _OF_ONESELF = re.compile(
 """What a sentence tells of the one who says it, and not only of how to answer."""
 
 
-def is_order(text: str, settings: Settings) -> bool:
+def is_order(text: str) -> bool:
     """Return whether a sentence only corrects how to answer, and tells nothing of who says it."""
     from nanomem_tui.language import corrections
 
-    found = corrections.detect(text, settings)
+    found = corrections.detect(text)
     return found is not None and not found.is_empty and _OF_ONESELF.search(text.replace("’", "'")) is None
 
 
-def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: Settings) -> dict[str, str]:
+def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson]) -> dict[str, str]:
     """Return items about answers that a lesson or a later item overrules, by id, with the reason."""
     from nanomem_tui.language import corrections
 
-    said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text, settings))]
+    said = [(one, topic) for one in items if one.kind == "preference" and (topic := _topic(one.text))]
     if not said:
         return {}
     here = {corrections.topic(one.trigger, one.better_action): one.id for one in lessons if one.scope == "session"}
@@ -840,8 +841,8 @@ def find_overruled(items: Iterable[Item], lessons: Iterable[Lesson], settings: S
     return found
 
 
-def _topic(text: str, settings: Settings) -> str:
+def _topic(text: str) -> str:
     from nanomem_tui.language import corrections
 
-    found = corrections.detect(text, settings)
+    found = corrections.detect(text)
     return corrections.topic(found.trigger, found.text) if found is not None else ""

@@ -47,6 +47,9 @@ PROFILES: Mapping[str, Weights] = MappingProxyType(
 )
 """The weights of each profile. In `default` they are shares by which the lexical score grows: 5 % at most in all."""
 
+MAX_DISTANCE = 0.8
+"""Cosine distance from which on a text is far in meaning, and no model is given it for that."""
+
 MANY = 16
 """From so many candidates on for each one that is wanted, most are put aside before they are sorted."""
 

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 NO_METADATA = "no metadata line"
 BYTES_PER_TOKEN = 4.0
+HEAVY = 2_000_000
+"""Bytes at which a session of ours is compacted."""
 """Bytes of a session that are counted as a token of its budget."""
 WHOLE = 64_000_000
 """Bytes of a transcript up to which it is held whole: some 70,000 messages in 250 MB."""
@@ -316,7 +318,7 @@ class OwnSession:
         return self._count[2] >= max(settings.session_compact_threshold_messages, settings.session_keep_messages + 1)
 
     def _is_heavy(self) -> bool:
-        return self._count[1] >= max(self._settings.session_compact_threshold_bytes, 2 * self._cut_to)
+        return self._count[1] >= max(HEAVY, 2 * self._cut_to)
 
 
 class OwnSessions:

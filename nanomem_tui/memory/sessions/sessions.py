@@ -353,7 +353,7 @@ class Sessions:
         """Compact a transcript of ours that is beyond its thresholds. Raises as `compact`."""
         keep = settings.session_keep_messages
         plan = self.compact_preview(key, keep)
-        if plan.bytes_after >= settings.session_compact_threshold_bytes:
+        if plan.bytes_after >= files.HEAVY:
             keep = max(1, plan.kept // 2)
         return self.compact(key, keep, actor="compaction")
 

@@ -38,6 +38,7 @@ from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.safety import Finding, normalise
 from nanomem_tui.memory.scopes import (
     SCOPE_OF_KIND,
+    UNNAMED_CHANNELS,
     Audience,
     confirm_held,
     hold_for_review,
@@ -55,13 +56,13 @@ def held_sender(audience: Audience, settings: Settings) -> str:
     """Return why what the sender of a message says has to be accepted by a person first; empty when it need not be.
 
     Where `capture_senders` names some, only they teach. Else every named one does, and whoever writes without a name
-    in a channel of one person (`capture_unnamed_channels`).
+    in a channel of one person (`UNNAMED_CHANNELS`).
     """
     if settings.capture_senders:
         return "" if audience.sender_id in settings.capture_senders else "the sender is not one of capture_senders"
-    if audience.sender_id or audience.channel in settings.capture_unnamed_channels:
+    if audience.sender_id or audience.channel in UNNAMED_CHANNELS:
         return ""
-    return "no sender is named, and the channel is not one of capture_unnamed_channels"
+    return "no sender is named, and others may write in this channel"
 
 
 ROLES = ("user", "assistant", "tool")
@@ -159,8 +160,8 @@ def candidates(said: Iterable[Said], role: str = "user") -> list[Candidate]:
 
 def is_role_read(role: str, settings: Settings) -> bool:
     """Return whether what a role says is read for memories at all."""
-    by_role = {"user": True, "assistant": settings.capture_assistant, "tool": settings.capture_tools}
-    return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
+    is_read = role == "user" or (role == "assistant" and settings.capture_assistant)
+    return settings.memory_enabled and settings.capture_enabled and is_read
 
 
 def _candidate(said: Said, role: str) -> Candidate:
@@ -279,7 +280,7 @@ def capture(
     moment = now or clock.now()
 
     def twin(candidate: Candidate) -> Item | None:
-        return known(_scope(candidate, origin, settings, workspace_id)[1], candidate.text)
+        return known(_scope(candidate, origin, workspace_id)[1], candidate.text)
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = held_sender(origin.audience, settings)
@@ -296,7 +297,7 @@ def capture(
         )
 
     def row(candidate: Candidate, finding: Finding | None) -> Row:
-        scope = _scope(candidate, origin, settings, workspace_id)
+        scope = _scope(candidate, origin, workspace_id)
         return _row(candidate, finding, known(scope[1], candidate.text), scope, origin, settings, moment)
 
     rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
@@ -317,8 +318,8 @@ def whole_sentences(text: str) -> str:
     return "\n".join(split(text[:MAX_MESSAGE])[:-1])
 
 
-def _scope(candidate: Candidate, origin: Origin, settings: Settings, workspace_id: str) -> tuple[str, str]:
-    scope = settings.capture_scopes.get(candidate.kind) or SCOPE_OF_KIND[candidate.kind]
+def _scope(candidate: Candidate, origin: Origin, workspace_id: str) -> tuple[str, str]:
+    scope = SCOPE_OF_KIND[candidate.kind]
     return scope, key_for(scope, origin.audience, workspace_id)
 
 

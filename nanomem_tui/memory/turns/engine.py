@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 # The turns that began and did not end yet: those of this process, and those of the injection log of others.
 
+PENDING_LIMIT = 20
+"""Pending items that are kept for a session."""
 OPEN_TURNS = 1_000
 """Turns that began here and are remembered until they end."""
 
@@ -174,7 +176,7 @@ class Engine:
         self._keeper = Keeper(store, settings, traces.pending)
         folder = state_folder(store.paths, settings.wal_state_dir)
         self._wal = WalWriter(folder) if settings.wal_enabled else None
-        self.working = WorkingMemory(settings.short_term_turns, settings.pending_limit, self._restore)
+        self.working = WorkingMemory(settings.short_term_turns, PENDING_LIMIT, self._restore)
         self._open = OpenTurns(store, traces, self._wal)
         self._lock = threading.RLock()
         self._filled = False
@@ -289,7 +291,7 @@ class Engine:
         turns = self._earlier(given) if given.session_key else ()
         pending = self._pending(given) if given.session_key else ()
         beyond = self._beyond_window(given, turns) if given.session_key else ()
-        overruled = recall_recall.find_overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
+        overruled = recall_recall.find_overruled((hit.item for hit in (*found.hits, *related)), lessons)
         items = [hit.item for hit in found.hits if hit.item.id not in overruled]
         made = prompt.render(
             items,
@@ -298,7 +300,7 @@ class Engine:
             () if "turns" in given.leave_out else [self._resolved(one) for one in turns],
             () if "pending" in given.leave_out else pending,
             max_chars=budget,
-            context_chars=self._settings.recall_context_chars,
+            context_chars=prompt.CONTEXT_CHARS,
             related=[hit.item for hit in related if hit.item.id not in overruled],
             excerpts=prompt.Excerpts([excerpt.line for excerpt in beyond]),
             zone=self.zone,
@@ -313,7 +315,7 @@ class Engine:
         near = tuple(hit for hit in related if hit.item in made.related)
         spent = {
             "memory": Spent(made.memory_chars, budget),
-            "context": Spent(made.context_chars, self._settings.recall_context_chars),
+            "context": Spent(made.context_chars, prompt.CONTEXT_CHARS),
         }
         begun = begun._replace(budget=MappingProxyType(spent), zone=self.zone)
         told = tuple(excerpt for excerpt in beyond if excerpt.line in made.excerpts)
@@ -348,7 +350,7 @@ class Engine:
         key, logged = given.state_key, self.traces.injections.get
         waits, place = self.traces.pending.of(key), (given.audience, self._settings, self._store.workspace_id)
         recovered = prompt.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
-        waiting = (*recovered, *self.working.pending(key))[-self._settings.pending_limit :]
+        waiting = (*recovered, *self.working.pending(key))[-PENDING_LIMIT:]
         return tuple(map(prompt.plain_unjudged, waiting))
 
     def _injected(self, given: TurnInput, begun: Begun) -> Injected:
@@ -504,10 +506,8 @@ class Engine:
         self._try("the counters", self.traces.counters.save)
         recovered = self.traces.pending
         unknown = (one for one in end.done_actions if one not in done and not recovered.told(given.state_key, one))
-        limit = self._settings.pending_limit
-        told = [
-            f"pending_actions: kept are {limit} (pending_limit), this fell out: {one_line(one, 80)}" for one in fell
-        ]
+        limit = PENDING_LIMIT
+        told = [f"pending_actions: kept are {limit}, this fell out: {one_line(one, 80)}" for one in fell]
         told += [f"done_actions: nothing like this was pending: {one_line(secrets.mask(one), 80)}" for one in unknown]
         return told[:MAX_PROBLEMS]
 
@@ -516,7 +516,7 @@ class Engine:
         if self._wal is not None:
             answer = end.assistant if end.assistant.strip() else None
             told = tuple(dict.fromkeys((*done, *end.done_actions)))
-            kept = end.pending_actions[-max(self._settings.pending_limit, MAX_ACTIONS) :]
+            kept = end.pending_actions[-max(PENDING_LIMIT, MAX_ACTIONS) :]
             self._wal.post(given.state_key, now, answer, kept, turn, told)
 
     def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
@@ -584,7 +584,7 @@ class Engine:
             path = self._wal.file(session_key)
             if path.is_file():
                 state = parse_wal(read_file(path), path.name)
-                return from_state(state, self._settings.short_term_turns, self._settings.pending_limit)
+                return from_state(state, self._settings.short_term_turns, PENDING_LIMIT)
         sessions = self.traces.sessions
         if sessions is None or not sessions.get_or_create(session_key).path.is_file():
             return [], []

@@ -193,7 +193,7 @@ class Keeper:
         over: dict[str, list[Item]] = {}
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn, given.said_on)
         recalled = [hit.item.text for hit in shown.given]
-        said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
+        said = [("user", given.text), ("assistant", end.assistant)]
         kept = forgotten.load(self._store.paths)
         for role, text in said:
             if role in gone or kept.text(text):
@@ -246,7 +246,7 @@ class Keeper:
         return stay
 
     def _is_order(self, one: capture.Candidate) -> bool:
-        return one.kind == "preference" and not one.explicit and recall.is_order(one.text, self._settings)
+        return one.kind == "preference" and not one.explicit and recall.is_order(one.text)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
         """Return the wishes to remember in the beginning of a too long message; they wait in the inbox."""
@@ -265,7 +265,7 @@ class Keeper:
 
     def _correction(self, given: TurnInput, before: PreviousTurn) -> corrections.Correction | None:
         message = language.read(given.text)
-        found = corrections.detect(message.own, self._settings, before.answer)
+        found = corrections.detect(message.own, before.answer)
         return None if found is None or message.is_unwanted or message.forgetting else found
 
     def _learned(

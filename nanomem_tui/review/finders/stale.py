@@ -76,11 +76,10 @@ class Stale(UseFinder):
         return self._rows.finding("stale", row, why, OVER if over else MAYBE, 0.7 if over else 0.4, row.hits)
 
     def _lessons(self) -> Iterator[Finding]:
-        lessons, settings = self._rows.lessons(), self._rows.ws.settings
         time = self._rows.time()
-        for lesson in lessons:
+        for lesson in self._rows.lessons():
             last = clock.parse(max(lesson.last_applied_at or "", lesson.updated_at))
-            if last is None or not memory_lessons.is_weak(lesson, settings, last + time.age(last) - FADED_FOR):
+            if last is None or not memory_lessons.is_weak(lesson, last + time.age(last) - FADED_FOR):
                 continue
             why = f"it has faded and is not given any more, last confirmed {clock.age_text(last)} ago"
             offers = MAYBE if lesson.source in ASKED_FOR else FADED
@@ -187,7 +186,7 @@ class NeverRecalled(UseFinder):
         applied = sum(1 for row in lessons if row.last_applied_at)
         limit = self._rows.time().limit(LESSON_DAYS)
         for row in lessons if applied >= finders_rows.ENOUGH else ():
-            if memory_lessons.is_weak(row, self._rows.ws.settings, clock.now()):
+            if memory_lessons.is_weak(row, clock.now()):
                 continue  # it is not given any more: that it never applied is no news
             if not row.last_applied_at and row.hits <= 1 and row.updated_at < limit and row.source not in ASKED_FOR:
                 yield self._of_lesson(row)

@@ -166,14 +166,14 @@ class TooLong(RowFinder):
     kinds = ("long",)
 
     def _found(self) -> Iterator[Finding]:
-        from nanomem_tui.memory.turns.prompt import SHARES, item_line, lesson_line
+        from nanomem_tui.memory.turns.prompt import CONTEXT_CHARS, SHARES, item_line, lesson_line
 
         budget = self._rows.ws.settings.recall_max_prompt_chars
         least = max(LONGEST, int(budget * MUCH / WIDEST))
         for row in self._rows.unpinned():
             if len(row.text) > least:
                 yield from self._judged(row, len(item_line(row)) + 1, budget)
-        share = int(self._rows.ws.settings.recall_context_chars * SHARES["lessons"])
+        share = int(CONTEXT_CHARS * SHARES["lessons"])
         for lesson in self._rows.lessons():
             if len(lesson.trigger) + len(lesson.better_action) + len(lesson.bad_action) > LONGEST:
                 yield from self._judged(lesson, len(lesson_line(lesson)) + 1, share)

@@ -29,7 +29,7 @@ try:
     import grpc
 
     from nanomem_tui.servers.grpc import memory_pb2 as pb
-    from nanomem_tui.servers.grpc import memory_pb2_grpc, service
+    from nanomem_tui.servers.grpc import service
     from nanomem_tui.servers.grpc import service as values
 except ImportError as error:
     what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
@@ -81,7 +81,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
             target = server.socket_address(path.absolute())
         options = [("grpc.enable_http_proxy", 0), ("grpc.max_reconnect_backoff_ms", 1_000)]
         self._channel = grpc.insecure_channel(target, options)
-        self._stub = memory_pb2_grpc.MemoryServiceStub(self._channel)
+        self._stub = service.MemoryServiceStub(self._channel)
 
     def close(self) -> None:
         """Let go of the connection."""

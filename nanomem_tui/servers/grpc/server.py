@@ -251,13 +251,13 @@ class Listening(NamedTuple):
 
 
 def require_grpc() -> None:
-    """Raise MissingExtra where the libraries of gRPC are not installed, or are older than our stubs."""
+    """Raise MissingExtra where the libraries of gRPC are not installed, or are older than our messages."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when they are loaded: what goes wrong is said by us
     try:
         import grpc_health.v1.health  # noqa: F401
         import grpc_reflection.v1alpha.reflection  # noqa: F401
 
-        from nanomem_tui.servers.grpc import memory_pb2_grpc  # noqa: F401
+        from nanomem_tui.servers.grpc import memory_pb2  # noqa: F401
     except Exception as error:  # an old library says so in an error of its own
         what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
         raise MissingExtra(what, "nanomem serve grpc", extra_command("grpc")) from error

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -453,6 +454,17 @@ class MemoryService:
         )
         total = sum(chunk.tokens for chunk in chunks)
         return pb.ContextResponse(chunks=chunks, total_tokens=total, counted_by=found.counted_by, more=more)
+
+
+class MemoryServiceStub(SimpleNamespace):
+    """The rpcs of the service on a channel of gRPC, each a function from message to message by its name."""
+
+    def __init__(self, channel: Any) -> None:
+        service = pb.DESCRIPTOR.services_by_name["MemoryService"]
+        for rpc in service.methods:
+            asked, answered = (getattr(pb, message.name) for message in (rpc.input_type, rpc.output_type))
+            path = f"/{service.full_name}/{rpc.name}"
+            setattr(self, rpc.name, channel.unary_unary(path, asked.SerializeToString, answered.FromString))
 
 
 class Stored(NamedTuple):

@@ -31,6 +31,8 @@ AUDIT_LOOK = 20_000_000
 """Bytes up to which an audit log is read for broken lines."""
 AUDIT_TAIL = 100_000
 """Bytes at the end of a log where lines of ours are looked for, before they are written a second time."""
+EXPORTED_ITEMS = 300
+"""Items written to the agent's LTM_SNAPSHOT.json."""
 ORDER = 5_000
 """Ids whose place in a file is remembered after they left it."""
 
@@ -316,7 +318,7 @@ class AgentFiles:
 
     def _exported(self, file: SharedFile, table: Mapping[str, Row]) -> tuple[bytes, dict[str, Raw]]:
         """The file with our rows in it, and its rows."""
-        limit = self.settings.export_max_items if file.source.layer == "item" else self.settings.max_lessons
+        limit = EXPORTED_ITEMS if file.source.layer == "item" else self.settings.max_lessons
         return exchange.export(file.source, file.data, file.rows, table, limit, file.order)
 
     def keeps_audit(self) -> bool:
