@@ -28,7 +28,6 @@ def made() -> dict[str, str]:
     return {"keys.md": keys_page(), "nanomem.1": manual(root), README: readme, **page.files()}
 
 
-
 def keys_page() -> str:
     """The text of ``docs/keys.md``."""
     lines = [

@@ -261,7 +261,7 @@ def backfill_blocks(plan: Backfill) -> list[Block]:
 
 def export_file(screen: WorkspaceScreen[Any], typed: Mapping[str, str] | None = None) -> None:
     """Ask where to and in which format, and write it; a file that is there is replaced after a typed word only."""
-    from nanomem_tui.memory.transfer.service import FORMATS
+    from nanomem_tui.memory.transfer.service import EXPORT_FORMATS
     from nanomem_tui.widgets.dialogs import FormField, FormScreen
 
     known = {"file": "", "format": "jsonl", "scope": "global", **(typed or {})}
@@ -270,8 +270,8 @@ def export_file(screen: WorkspaceScreen[Any], typed: Mapping[str, str] | None = 
         wanted = {**known, **changed}
         if not wanted["file"]:
             raise BadInput("no file is named", "file", "type a path")
-        if wanted["format"] not in FORMATS:
-            raise BadInput(f"no format “{wanted['format']}”", "format", f"one of {', '.join(FORMATS)}")
+        if wanted["format"] not in EXPORT_FORMATS:
+            raise BadInput(f"no format “{wanted['format']}”", "format", f"one of {', '.join(EXPORT_FORMATS)}")
         if wanted["scope"] not in {"global", "all"}:
             raise BadInput(f"no scope “{wanted['scope']}”", "scope", "global or all")
         return wanted

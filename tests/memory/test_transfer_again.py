@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.transfer import backfill, markdown
-from nanomem_tui.memory.transfer.service import FORMATS
+from nanomem_tui.memory.transfer.service import EXPORT_FORMATS
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
@@ -41,7 +41,7 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_what_is_unchanged_is_here(ws: Workspace, tmp_path: Path, name: str) -> None:
     path = ws.transfer.export(name, tmp_path / "file").path
     told = [(entry.verdict, entry.why) for entry in ws.transfer.preview(path).entries]
@@ -49,7 +49,7 @@ def test_what_is_unchanged_is_here(ws: Workspace, tmp_path: Path, name: str) -> 
     assert [why for verdict, why in told if verdict != "same"] == []
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "lessons"])
+@pytest.mark.parametrize("name", [name for name in EXPORT_FORMATS if name != "lessons"])
 def test_what_was_deleted_here_comes_back_when_it_is_asked_for_only(ws: Workspace, tmp_path: Path, name: str) -> None:
     path = ws.transfer.export(name, tmp_path / "file").path
     before = {row.id: row.text for row in ws.items.all()}

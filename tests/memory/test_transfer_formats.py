@@ -22,7 +22,7 @@ from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.transfer import crystallized, import_plan, jsonl, markdown, scoped
-from nanomem_tui.memory.transfer.service import FORMATS
+from nanomem_tui.memory.transfer.service import EXPORT_FORMATS
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item, Lesson
@@ -285,14 +285,14 @@ def test_markdown_brings_back_text_kind_scope_and_time(ws: Workspace, tmp_path: 
     active = [row for row in ws.items.all() if row.enabled]
     seconds = {row.id: clock.iso(clock.parse(row.created_at).replace(microsecond=0)) for row in active}  # type: ignore[union-attr]
     assert back == {(" ".join(row.text.split()), row.kind, row.scope_key, seconds[row.id]) for row in active}
-    for name in FORMATS:
+    for name in EXPORT_FORMATS:
         assert ws.transfer.export(name, tmp_path / f"again.{name}").lost, "what is lost is said"
 
 
 # -- the file -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_an_export_is_private_and_replaces_nothing_unasked(ws: Workspace, tmp_path: Path, name: str) -> None:
     path = tmp_path / "export"
     old = os.umask(0)

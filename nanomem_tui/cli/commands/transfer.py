@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Rows of a preview that a person is shown; JSON has all."""
-FORMATS = ("json", "jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+EXPORT_FORMATS = ("json", "jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
 _LISTED = ("conflict", "inbox", "deleted", "update", "new")
 """Verdicts whose rows are shown, in this order."""
 _TOLD = {
@@ -164,7 +164,9 @@ def _problem_lines(problems: Sequence[Problem]) -> list[str]:
 
 
 @click.command(cls=Command)
-@click.option("--format", "name", type=click.Choice(FORMATS), default="json", show_default=True, help="What to write.")
+@click.option(
+    "--format", "name", type=click.Choice(EXPORT_FORMATS), default="json", show_default=True, help="What to write."
+)
 @click.option(
     "--to", "--output", "target", type=Words(), metavar="FILE", help="Write to this file (json: - or none is stdout)."
 )

@@ -1,4 +1,5 @@
-"""Detect the format of a file to import by its content, read its rows, and find the sources around a workspace.
+"""Detect the format of a file to import, by its content and, where that does not say it, by its name; read its rows,
+and find the sources around a workspace. A new format has its line in `FORMATS` and its place in `read_bytes`.
 
 Reads only, and never `reply_context.db`, which is the agent's and holds no memories.
 """
@@ -153,14 +154,24 @@ def _home(folder: Path) -> Paths | None:
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024
 _SQLITE = b"SQLite format 3\0"
-_RANKS = ("nanomem-db", "jsonl", "json", "scoped-db", "ltm-snapshot", "lessons", "facts-db", "chroma", "markdown",
-          "working-db", "longterm-db")  # fmt: skip
-"""The formats, those that hold most of a row first: of a row that comes twice the first is taken."""
+FORMATS = {
+    "nanomem-db": "a database of nanomem",
+    "jsonl": "an export of nanomem",
+    "json": "",
+    "scoped-db": "longterm.db",
+    "ltm-snapshot": "LTM_SNAPSHOT.json",
+    "lessons": "LESSONS.jsonl",
+    "facts-db": "memory.db",
+    "chroma": "a Chroma folder",
+    "markdown": "Markdown",
+    "working-db": "working.db",
+    "longterm-db": "",
+}
+"""Every format that a reader gives (`Reading.format`), and what a person calls a file of it, where no other line does.
+Those come first that hold most of a row: of a row that comes twice in a folder the first is taken."""
+_RANKS = list(FORMATS)
 _UNKNOWN = "not a format that is known"
-_KNOWN = (
-    "LTM_SNAPSHOT.json, LESSONS.jsonl, longterm.db, memory.db, working.db, a Chroma folder, Markdown, or an export of "
-    "nanomem"
-)
+_KNOWN = ", ".join(filter(None, FORMATS.values()))
 
 
 class Candidate(NamedTuple):

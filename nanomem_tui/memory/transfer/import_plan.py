@@ -75,10 +75,11 @@ class Found(NamedTuple):
 class Reading(NamedTuple):
     """What a reader found in one file.
 
-    `fields`: what the format holds of a row; empty: everything. `ours`: a copy that nanomem made, taken as it is;
-    `trusted`: of this very workspace. `deleted`: rows that are deleted there. `notes` are sentences for a person.
-    `times`: a time as the format can write it; what gets lost by that is no difference. `refused`: how many rows of
-    each kind are left out, where there are several kinds.
+    `fields`: what the format holds of a row; empty: everything. Without `expires_at` in it, an item expires as a new
+    one of its kind does. `ours`: a copy that nanomem made, taken as it is; `trusted`: of this very workspace.
+    `deleted`: rows that are deleted there. `notes` are sentences for a person. `times`: a time as the format can
+    write it; what gets lost by that is no difference. `refused`: how many rows of each kind are left out, where there
+    are several kinds.
     """
 
     format: str

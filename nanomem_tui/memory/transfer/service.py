@@ -180,7 +180,7 @@ def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
 
 
 KIND = "memory.import"
-FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+EXPORT_FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
 WIDE = frozenset({"jsonl", "scoped-db", "ltm-snapshot"})
 """The formats that know scopes or sessions: what belongs to a chat or a person stays theirs there."""
 WITH_RECORDS = frozenset({"jsonl", "facts-db"})
@@ -348,8 +348,8 @@ class Transfer:
         only, and never one in the workspace or the agent's home. Raises BadInput, Refused, NothingToDo and the errors
         of the store and of `from_os_error`.
         """
-        if name not in FORMATS:
-            raise BadInput(f"unknown format `{name}`", "--format", f"one of {', '.join(FORMATS)}")
+        if name not in EXPORT_FORMATS:
+            raise BadInput(f"unknown format `{name}`", "--format", f"one of {', '.join(EXPORT_FORMATS)}")
         path = Path(target).expanduser()
         self.check_target(path, force=force)
         left: dict[str, int] = {}
