@@ -306,8 +306,8 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     # What a subclass says
 
     def columns(self) -> Sequence[Column[Row]]:
-        """The columns of the list, of its copies and of its sorting. Asked before the workspace is open: what depends on
-        a setting reads `self.console.opening.loaded.settings`."""
+        """The columns of the list, of its copies and of its sorting. Asked before the workspace is open: what depends
+        on a setting reads `self.console.opening.loaded.settings`."""
         raise NotImplementedError
 
     def row_id(self, row: Row) -> str:
