@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.tiers import context as tiers_context
 from nanomem_tui.tiers import context_fitting
 from nanomem_tui.tiers.context_fitting import MARK, Budget, Finding, Ranked, shorten
+from nanomem_tui.workspace import Workspace
 
 ALPHABET = "ab Z.!?\n,1209_/- 数据库。服務 ไทย ру 👍🏽é"
 TEXTS = st.text(ALPHABET, min_size=1, max_size=400)
@@ -78,29 +77,21 @@ def test_one_finding_leaves_room_for_others_and_takes_what_they_leave() -> None:
 
 
 @given(st.lists(TEXTS.map(without_lone_surrogates), min_size=1, max_size=6, unique=True), st.integers(40, 250))
-@settings(max_examples=20, deadline=None)
-def test_a_block_is_within_the_budget_too(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str], most: int
-) -> None:
-    place = tmp_path_factory.mktemp("home") / "workspace"
-    (place / "memory").mkdir(parents=True)
-    with open_workspace(place) as ws:
-        ws.settings = ws.settings._replace(context_tokenizer="estimate")
-        for number, text in enumerate(texts):
-            ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
-        context = ws.context.assemble("ab 数据库", most, framed=True)
-        assert context.total_tokens <= most
-        assert tiers_context.estimate_tokens(ws.context.block(context)) <= most
-        assert ws.context.assemble("ab 数据库", most).total_tokens <= most
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_block_is_within_the_budget_too(ws: Workspace, texts: list[str], most: int) -> None:
+    ws.settings = ws.settings._replace(context_tokenizer="estimate")
+    for number, text in enumerate(texts):
+        ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
+    context = ws.context.assemble("ab 数据库", most, framed=True)
+    assert context.total_tokens <= most
+    assert tiers_context.estimate_tokens(ws.context.block(context)) <= most
+    assert ws.context.assemble("ab 数据库", most).total_tokens <= most
 
 
-def test_a_budget_too_small_for_a_frame_gives_no_block(tmp_path_factory: pytest.TempPathFactory) -> None:
-    place = tmp_path_factory.mktemp("home") / "workspace"
-    (place / "memory").mkdir(parents=True)
-    with open_workspace(place) as ws:
-        ws.settings = ws.settings._replace(context_tokenizer="estimate")
-        ws.records.store("incident", {"description": "nginx"}, "i1")
-        context = ws.context.assemble("nginx", 10, framed=True)
-        assert ws.context.block(context) == ""
-        assert context.cut
-        assert tiers_context.estimate_tokens(context_fitting.FRAME) > 10
+def test_a_budget_too_small_for_a_frame_gives_no_block(ws: Workspace) -> None:
+    ws.settings = ws.settings._replace(context_tokenizer="estimate")
+    ws.records.store("incident", {"description": "nginx"}, "i1")
+    context = ws.context.assemble("nginx", 10, framed=True)
+    assert ws.context.block(context) == ""
+    assert context.cut
+    assert tiers_context.estimate_tokens(context_fitting.FRAME) > 10
