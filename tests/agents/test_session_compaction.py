@@ -59,25 +59,20 @@ def test_an_offset_before_the_cut_is_nought_and_what_no_summary_covers_is_counte
     assert (done.last_archived, done.last_consolidated, done.removed_unarchived) == (0, 0, 4)
 
 
-def test_a_result_is_never_without_its_call():
-    messages = [say("a"), call("1", "2"), result("1"), result("2"), say("b"), say("c")]
-    assert compact(transcript(metadata(), *messages), 3).kept_messages == 5
-    assert compact(transcript(metadata(), *messages), 2).kept_messages == 2
+PAIR = [say("a"), call("1", "2"), result("1"), result("2"), say("b"), say("c")]
+LATE = [say("a"), call("1"), say("between"), call("2"), result("2"), result("1"), say("end")]
+NAMELESS = [say("a"), say("b"), {"role": "tool", "content": "r"}, say("end")]
+USED_AGAIN = [call("1"), result("1"), say("x"), call("1"), result("1"), say("y")]
 
 
-def test_a_result_that_comes_late_keeps_all_between():
-    messages = [say("a"), call("1"), say("between"), call("2"), result("2"), result("1"), say("end")]
-    assert compact(transcript(metadata(), *messages), 2).kept_messages == 6
-
-
-def test_a_result_without_any_id_stays_with_what_is_before_it():
-    messages = [say("a"), say("b"), {"role": "tool", "content": "r"}, say("end")]
-    assert compact(transcript(metadata(), *messages), 2).kept_messages == 3
-
-
-def test_ids_used_again_belong_to_the_latest_call():
-    messages = [call("1"), result("1"), say("x"), call("1"), result("1"), say("y")]
-    assert compact(transcript(metadata(), *messages), 3).kept_messages == 3
+@pytest.mark.parametrize(
+    ("messages", "keep", "kept"),
+    [(PAIR, 3, 5), (PAIR, 2, 2), (LATE, 2, 6), (NAMELESS, 2, 3), (USED_AGAIN, 3, 3)],
+    ids=["both results stay with their call", "a cut behind them", "a result that comes late keeps all between",
+         "without an id it stays with what is before it", "an id used again is of the latest call"],
+)  # fmt: skip
+def test_a_result_is_never_without_its_call(messages, keep, kept):
+    assert compact(transcript(metadata(), *messages), keep).kept_messages == kept
 
 
 def test_the_boundary_stands_where_last_archived_points():

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.core import merge
 from nanomem_tui.core.errors import BadInput, Conflict
-from nanomem_tui.dreams.edits import LineEdit, apply_edits
+from nanomem_tui.dreams.edits import LineEdit, apply_edits, tidy_lines
+from nanomem_tui.dreams.guards import check
+from nanomem_tui.dreams.rules import RulesDreamer
 
 USER = "# User Profile\n\n## Identity\n- Name: 周明\n\n## Preferences\n- Terse\n  and short\n- Calm\n\nEnd.\n"
 
@@ -118,3 +121,99 @@ def test_adding_a_line_changes_no_other_line(body: list[str], section: str, clos
         assert merge.count_changes(text.replace("\r", ""), after.replace("\r", ""))[1] <= (0 if closed else 1)
         rest = [line for line in plain if line.strip() and line not in ("- NEW", f"## {section}")]
         assert rest == [line for line in body if line.strip() and line != f"## {section}"]
+
+
+# Code and comments in the memory files: a Dream of the rules writes nothing there, and believes nothing there.
+
+
+MEMORY = "memory/MEMORY.md"
+FACT = "- The backup host is alpha9 on port 2222"
+
+
+def dreamt(text: str, content: str) -> str:
+    files = {"SOUL.md": "# Soul\n", "USER.md": "# User\n", MEMORY: text}
+    entries = [HistoryEntry(1, "2026-05-01 10:00", content)]
+    return apply_edits(files, RulesDreamer().propose(entries, files, steps=10).edits)[MEMORY]
+
+
+@pytest.mark.parametrize(
+    "block", ["```yaml\n- x: 1\n- y: 2\n```\n", "<!-- a template:\n- x\n-->\n", "~~~\n## Servers\n- x\n~~~\n"]
+)
+def test_a_new_fact_goes_to_the_list_and_not_into_the_block_behind_it(block: str) -> None:
+    text = f"# Memory\n\n## Servers\n- a is 5\n\n{block}"
+    assert dreamt(text, FACT.replace("- ", "- [permanent] ")) == text.replace("- a is 5\n", f"- a is 5\n{FACT}\n")
+
+
+def test_what_a_comment_says_is_not_known_and_its_heading_is_none() -> None:
+    text = f"# Memory\n\n<!-- ## Infrastructure\n{FACT}\n-->\n"
+    assert dreamt(text, FACT.replace("- ", "- [permanent] ")) == f"{text}\n## Notes\n{FACT}\n"
+
+
+def test_a_line_of_a_comment_is_no_copy_of_a_real_one() -> None:
+    text = f"# Memory\n\n## Servers\n{FACT}\n\n<!-- as it was:\n{FACT}\n-->\n"
+    assert dreamt(text, "- [permanent] Carla is allergic to nuts").startswith(text)
+
+
+# Copies and lines that are over: what a Dream may clear away without losing anything.
+
+
+NAME = "memory/MEMORY.md"
+
+
+def removed(text: str, today: str = "2026-04-03") -> list[tuple[int, str]]:
+    return [(edit.line or 0, edit.why) for edit in tidy_lines({NAME: text}, 7, today)]
+
+
+def test_the_later_of_two_copies_goes() -> None:
+    text = "## A\n- The staging host is alpha.example\n- x\n- **The staging host is alpha.example.**\n- x\n"
+    assert removed(text) == [(4, "a copy of line 2"), (5, "a copy of line 3")]
+    assert removed("- Ana\n  - nuts\n  - milk\n  - nuts\n") == [(4, "a copy of line 2")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The port is 5432 on alpha", "The port is 5433 on alpha"),
+        ("Anna owes Ben some money", "Ben owes Anna some money"),
+        ("User likes green tea a lot", "User likes black tea a lot"),
+        ("Deploy on Monday with Anna", "Deploy on Tuesday with Anna"),
+        ("User does eat fish", "User does not eat fish"),
+        ("用户喜欢喝绿茶和咖啡", "用户喜欢喝红茶和咖啡"),
+    ],
+)
+def test_lines_that_differ_in_a_value_are_no_copies(one: str, other: str) -> None:
+    assert removed(f"## A\n- {one}\n- {other}\n") == []
+
+
+def test_check_boxes_code_and_lines_with_lines_below_stay() -> None:
+    boxes, code, nested = "- [ ] buy milk now please\n", "- a b c d\n", "- top\n  - in\n"
+    text = f"{boxes}{boxes}```\n{code}{code}```\n{nested}{nested}"
+    assert removed(text) == []
+
+
+def test_what_is_over_goes_and_the_guards_let_it() -> None:
+    text = "# M\n\n- Anna covers for Ben until 2026-04-01\n- Anna likes tea\n- a\n- b\n"
+    edits = list(tidy_lines({NAME: text}, 7, "2026-04-03"))
+    assert [edit.why for edit in edits] == ["over since before 2026-04-03"]
+    assert check({NAME: text}, edits, {7: "nothing of it"}, today="2026-04-03").edits == tuple(edits)
+    late = check({NAME: text}, edits, {7: "nothing of it"}, today="2026-04-01")
+    assert [refusal.why for refusal in late.refused] == ["nothing accounts for ben, 2026-04-01"]
+    assert removed(text, "") == []
+
+
+def test_copies_lose_nothing_so_any_number_may_go() -> None:
+    text = "# M\n\n" + "- The staging host is alpha.example\n" * 12
+    edits = list(tidy_lines({NAME: text}, 7, "2026-04-03"))
+    checked = check({NAME: text}, edits, {7: ""})
+    assert (len(checked.edits), checked.refused) == (11, ())
+    assert checked.files[NAME] == "# M\n\n- The staging host is alpha.example\n"
+    assert list(tidy_lines(checked.files, 7, "2026-04-03")) == []
+
+
+def test_a_removal_of_the_last_copy_is_refused() -> None:
+    text = "# M\n\n- The staging host is alpha.example\n"
+    edit = LineEdit("remove", NAME, line=3, old="- The staging host is alpha.example", evidence=(7,))
+    assert apply_edits({NAME: text}, [edit])[NAME] == "# M\n\n"
+    assert [refusal.why for refusal in check({NAME: text}, [edit], {7: ""}).refused] == [
+        "nothing accounts for alpha.example"
+    ]

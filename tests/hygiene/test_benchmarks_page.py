@@ -88,29 +88,20 @@ def test_a_peer_that_was_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_whole_and_asks_for_nothing(name: str) -> None:
+def test_a_picture_is_whole_asks_for_nothing_and_can_be_read_in_the_light_and_in_the_dark(name: str) -> None:
     text = FILES[name]
     root = ET.fromstring(text)
     assert root.tag == f"{SVG}svg"
     assert root.find(f"{SVG}title") is not None
     assert not re.search(r"href|url\(|@import|@font-face|<script|<image", text)
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_can_be_read_in_the_light_and_in_the_dark(name: str) -> None:
-    style = FILES[name].split("<style>")[1].split("</style>")[0]
+    style = text.split("<style>")[1].split("</style>")[0]
     light, dark = style.split("@media (prefers-color-scheme: dark)")
     for colours, ground in ((light, pictures.LIGHT["ground"]), (dark, pictures.DARK["ground"])):
         assert f".ground {{ fill: {ground} }}" in colours
         for drawn in re.findall(r"\.(?:text|weak|missed|c\d) \{ fill: (#\w+)", colours):
             least = 4.5 if drawn in {pictures.LIGHT["text"], pictures.DARK["text"]} else 2.0
             assert contrast(drawn, ground) > least, drawn
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_nothing_leaves_a_picture(name: str) -> None:
-    root = ET.fromstring(FILES[name])
     width, height = float(root.get("width", "0")), float(root.get("height", "0"))
     for one in root.iter(f"{SVG}rect"):
         assert float(one.get("x", "0")) + float(one.get("width", "0")) <= width

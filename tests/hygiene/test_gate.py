@@ -80,10 +80,20 @@ def test_what_is_committed_is_what_is_looked_at() -> None:
     assert 1.3 <= EXPECTED["tolerance"] <= 1.6
 
 
-def test_the_committed_ratios_pass_and_each_program_runs_once() -> None:
-    lines, programs = judged(lambda name, time: 1.0)
-    assert lines == []
-    assert set(programs.asked.values()) == {1}
+@pytest.mark.parametrize(
+    ("factor", "failing", "runs"),
+    [
+        (lambda name, time: 1.0, 0, 1),
+        (lambda name, time: 0.3, 0, 1),
+        (lambda name, time: 3.0 if time == 1 else 1.1, 0, 2),
+        (lambda name, time: 2.0 * 0.83, len(gate.RATIOS), 3),
+    ],
+    ids=["as committed", "faster", "noise that goes away", "a doubling, with what noise takes off"],
+)
+def test_noise_passes_and_a_doubling_does_not(factor: Factor, failing: int, runs: int) -> None:
+    lines, programs = judged(factor)
+    assert len(lines) == failing
+    assert set(programs.asked.values()) == {runs}
 
 
 @pytest.mark.parametrize("slow", gate.RATIOS)
@@ -94,20 +104,6 @@ def test_a_doubling_fails_in_one_line_that_says_where(slow: str) -> None:
     assert "2.00 of the committed" in line
     assert f"benchmarks/{gate.RATIOS[slow].program}.py" in line
     assert [program for program, asked in programs.asked.items() if asked > 1] == [gate.RATIOS[slow].program]
-
-
-def test_a_doubling_fails_with_what_noise_takes_off() -> None:
-    assert len(judged(lambda name, time: 2.0 * 0.83)[0]) == len(gate.RATIOS)
-
-
-def test_noise_that_goes_away_passes() -> None:
-    lines, programs = judged(lambda name, time: 3.0 if time == 1 else 1.1)
-    assert lines == []
-    assert set(programs.asked.values()) == {2}
-
-
-def test_faster_passes() -> None:
-    assert judged(lambda name, time: 0.3)[0] == []
 
 
 def test_the_exit_code_is_the_number_of_ratios(

@@ -6,19 +6,25 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from types import MappingProxyType, ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadAnswer, BadInput
+from nanomem_tui.core.errors import BadAnswer, BadInput, MissingExtra
+from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly, ContextSources
+from nanomem_tui.tiers import context_fitting
+from nanomem_tui.tiers.context import TIERS, Context, ContextAssembly, ContextSources, estimate_tokens, make_counter
+from nanomem_tui.tiers.context_fitting import MARK, Budget, Finding, Ranked, find_alike, read_text, shorten
 from nanomem_tui.vectors.records import NearRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import files
@@ -352,3 +358,243 @@ def test_where_meaning_cannot_be_asked_words_find_and_it_says_so(ws: Workspace) 
     context = near(ws)
     assert [chunk.id for chunk in context.chunks] == ["i2"]
     assert context.notes == ("records by words alone: no model is installed",)
+
+
+# Context stays within its budget of tokens, whatever is found and whatever counts.
+
+
+ALPHABET = "ab Z.!?\n,1209_/- 数据库。服務 ไทย ру 👍🏽é"
+TEXTS = st.text(ALPHABET, min_size=1, max_size=400)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def letters(text: str) -> int:
+    return len(text)
+
+
+COUNTS = st.sampled_from([estimate_tokens, words, letters])
+
+
+def ranked(texts: list[str]) -> list[Ranked]:
+    findings = [Finding("working", "event", f"e{number}", text, text) for number, text in enumerate(texts)]
+    parts = MappingProxyType({"terms": ("数据", "ab")})
+    return [Ranked(one, round(1 - number / 100, 2), parts) for number, one in enumerate(findings)]
+
+
+@given(st.lists(TEXTS, max_size=12), st.integers(1, 300), COUNTS)
+@settings(max_examples=150, deadline=None)
+def test_the_budget_is_never_exceeded(texts: list[str], room: int, count: Callable[[str], int]) -> None:
+    found = ranked(texts)
+    fitted = Budget(room, count, lambda source, content: count(content)).fit(found)
+    assert sum(chunk.tokens for chunk in fitted.chunks) <= room
+    assert all(chunk.tokens == count(chunk.content) and chunk.content for chunk in fitted.chunks)
+    assert len(fitted.chunks) + len(fitted.cut) == len(texts)
+    assert all(one.why for one in fitted.cut)
+    for chunk in fitted.chunks:
+        said = next(one.finding.content for one in found if one.finding.source == chunk.source)
+        assert (chunk.content == said) == (not chunk.whole)
+        assert not chunk.whole or MARK.strip() in chunk.content
+
+
+@given(st.text(ALPHABET, max_size=300), st.integers(0, 120))
+@settings(max_examples=150, deadline=None)
+def test_what_is_shortened_fits_and_is_of_the_text(text: str, most: int) -> None:
+    part = shorten(text, ("数据",), lambda one: len(one) <= most)
+    assert len(part) <= most
+    for piece in part.replace(MARK.strip(), "\0").split("\0"):
+        assert piece.strip() in text
+
+
+def test_a_text_is_cut_at_a_sentence() -> None:
+    text = "The first one. The second one! A third? And the last one is the longest of them."
+    assert shorten(text, (), lambda one: len(one) <= 45) == "The first one. The second one! A third? […]"
+
+
+def test_a_text_is_cut_where_the_words_are() -> None:
+    text = "nginx.conf\n" + "worker_processes 4;\n" * 40 + "keepalive 64;\nend"
+    assert shorten(text, ("64",), lambda one: len(one) <= 60) == "nginx.conf […]\nkeepalive 64;\nend"
+
+
+def test_one_finding_leaves_room_for_others_and_takes_what_they_leave() -> None:
+    long, short = "a sentence of seven words and one. " * 40, "another thing altogether"
+    first, second = Budget(100, words, lambda source, content: words(content)).fit(ranked([long, short])).chunks
+    assert second.content == short
+    assert 50 < first.tokens <= 97
+    assert first.whole == 280
+
+
+@given(st.lists(TEXTS.map(without_lone_surrogates), min_size=1, max_size=6, unique=True), st.integers(40, 250))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_block_is_within_the_budget_too(ws: Workspace, texts: list[str], most: int) -> None:
+    ws.settings = ws.settings._replace(context_tokenizer="estimate")
+    for number, text in enumerate(texts):
+        ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
+    context = ws.context.assemble("ab 数据库", most, framed=True)
+    assert context.total_tokens <= most
+    assert estimate_tokens(ws.context.block(context)) <= most
+    assert ws.context.assemble("ab 数据库", most).total_tokens <= most
+
+
+def test_a_budget_too_small_for_a_frame_gives_no_block(ws: Workspace) -> None:
+    ws.settings = ws.settings._replace(context_tokenizer="estimate")
+    ws.records.store("incident", {"description": "nginx"}, "i1")
+    context = ws.context.assemble("nginx", 10, framed=True)
+    assert ws.context.block(context) == ""
+    assert context.cut
+    assert estimate_tokens(context_fitting.FRAME) > 10
+
+
+# What is said twice is given once; what differs in a number, a name or a denial never is the same.
+
+
+def same(one: str, other: str) -> bool:
+    """Whether `other` adds nothing to `one`."""
+    return find_alike(read_text(other), [read_text(one)]) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The user prefers tea in the morning", "User prefers tea in the mornings."),
+        ("Restarted nginx after the config change", "restarted nginx after a config change."),
+        ("用户喜欢在早上喝绿茶", "用户喜欢在早上喝绿茶。"),
+        ("The deployment of the service failed", "The deploymant of the service failed"),
+        ("a\nb  c longer text", "a b c longer text"),
+    ],
+)
+def test_these_say_the_same(one: str, other: str) -> None:
+    assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Restarted nginx on web-1 after the config change", "Restarted nginx on web-2 after the config change"),
+        ("The upload of the report took 15 seconds", "The upload of the report took 16 seconds"),
+        ("The upload of the report took 1.5 seconds", "The upload of the report took 15 seconds"),
+        ("The service is reachable from the office now", "The service is not reachable from the office now"),
+        ("Maria likes green tea in the mornings", "Marta likes green tea in the mornings"),
+        ("The report was sent to Anna before the meeting", "The report was sent to Anne before the meeting"),
+        ("Read the file /etc/nginx/site.conf before that", "Read the file /etc/nginx/site.cnf before that"),
+        ("The connection is encrypted in the office network", "The connection is unencrypted in the office network"),
+        ("The port of the office printer is open today", "The port of the office printer is shut today"),
+        ("用户喜欢在早上喝绿茶而且不加糖", "用户喜欢在早上喝红茶而且不加糖"),
+        ("用户以后不要在早上收到提醒", "用户以后要在早上收到提醒"),
+        ("the backup of the database", "the backup of the database of the office in the other town"),
+    ],
+)
+def test_these_do_not(one: str, other: str) -> None:
+    assert not same(one, other)
+
+
+@given(st.text("the nginx web-1 is up. Anna 数据", max_size=60), st.integers(0, 9), st.integers(0, 9))
+def test_another_number_is_another_matter(text: str, one: int, other: int) -> None:
+    assert same(f"{text} {one}", f"{text} {other}") == (one == other)
+
+
+def test_what_is_behind_the_part_that_is_compared_has_to_be_equal() -> None:
+    long = "the same words again " * 400
+    assert same(long + "x", long + "x")
+    assert not same(long + "x", long + "y")
+
+
+# What counts tokens: an estimate that is near for each script, or a tokenizer that is here; never the network.
+
+
+COUNTED = (  # by the vocabulary cl100k_base
+    ("The quick brown fox jumps over the lazy dog, and nobody was surprised by that at all.", 19),
+    ("def assemble(self, task: str, max_tokens: int | None = None) -> Context:\n    return Context(task)\n", 25),
+    ('{"id":"ev_1771234567890_12","at":"2026-02-15T09:30:12.123456+00:00","value":93.5,"unit":"%"}', 45),
+    ("数据库连接超时，重启服务之后恢复正常。", 16),
+    ("データベースへの接続がタイムアウトしました。", 22),
+    ("데이터베이스 연결 시간이 초과되었습니다.", 17),
+    ("Сервер базы данных не отвечает, попробуйте позже.", 22),
+    ("ฐานข้อมูลไม่ตอบสนอง กรุณาลองใหม่", 28),
+    ("Der Datenbankserver antwortet nicht, bitte versuchen Sie es später noch einmal.", 18),
+)
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Any:
+    make_counter.cache_clear()
+    yield
+    make_counter.cache_clear()
+
+
+@pytest.mark.parametrize(("text", "tokens"), COUNTED)
+def test_the_estimate_is_near_and_nearer_than_a_quarter_of_the_bytes(text: str, tokens: int) -> None:
+    assert abs(estimate_tokens(text) - tokens) <= 0.5 * tokens
+    total = sum(tokens for _, tokens in COUNTED)
+    ours = sum(abs(estimate_tokens(text) - tokens) for text, tokens in COUNTED)
+    bytes_over_four = sum(abs(len(text.encode()) / 4 - tokens) for text, tokens in COUNTED)
+    assert ours < 0.15 * total < bytes_over_four
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_more_text_is_not_fewer_tokens(one: str, other: str) -> None:
+    assert estimate_tokens(f"{one}\n{other}") >= estimate_tokens(one) - 1
+    assert estimate_tokens(one) >= (1 if one.strip() else 0)
+
+
+def test_the_estimate_says_that_it_is_one() -> None:
+    assert make_counter("estimate") == ("an estimate by script", estimate_tokens)
+
+
+def _tiktoken(monkeypatch: pytest.MonkeyPatch, here: set[str]) -> ModuleType:
+    """A tiktoken whose vocabularies are fetched, but for those that are `here`."""
+    load = SimpleNamespace(read_file=lambda path: pytest.fail("the network was asked"))
+
+    def get_encoding(name: str) -> Any:
+        load.read_file(__file__ if name in here else f"https://somewhere/{name}")
+        return SimpleNamespace(encode_ordinary=str.split)
+
+    module = ModuleType("tiktoken")
+    module.load = load  # type: ignore[attr-defined]
+    module.get_encoding = get_encoding  # type: ignore[attr-defined]
+    module.list_encoding_names = lambda: ["gpt2", "cl100k_base", "o200k_base", "cl100k_base_copy"]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tiktoken", module)
+    monkeypatch.setitem(sys.modules, "tiktoken.load", load)
+    return module
+
+
+def test_a_vocabulary_that_is_here_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = _tiktoken(monkeypatch, {"cl100k_base_copy", "gpt2"})
+    fetch = module.load.read_file
+    assert make_counter().name == "tiktoken cl100k_base_copy"
+    assert make_counter().count("three words \ud800") == 3
+    assert module.load.read_file is fetch
+
+
+def test_one_that_would_have_to_be_fetched_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    _tiktoken(monkeypatch, set())
+    assert make_counter().name == "an estimate by script"
+
+
+def test_without_tiktoken_the_estimate_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    assert make_counter().name == "an estimate by script"
+
+
+def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtra, match="tokenizers"):
+        make_counter(str(tmp_path / "tokenizer.json"))
+
+    class Tokenizer:
+        @staticmethod
+        def from_file(path: str) -> Any:
+            raise Exception("expected value")  # as the library does
+
+    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Tokenizer))
+    with pytest.raises(BadInput, match="no such file"):
+        make_counter(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(BadInput, match="expected value"):
+        make_counter(str(tmp_path / "tokenizer.json"))
+
+
+def test_a_text_that_looks_like_a_mark_of_a_model_is_text() -> None:
+    assert estimate_tokens("<|endoftext|>") > 3

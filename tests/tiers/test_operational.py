@@ -280,3 +280,12 @@ def test_what_a_person_took_away_does_not_come_back_when_the_entry_ages(ws: Work
     ws.records.delete("event", [entry_id])
     assert ws.operational.age(clock.now() + timedelta(hours=2)) == 1
     assert ws.records.of("event") == []
+
+
+def test_what_is_too_much_ages_the_oldest_and_no_other(place: Path) -> None:
+    with opened(place, operational_entries=10) as ws:
+        push(ws, *range(11))
+        assert ws.operational.age() == 1
+        assert told(ws) == [{"message": "0"}]
+        assert messages(ws) == [str(number) for number in range(1, 11)]
+        assert ws.operational.age() == 0

@@ -6,22 +6,27 @@ import json
 import os
 import signal
 import sys
+import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import time_machine
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadInput, StoreError
+from nanomem_tui.core.errors import BadInput, NanomemError, StoreError
 from nanomem_tui.store.work.work_store import WorkStore
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
-from tests.tiers.happened import messages, opened, push, refusing, told
+from tests.tiers.happened import kill, messages, opened, push, refusing, told
 
 START = "2026-03-01T10:00:00+00:00"
 
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 
 # -- what cannot be kept ----------------------------------------------------------------------------------------------
 
@@ -47,6 +52,7 @@ START = "2026-03-01T10:00:00+00:00"
         ("event", {"x": float("inf")}, "no JSON"),
         ("event", {"x": object()}, "no JSON"),
         ("event", {"x": "\ud800"}, "no JSON"),
+        ("event", ENDLESS, "no JSON"),
         ("event", {"x": "y" * 1_000_001}, "1,000,009 bytes"),
     ],
 )
@@ -68,13 +74,6 @@ def test_a_source_that_is_no_text_is_refused(ws: Workspace) -> None:
             ws.operational.push("event", {}, source)  # type: ignore[arg-type]
     ws.operational.push("event", {}, "日本")
     assert [entry.source for entry in ws.operational.recent()] == ["日本"]
-
-
-def test_data_without_an_end_is_refused(ws: Workspace) -> None:
-    data: list[Any] = []
-    data.append(data)
-    with pytest.raises(BadInput, match="no JSON"):
-        ws.operational.push("event", data)
 
 
 # -- who comes after --------------------------------------------------------------------------------------------------
@@ -172,3 +171,109 @@ def test_processes_push_at_the_same_time(place: Path) -> None:
         found = [data["message"] for data in told(ws)] + kept
         assert sorted(found) == sorted(f"{name} {number}" for name in range(3) for number in range(200))
         assert ws.problems() == []
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(place: Path) -> None:
+    ws = open_workspace(place)
+    push(ws, "one", "two")
+    ws.operational.push("metric", {"name": "x", "value": 3})
+    kill(ws.operational)
+    with open_workspace(place) as again:
+        assert len(again.operational.recent()) == 3
+        found = again.operational.metric("x")
+        assert found is not None
+        assert found.value == 3.0
+        push(again, "three")
+        assert [entry.data.get("message") for entry in again.operational.recent()] == ["three", None, "two", "one"]
+
+
+def test_what_has_aged_is_not_there_again_after_a_kill(place: Path) -> None:
+    with time_machine.travel(START, tick=False) as time:
+        ws = open_workspace(place)
+        push(ws, "old")
+        time.shift(3000)
+        push(ws, "young")
+        time.shift(1000)
+        assert ws.operational.age() == 1
+        kill(ws.operational)
+        with open_workspace(place) as again:
+            assert messages(again) == ["young"]
+            assert told(again) == [{"message": "old"}]
+
+
+def test_one_process_sees_what_another_pushes(place: Path) -> None:
+    with open_workspace(place) as ours, open_workspace(place) as theirs:
+        push(ours, "ours")
+        push(theirs, "theirs")
+        ours.operational.push("metric", {"name": "x", "value": 1})
+        theirs.operational.push("metric", {"name": "x", "value": 2})
+        theirs.operational.push("task", {"id": "t", "status": "pending"})
+        for ws in (ours, theirs):
+            assert [entry.data.get("message") for entry in ws.operational.recent(category="event")] == [
+                "theirs",
+                "ours",
+            ]
+            found = ws.operational.metric("x")
+            assert found is not None
+            assert found.value == 2.0
+            assert [task.id for task in ws.operational.active_tasks()] == ["t"]
+        push(theirs, "more")
+        ours.operational.push("task", {"id": "t", "status": "completed"})
+        assert theirs.operational.active_tasks() == []
+        assert messages_of(ours) == messages_of(theirs) == ["ours", "theirs", "more"]
+
+
+def messages_of(ws: Workspace) -> list[str]:
+    return [entry.data["message"] for entry in reversed(ws.operational.recent(category="event"))]
+
+
+def test_what_a_process_left_ages_by_another(place: Path) -> None:
+    with time_machine.travel(START, tick=False) as time:
+        ours, theirs = open_workspace(place), open_workspace(place)
+        push(ours, "ours")
+        time.shift(1)
+        push(theirs, "theirs")
+        kill(theirs.operational)
+        time.shift(10)
+        push(ours, "later")
+        assert messages(ours) == ["ours", "theirs", "later"]
+        time.shift(3595)
+        assert ours.operational.age() == 2
+        assert messages(ours) == ["later"]
+        ours.close()
+
+
+def test_the_ring_holds_so_many_of_all_processes(place: Path) -> None:
+    with opened(place, operational_entries=10) as ours, opened(place, operational_entries=10) as theirs:
+        for number in range(8):
+            push(ours, f"ours {number}")
+            push(theirs, f"theirs {number}")
+        assert ours.operational.age() + theirs.operational.age() == 6
+        assert sorted(data["message"] for data in told(ours)) == [
+            *(f"ours {number}" for number in range(3)), *(f"theirs {number}" for number in range(3)),
+        ]  # fmt: skip
+        assert len(messages(ours)) == 10
+
+
+def test_threads_push_at_the_same_time(place: Path) -> None:
+    with opened(place, operational_entries=100) as ws:
+        failures: list[NanomemError] = []
+
+        def work(name: str) -> None:
+            try:
+                push(ws, *(f"{name} {number}" for number in range(300)))
+            except NanomemError as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(str(number),)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        kept = messages(ws)
+        found = [data["message"] for data in told(ws)] + kept
+        assert sorted(found) == sorted(f"{name} {number}" for name in range(4) for number in range(300))
+        for name in range(4):
+            own = [word for word in kept if word.startswith(f"{name} ")]
+            assert own == sorted(own, key=lambda word: int(word.split()[1]))

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -429,14 +429,6 @@ def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monke
     assert ws.problems() == []
 
 
-def test_a_language_that_the_model_cannot_read_is_searched_by_words(ws: Workspace) -> None:
-    incident(ws, "i", "сервер упал")
-    with closing(over(ws, Words("all-MiniLM-L6-v2 test"))) as meaning:
-        found = asked(ws, meaning, "сервер упал")
-    assert ids(found) == ["i"]
-    assert "reads no word of this language" in found.note
-
-
 def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
     assert asked(ws, meaning, "cat").hits == ()
     assert meaning.sync() == 0
@@ -447,15 +439,25 @@ def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: Recor
     assert not ws.paths.work_database.exists()
 
 
-def test_without_the_extra_words_find_and_one_line_says_so(ws: Workspace) -> None:
-    def missing() -> CheckedEmbedder:
-        raise MissingExtra("search by meaning needs numpy, which is not installed", "", "pip install it")
+def missing() -> CheckedEmbedder:
+    raise MissingExtra("search by meaning needs numpy, which is not installed", "", "pip install it")
 
-    incident(ws, "i", "the cat is ill")
-    with closing(RecordMeaning(ws.store, ws.tier_database, missing)) as meaning:
-        found = asked(ws, meaning, "cat")
+
+@pytest.mark.parametrize(
+    ("text", "maker", "said"),
+    [
+        ("сервер упал", lambda: CheckedEmbedder(Words("all-MiniLM-L6-v2 test")), "reads no word of this language"),
+        ("the cat is ill", missing, "pip install it"),
+    ],
+)
+def test_where_a_model_cannot_read_or_is_missing_words_find_and_one_line_says_so(
+    ws: Workspace, text: str, maker: Callable[[], CheckedEmbedder], said: str
+) -> None:
+    incident(ws, "i", text)
+    with closing(RecordMeaning(ws.store, ws.tier_database, maker)) as meaning:
+        found = asked(ws, meaning, text)
     assert ids(found) == ["i"]
-    assert "pip install it" in found.note
+    assert said in found.note
 
 
 def test_the_real_model_finds_what_shares_no_word(ws: Workspace) -> None:
