@@ -205,7 +205,8 @@ class Planner:
         twin = twin or self._texts.get(identity_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
-        gone = None if reading.ours or present is not None else self._deleted(row, shown)
+        gone = self._gone.get(identity_of(row)) or self._gone.get(identity_of(shown))
+        gone = None if reading.ours or present is not None else gone
         if gone is not None and not self._choices.restore:
             return Entry("deleted", shown, place, f"the same text was deleted here as {gone.id}", gone)
         if gone is not None:
@@ -221,9 +222,6 @@ class Planner:
             return None
         known = self._texts.get(identity_of(row))
         return known if known is not None and known.id not in self._coming else None
-
-    def _deleted(self, *rows: Row) -> Row | None:
-        return next((self._gone[identity_of(row)] for row in rows if identity_of(row) in self._gone), None)
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """Return the verdict on a row whose id is here. What should wait for a person replaces nothing."""
