@@ -182,12 +182,8 @@ def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
             yield Problem(what, paths.relative(paths.database), None, _MOVE, "note")
     elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
-    for path in _in_home(paths):
+    for path in filter(None, (paths.longterm_db, paths.facts_db)):
         yield from _foreign_database(path, paths)
-
-
-def _in_home(paths: Paths) -> list[Path]:
-    return [path for path in (paths.longterm_db, paths.facts_db) if path is not None]
 
 
 def _version(version: tuple[int, ...]) -> Iterator[Problem]:

@@ -235,7 +235,8 @@ class Proposals:
             if twin is not None:
                 return Proposed(twin, known=True)
             self._refuse_floods()
-            item = self._row(words, kind, (scope, key), reason, _held(text, why))
+            held = safety.reason_to_hold(text) or safety.reason_to_hold(why)
+            item = self._row(words, kind, (scope, key), reason, held)
             label = f"propose {edits.quote_start(item.text)}"
             self._perform(new_operation("inbox.propose", label, [change_of("item", None, item)], actor="agent"))
             return Proposed(item)
@@ -275,7 +276,3 @@ def _checked(text: str, why: str) -> tuple[str, str]:
     if safety.is_recalled(text):
         raise BadInput("that was recalled, it is known", "text", "propose only what is new")
     return words, one_line(check_text(secrets.mask(why), "why")) if why.strip() else ""
-
-
-def _held(text: str, why: str) -> str:
-    return safety.reason_to_hold(text) or safety.reason_to_hold(why)

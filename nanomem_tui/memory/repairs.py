@@ -323,10 +323,6 @@ def _shared(ws: Memory) -> Iterator[Repair]:
         yield Repair("cannot be read whole", where, how, partial(ws.store.write_anew, name))
 
 
-def _write(path: Path, before: bytes, after: bytes) -> None:
-    atomic.write_atomic(path, after, expected=atomic.sha256(before))
-
-
 def _documents(ws: Memory) -> Iterator[Repair]:
     """Documents on which every turn of an agent fails that reads UTF-8 alone."""
     for path in (ws.paths.soul, ws.paths.user, ws.paths.memory_md):

@@ -13,15 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from nanomem_tui.attach import fence
 from nanomem_tui.language import dates, injection, secrets
 from nanomem_tui.language.tokens import fold
-
-if TYPE_CHECKING:
-    pass
-
 
 Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]
 

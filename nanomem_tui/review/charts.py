@@ -220,21 +220,13 @@ def _summed(day: Mapping[str, float], parts: Sequence[str], of: Mapping[str, str
     return tuple(now.values())
 
 
-def _tokens(ws: TriagedMemory) -> Picture:
-    return _usage(ws, "tokens")
-
-
-def _cost(ws: TriagedMemory) -> Picture:
-    return _usage(ws, "cost")
-
-
 PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
     "growth": _growth,
     "unused": _unused,
     "hits": _hit_rate,
     "checkpoints": _checkpoints,
-    "tokens": _tokens,
-    "cost": _cost,
+    "tokens": lambda ws: _usage(ws, "tokens"),
+    "cost": lambda ws: _usage(ws, "cost"),
     "duplicates": _duplicates,
 }
 """What can be drawn, by name; what takes longest is the last."""

@@ -290,15 +290,11 @@ def is_new(
         before = then.rows[layer]
         for key, row in list(now[layer].items()):  # the agent may add one meanwhile
             old = before.get(key)
-            if old is row or row.is_deleted or not _enabled(row):
+            if old is row or row.is_deleted or not getattr(row, "enabled", True):
                 continue
             if not is_judged_alike(old, row) and not is_judged_alike(settled.get((layer, key)), row):
                 return True
     return False
-
-
-def _enabled(row: Any) -> bool:
-    return bool(getattr(row, "enabled", True))
 
 
 def _hits(row: Any) -> int:

@@ -319,11 +319,7 @@ def _is_name(written: str, name: str) -> bool:
 
 
 def _spaced(name: str) -> bool:
-    return not any(_wide(c) for c in name)
-
-
-def _wide(char: str) -> bool:
-    return unicodedata.east_asian_width(char) in "WF" or "\u0e00" <= char <= "\u0eff"
+    return not any(unicodedata.east_asian_width(char) in "WF" or "\u0e00" <= char <= "\u0eff" for char in name)
 
 
 def _folded(name: str) -> str:

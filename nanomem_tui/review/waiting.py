@@ -176,7 +176,7 @@ class HeldBackQueue:
         """Return what `accept` or `reject` (the `verb`) would do; raises what they do."""
         found = self.named(ids)
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
-        edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=_proposed)
+        edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=lambda one: (one.since, one.id))
         if verb == "reject":
             plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
             plans += [self._planning(lambda _, review: review.reject([one.id for one in edits]))] if edits else []
@@ -248,10 +248,6 @@ class HeldBackQueue:
             label = f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
             operation = new_operation(f"inbox.{verb}", label, planned.changes, meta=planned.meta)
         return DecidedWaiting(self._ws.perform(operation), planned.rows, planned.left)
-
-
-def _proposed(one: WaitingEdit) -> tuple[str, str]:
-    return one.since, one.id
 
 
 def _as_it_is(operation: Operation) -> Operation:

@@ -229,7 +229,9 @@ def judge_proposals(
     latest: dict[Identity, int] = {}
     gone: dict[Identity, EndedFact] = {}
     said = [*((one, True) for one in over), *((one, False) for one in proposals)]  # of one message the end comes first
-    for proposal, ends in sorted(said, key=lambda one: _order(one[0])):
+    for proposal, ends in sorted(
+        said, key=lambda one: (one[0].evidence.at, one[0].evidence.session_key, one[0].evidence.number)
+    ):
         sender = senders.get((proposal.evidence.session_key, proposal.evidence.number))
         try:
             scope, audience = scope_of(proposal.evidence.session_key, sender, store.workspace_id)
@@ -266,10 +268,6 @@ def judge_proposals(
     numbers = iter(range(1, len(found) + 1))
     numbered = [one._replace(number=next(numbers)) if one.verdict in DECIDED else one for one in found]
     return numbered, list(gone.values())
-
-
-def _order(one: Proposal) -> tuple[str, str, int]:
-    return one.evidence.at, one.evidence.session_key, one.evidence.number
 
 
 def _is_ended(one: JudgedProposal, end: Proposal) -> bool:

@@ -426,7 +426,7 @@ class ExcerptSearch:
         sender = hit.sender or (str(place.chat_id) if is_one_person(place.channel, place.chat_id) else "")
         turn = Exchange(
             hit.at,
-            _speaker(sender, place),
+            (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER,
             _clean(part.asked, kept),
             None if part.answer is None else _clean(part.answer, kept),
             sender=sender,
@@ -445,10 +445,6 @@ class ExcerptSearch:
 def _is_being_answered(hit: ConversationHit) -> bool:
     moment = clock.parse(hit.at) if hit.role == "user" and not hit.after else None
     return moment is not None and abs(clock.now() - moment) < JUST_NOW
-
-
-def _speaker(sender: str, place: Audience) -> str:
-    return (prompt.identity(sender) if is_group(place.channel, place.chat_id, sender) else "") or prompt.USER
 
 
 class _Round(NamedTuple):

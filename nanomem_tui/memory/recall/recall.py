@@ -333,7 +333,8 @@ class Recall:
         layer_of = self._layers(question, profile)
         near, asked_time = Near({}), None
         if profile == "default":
-            asked_time = self._time_of(question)
+            if times_asked.may_name(question.text):
+                asked_time = times_asked.asked(question.text, self.times.today())
             near = self._near(question, layer_of)
             hits, pool = self._ranked(question, weights, layer_of, list(beside), near, asked_time)
         else:
@@ -515,9 +516,6 @@ class Recall:
 
             self._times = Times(self._store.paths)
         return self._times
-
-    def _time_of(self, question: Question) -> TimeAsked | None:
-        return times_asked.asked(question.text, self.times.today()) if times_asked.may_name(question.text) else None
 
     def _of_time(
         self, question: Question, asked_time: TimeAsked | None, pool: _Pool, layer_of: LayerOf, beside: Sequence[Item]

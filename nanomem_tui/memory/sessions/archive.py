@@ -168,7 +168,7 @@ class LongArchive:
         for data in chunks(self._path, start):
             cursors, problems = _survey(data, self._where, line, highest)
             low, high = (min(cursors), max(cursors)) if cursors else (0, -1)
-            lines = _lines_of(data)
+            lines = data.count(b"\n") + (not data.endswith(b"\n"))
             self._pieces.append(Piece(start, line, len(data), lines, zlib.crc32(data), first, len(cursors), low, high))
             self._problems += problems[: PROBLEMS - len(self._problems)]
             start, line, first = start + len(data), line + lines, first + len(cursors)
@@ -190,10 +190,6 @@ def _survey(data: bytes, where: str, line: int, highest: int) -> tuple[list[int]
 
 def _entries(data: bytes, where: str, line: int) -> list[HistoryEntry]:
     return [entry._replace(line=entry.line + line - 1) for entry in parse_history(data, where)[0]]
-
-
-def _lines_of(data: bytes) -> int:
-    return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
 _known: dict[Path, LongArchive] = {}
@@ -240,7 +236,7 @@ class History:
         self._paths = paths
         self._read_to = read_to
         self._lines: Parsed[Entries] = Parsed(parse_history, MOST_OF_A_LOG)
-        self._markdown: Parsed[Entries] = Parsed(self._parse_markdown)
+        self._markdown: Parsed[Entries] = Parsed(lambda data, where: parse_markdown(paths.history_md, data, where))
         self._backups: dict[str, Parsed[Entries]] = {}
         self._old: tuple[tuple[object, ...], list[OldEntry]] = ((), [])
         self._ordered: tuple[Sequence[HistoryEntry], dict[int, HistoryEntry]] = ((), {})
@@ -452,9 +448,6 @@ class History:
 
     def _markdown_of(self, path: Path) -> Parsed[Entries]:
         return self._backups.setdefault(path.name, Parsed(lambda data, where: parse_markdown(path, data, where)))
-
-    def _parse_markdown(self, data: bytes, where: str) -> Entries:
-        return parse_markdown(self._paths.history_md, data, where)
 
 
 def parse_markdown(path: Path, data: bytes, where: str) -> Entries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ class LongCut:
         """Reads the pieces that have lines of both sorts. Raises the errors of `from_os_error`."""
         self.going = going
         self.unreadable: list[Record] = []
-        """The lines that cannot be read and go, with their numbers in the file."""
+        """The lines that cannot be read and go."""
         self.left = 0
         """How many of them stay, as they stand behind `end`."""
         self.size = 0
@@ -103,23 +103,27 @@ class LongCut:
         return piece.size + (not self._archive.data(piece).endswith(b"\n") if piece is self._archive.pieces[-1] else 0)
 
     def _sorted(self, piece: Piece) -> tuple[list[Record], list[Record], int]:
-        """Return the lines of a piece that stay, those that cannot be read and go, and how many of these stay."""
-        data = self._archive.data(piece)
-        entries = parse_history(data, "")[0]
-        good = {place_of(entry) for entry in entries}
-        gone = {place_of(entry) for entry in entries[: max(0, self.going - piece.first)]}
-        records = parse_jsonl(data, "")
-        unread = [record for record in records if (record.number, record.start) not in good]
-        numbered = [record._replace(number=record.number + piece.line - 1) for record in unread]
-        bad = [record for record in numbered if record.number < self._end]
-        dropped = gone | {(record.number - piece.line + 1, record.start) for record in bad}
-        kept = [record for record in records if (record.number, record.start) not in dropped]
-        return kept, bad, len(unread) - len(bad)
+        data, going = self._archive.data(piece), max(0, self.going - piece.first)
+        return _sorted_lines(data, parse_history(data, HISTORY)[0], going, self._end - piece.line + 1)
 
 
-def place_of(entry: HistoryEntry) -> tuple[int, int]:
+def _sorted_lines(
+    data: bytes, entries: Sequence[HistoryEntry], going: int, end: int
+) -> tuple[list[Record], list[Record], int]:
+    """Return the lines that stay without the first `going` entries, those that cannot be read before line `end` and go,
+    and how many of such stay."""
+    places = list(map(place_of, entries))
+    records = parse_jsonl(data, HISTORY)
+    good = set(places)
+    unread = [record for record in records if place_of(record) not in good]
+    bad = [record for record in unread if record.number < end]
+    dropped = {*places[:going], *map(place_of, bad)}
+    return [record for record in records if place_of(record) not in dropped], bad, len(unread) - len(bad)
+
+
+def place_of(entry: HistoryEntry | Record) -> tuple[int, int]:
     """Return where an entry begins: its line, and the byte in it."""
-    return entry.line, entry.start
+    return entry.number if isinstance(entry, Record) else entry.line, entry.start
 
 
 def first_above(archive: LongArchive, cursor: int) -> int:
@@ -268,30 +272,29 @@ class HistoryChanges:
         entries already, those of `HISTORY.md` and its backups that it lacks are appended to it, with new cursors.
         Raises NothingToDo, Refused while an agent runs, Conflict.
         """
-        if not self._is_first():
-            return self._append()
-        plan, entries, old = self._migration()
+        plan, entries, old = self._migration() if self._is_first() else self._addition()
         if plan.refused:
-            raise Refused(plan.refused, HISTORY_MD, "nothing was changed")
-        backups = self._paths.backups
-        count = str(len(entries))
-        mtime = os.stat(self._paths.history_md).st_mtime_ns
-        lines = b"".join(map(dump_entry, entries))
-        there = read_plain(self._paths.history)
-        cursor = read_plain(self._paths.cursor)
-        new = {
-            HISTORY: (file_value(backups, there), file_value(backups, lines, entries=len(entries))),
-            CURSOR: (file_value(backups, cursor), file_value(backups, count.encode())),
-            plan.backup: (None, file_value(backups, old, mtime=mtime)),
-            HISTORY_MD: (file_value(backups, old, mtime=mtime), None),
-        }
+            raise Refused(plan.refused, plan.sources[-1], "nothing was changed")
+        backups, path = self._paths.backups, self._paths.history
+        ends = next(iter(pieces(path, max(0, file_size(path) - 1))), b"\n") == b"\n"
+        lines, latest = b"".join(map(dump_entry, entries)), str(entries[-1].cursor)
+        before = file_value(backups, pieces(path) if path.exists() else None, entries=plan.behind)
+        whole = chain(pieces(path), [lines if ends else b"\n" + lines])
+        after = file_value(backups, whole, entries=plan.behind + plan.entries)
+        cursor = file_value(backups, read_plain(self._paths.cursor))
         # Dream's cursor first: whoever is killed in between leaves no archive that Dream would read from its beginning.
-        changes = [self._files.change(DREAM_CURSOR, count)]
-        changes += [Change(LAYER, key, before, after) for key, (before, after) in new.items()]
-        label = f"migrate HISTORY.md: {counted(len(entries), 'entry', 'entries')} to history.jsonl"
+        changes = [] if plan.dreamed else [self._files.change(DREAM_CURSOR, latest)]
+        changes += [Change(LAYER, HISTORY, before, after)]
+        changes += [Change(LAYER, CURSOR, cursor, file_value(backups, latest.encode()))]
+        if plan.backup:
+            kept = file_value(backups, old, mtime=os.stat(self._paths.history_md).st_mtime_ns)
+            changes += [Change(LAYER, plan.backup, None, kept), Change(LAYER, HISTORY_MD, kept, None)]
+        names = " and ".join(name.rpartition("/")[2] for name in plan.sources)
+        where = f"behind the {plan.behind:,} of the archive" if plan.behind else "to history.jsonl"
+        label = f"migrate {names}: {counted(plan.entries, 'entry', 'entries')} {where}"
         return self._perform(new_operation("history.migrate", label, changes))
 
-    def _migration(self) -> tuple[Migration, tuple[HistoryEntry, ...], bytes]:
+    def _migration(self) -> tuple[Migration, Sequence[HistoryEntry], bytes]:
         path = self._paths.history_md
         old = read_plain(path)
         if old is None:
@@ -318,32 +321,7 @@ class HistoryChanges:
     def _is_first(self) -> bool:
         return os.path.lexists(self._paths.history_md) and not file_size(self._paths.history)
 
-    def _append(self) -> Operation:
-        """Append what the archive lacks of the old files, whatever came behind it since can stay when it is undone."""
-        plan, entries, old = self._addition()
-        if plan.refused:
-            raise Refused(plan.refused, plan.sources[-1], "nothing was changed")
-        backups, path = self._paths.backups, self._paths.history
-        ends = next(iter(pieces(path, max(0, file_size(path) - 1))), b"\n") == b"\n"
-        lines = b"".join(map(dump_entry, entries))
-        count, latest = str(entries[-1].cursor).encode(), entries[-1].cursor
-        before = file_value(backups, pieces(path) if path.exists() else None, entries=plan.behind)
-        whole = chain(pieces(path), [lines if ends else b"\n" + lines])
-        after = file_value(backups, whole, entries=plan.behind + plan.entries)
-        cursor = file_value(backups, read_plain(self._paths.cursor))
-        changes = [] if plan.dreamed else [self._files.change(DREAM_CURSOR, str(latest))]
-        changes += [Change(LAYER, HISTORY, before, after), Change(LAYER, CURSOR, cursor, file_value(backups, count))]
-        if plan.backup:
-            mtime = os.stat(self._paths.history_md).st_mtime_ns
-            kept = file_value(backups, old, mtime=mtime)
-            changes += [Change(LAYER, plan.backup, None, kept), Change(LAYER, HISTORY_MD, kept, None)]
-        names = " and ".join(name.rpartition("/")[2] for name in plan.sources)
-        label = (
-            f"migrate {names}: {counted(plan.entries, 'entry', 'entries')} behind the {plan.behind:,} of the archive"
-        )
-        return self._perform(new_operation("history.migrate", label, changes))
-
-    def _addition(self) -> tuple[Migration, list[HistoryEntry], bytes]:
+    def _addition(self) -> tuple[Migration, Sequence[HistoryEntry], bytes]:
         """Return what appending would do, the entries with their new cursors, and what `HISTORY.md` holds."""
         archive = History(self._paths)
         found, counts = archive.old(), archive.count()
@@ -425,7 +403,6 @@ class HistoryChanges:
         if is_long(self._paths.history) and not self._paths.history.is_symlink():
             return self._long_cut(keep)
         data = read_plain(self._paths.history) or b""
-        records = parse_jsonl(core_files.as_utf8(data), HISTORY)
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
         dreamt = self._dreamt(latest)
@@ -434,18 +411,12 @@ class HistoryChanges:
         if any(entry.cursor <= dreamt for entry in waiting):
             fresh -= 1  # only the entry before them says that they wait
         going = entries[: max(0, min(len(entries) - keep, fresh))]
-        gone = {place_of(entry) for entry in going}
         # Once Dream has read what follows, such a line costs nothing; before that a person has to mend it.
         read = max((entry.line for entry in entries if entry.cursor <= dreamt), default=0)
         follows = (entry.line for entry in entries if entry.cursor == dreamt + 1)
         end = max(read, min(follows, default=0))
-        good = {place_of(entry) for entry in entries}
-        unread = [record for record in records if (record.number, record.start) not in good]
-        bad = [record for record in unread if record.number < end]
-        left = len(unread) - len(bad)
-        dropped = gone | {(record.number, record.start) for record in bad}
-        kept = (record for record in records if (record.number, record.start) not in dropped)
-        after = _joined(kept) if dropped else data
+        kept, bad, left = _sorted_lines(core_files.as_utf8(data), entries, len(going), end)
+        after = _joined(kept) if going or bad else data
         plan = HistoryCompaction(
             entries=len(entries),
             keep=keep,

@@ -272,7 +272,8 @@ class OwnSession:
     @property
     def is_full(self) -> bool:
         """Whether it is beyond a threshold and is to be compacted, as of the last save."""
-        return self._is_long() or self._is_heavy()
+        heavy = max(HEAVY, 2 * self._cut_to)
+        return self._is_long() or self._count[1] >= heavy
 
     def was_compacted(self) -> None:
         """Note its size: one that is as heavy after a compaction is not compacted again at once."""
@@ -316,9 +317,6 @@ class OwnSession:
     def _is_long(self) -> bool:
         settings = self._settings
         return self._count[2] >= max(settings.session_compact_threshold_messages, settings.session_keep_messages + 1)
-
-    def _is_heavy(self) -> bool:
-        return self._count[1] >= max(HEAVY, 2 * self._cut_to)
 
 
 class OwnSessions:

@@ -177,7 +177,7 @@ def names_there(key: str, domain: str, scope_key: str) -> Iterator[str]:
 
 def _one(same: list[Found]) -> Found:
     """Return the newest of several rows that are one fact, with the values of the others."""
-    first, *older = sorted(same, key=_updated, reverse=True)
+    first, *older = sorted(same, key=lambda found: _item(found).updated_at, reverse=True)
     item = _item(first)
     earlier: list[dict[str, str]] = []
     values = {_value(item)}
@@ -197,10 +197,6 @@ def _one(same: list[Found]) -> Found:
 def _item(found: Found) -> Item:
     assert isinstance(found.row, Item)
     return found.row
-
-
-def _updated(found: Found) -> str:
-    return _item(found).updated_at
 
 
 def _value(item: Item) -> str:

@@ -56,11 +56,6 @@ def files(folder: Path) -> list[Path]:
     return list(dict.fromkeys(found)) or list(_markdown(folder))
 
 
-def other_folders(folder: Path, taken: Sequence[Path]) -> list[Path]:
-    """Return the files directly in a folder that is no agent's, beside those `taken`; by name, hidden ones left out."""
-    return _beside(folder, taken) if _home(folder) is None else []
-
-
 def _beside(folder: Path, taken: Sequence[Path]) -> list[Path]:
     real = folder.resolve()
     files = [real / path.name for path in sorted(folder.iterdir()) if path.name[0] != "." and not path.is_dir()]
@@ -215,7 +210,7 @@ def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace
     known = files(folder)
     found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in known]
     refused: dict[Path, str] = {}
-    others = other_folders(folder, known)
+    others = _beside(folder, known) if _home(folder) is None else []
     for file in others:
         try:
             if file.name in INSTRUCTIONS or not _may_hold_memories(file):

@@ -144,6 +144,11 @@ def by_noun(counts: Mapping[str, int]) -> str:
     return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
 
 
+def describe_differing(names: Sequence[str]) -> str:
+    """Return in words that two rows differ in these fields."""
+    return f"{', '.join(names)} differ{'s' if len(names) == 1 else ''}"
+
+
 def _even(sizes: Sequence[int], room: int) -> list[int]:
     shares = [0] * len(sizes)
     while room > 0 and any(share < size for share, size in zip(shares, sizes, strict=True)):

@@ -205,17 +205,12 @@ def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> 
         item, note = import_plan.item(raw, workspace_id, ours=True)
         item, left = with_earlier(item, raw.get(EARLIER))
         return Found(item, place, "; ".join(filter(None, (note, left))))
-    if kind == "lesson":
-        return Found(*_swap(import_plan.lesson(raw, ours=True), place))
-    if kind == "record":
-        return Found(*_swap(import_plan.record(raw, ours=True), place))
+    if kind in ("lesson", "record"):
+        row, note = import_plan.lesson(raw, ours=True) if kind == "lesson" else import_plan.record(raw, ours=True)
+        return Found(row, place, note)
     if kind == TYPE:
         return found(raw, place)
     raise import_plan.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
-
-
-def _swap(checked: tuple[AnyRow, str], place: str) -> tuple[AnyRow, str, str]:
-    return checked[0], place, checked[1]
 
 
 def _reading(name: str, found: Sequence[Found], problems: Sequence[Problem]) -> Reading:

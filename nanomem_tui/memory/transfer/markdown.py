@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui.agents import markdown as parts
 from nanomem_tui.agents.markdown import dump_mirror_line
@@ -24,10 +24,6 @@ from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.transfer import import_plan
 from nanomem_tui.memory.transfer.import_plan import Found, Reading
 from nanomem_tui.store.values import Item
-
-if TYPE_CHECKING:
-    pass
-
 
 LOST = (
     "lessons, what is disabled, ids, importance, confidence, source, hits, pin, expiry, free fields, earlier values of "

@@ -8,7 +8,7 @@ from typing import Any
 
 from nanomem_tui.core.text import normalised, one_line
 from nanomem_tui.memory.transfer.crystallized import COUNTS, with_earlier_of
-from nanomem_tui.memory.transfer.import_plan import DOES, TWICE, Choices, Entry, Reading, layer_of
+from nanomem_tui.memory.transfer.import_plan import DOES, TWICE, Choices, Entry, Reading, describe_differing, layer_of
 from nanomem_tui.memory.transfer.work import PresentRecords, WorkPlanner
 from nanomem_tui.store.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
@@ -93,7 +93,7 @@ class RecordPlanner:
             names = ["counts"] if counted else []
         if not names:
             return Entry("same", row, place, "it is here", present)
-        what = f"{', '.join(names)} differ{'s' if len(names) == 1 else ''}"
+        what = describe_differing(names)
         if self._choices.prefer == "theirs" or (self._choices.prefer == "newer" and newer):
             taken = present._replace(about=row.about, text=row.text, at=row.at)
             taken = taken._replace(meta_json=row.meta_json) if row.kind == "usage" else taken
@@ -205,7 +205,8 @@ class Planner:
         twin = twin or self._texts.get(identity_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
-        gone = None if reading.ours or present is not None else self._deleted(row, shown)
+        gone = self._gone.get(identity_of(row)) or self._gone.get(identity_of(shown))
+        gone = None if reading.ours or present is not None else gone
         if gone is not None and not self._choices.restore:
             return Entry("deleted", shown, place, f"the same text was deleted here as {gone.id}", gone)
         if gone is not None:
@@ -222,16 +223,13 @@ class Planner:
         known = self._texts.get(identity_of(row))
         return known if known is not None and known.id not in self._coming else None
 
-    def _deleted(self, *rows: Row) -> Row | None:
-        return next((self._gone[identity_of(row)] for row in rows if identity_of(row) in self._gone), None)
-
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """Return the verdict on a row whose id is here. What should wait for a person replaces nothing."""
         if isinstance(row, Item) and isinstance(present, Item):
             row = with_earlier_of(row, present)  # what ours was before is in its own history
         theirs, row = row, _named_as(row, present)
         fields = reading.fields or frozenset(row._fields)
-        changed = (name for name in row._fields if differs(row, present, name))
+        changed = (name for name in row._fields if getattr(row, name) != getattr(present, name))
         names = [name for name in changed if name in fields and name != "id"]
         names = [name for name in names if not _same_time(row, present, name, reading.times)]
         renamed = _renamed(row, present)
@@ -239,8 +237,7 @@ class Planner:
             return Entry("same", row, place, "it is here", present)
         if set(names) <= COUNTED and not renamed:
             return Entry("same", row, place, f"it is here; used since ({', '.join(names)})", present)
-        told = list(dict.fromkeys((*names, *renamed)))
-        what = f"{', '.join(told)} differ{'s' if len(told) == 1 else ''}"
+        what = describe_differing(list(dict.fromkeys((*names, *renamed))))
         if reason := flag(row) if row.enabled else "":
             if present.waits and not present.enabled:
                 return Entry("same", mask_row(row), place, "it waits in the inbox", present)
@@ -302,11 +299,6 @@ def mask_row(row: Row) -> Row:
         return with_value(row._replace(text=mask(row.text)))
     trigger, bad, better = map(mask, (row.trigger, row.bad_action, row.better_action))
     return row._replace(trigger=trigger, bad_action=bad, better_action=better)
-
-
-def differs(one: Row, other: Row, name: str) -> bool:
-    """Return whether two rows differ in a field."""
-    return bool(getattr(one, name) != getattr(other, name))
 
 
 def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> bool:

@@ -13,7 +13,7 @@ from nanomem_tui.agents import work_records
 from nanomem_tui.agents.work_records import WorkRow
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Problem
-from nanomem_tui.memory.transfer.import_plan import TWICE, Choices, Entry, Found, Reading
+from nanomem_tui.memory.transfer.import_plan import TWICE, Choices, Entry, Found, Reading, describe_differing
 from nanomem_tui.store.work.kinds import KINDS, Kind
 from nanomem_tui.store.work.values import COUNTERS, TierRecord, checked, checked_id, differing
 
@@ -114,15 +114,11 @@ class WorkPlanner:
         prefer = self._choices.prefer
         if prefer == "theirs" or (prefer == "newer" and _last(row) > _changed(present)):
             fields = {**present.fields, **{name: row.fields[name] for name in names}}
-            what = f"{_differ(names)}: theirs is taken"
+            what = f"{describe_differing(names)}: theirs is taken"
             return Entry("update", present._replace(fields=fields, changed_at=row.stored_at), place, what, present)
         if moved == names:
             return Entry("same", row, place, f"it is here; used since ({', '.join(names)})", present)
-        return Entry("conflict", row, place, f"{_differ(names)}: ours stays", present)
-
-
-def _differ(names: list[str]) -> str:
-    return f"{', '.join(names)} differ{'s' if len(names) == 1 else ''}"
+        return Entry("conflict", row, place, f"{describe_differing(names)}: ours stays", present)
 
 
 def _last(record: TierRecord) -> str:

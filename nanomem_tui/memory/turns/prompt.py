@@ -247,7 +247,8 @@ def _name(speaker: str) -> str:
     if len(speaker) > LONGEST * 4:
         return ""
     name = " ".join(_COLONS.sub(" ", one_line(speaker)).split())
-    if not name or _length(name) > LONGEST or len(name.split()) > MOST_WORDS or _MARKUP.search(name):
+    length = len(name) + (WIDE - 1) * (safety.letter_length(name) - len(name))
+    if not name or length > LONGEST or len(name.split()) > MOST_WORDS or _MARKUP.search(name):
         return ""
     if safe_text(speaker) != speaker:  # it hides something
         return ""
@@ -272,10 +273,6 @@ def _orders(*texts: str) -> bool:
 @lru_cache(1024)
 def _goes_on(name: str, said: str) -> bool:
     return bool(said and injection.reason(f"{name} {said}") and not injection.reason(said))
-
-
-def _length(name: str) -> int:
-    return len(name) + (WIDE - 1) * (safety.letter_length(name) - len(name))
 
 
 def _words(text: str) -> str:

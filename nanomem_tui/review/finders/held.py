@@ -56,7 +56,8 @@ class HeldBack:
         if finding.kind != "edit":
             return _of_row(cast("Waiting", one))
         edit = cast("WaitingEdit", one)
-        lines = [Evidence(label, text, origin=edit.place) for label, text in _lines(edit) if text]
+        told = ("the line that goes", edit.old), ("the line that comes", edit.new)
+        lines = [Evidence(label, text, origin=edit.place) for label, text in told if text]
         asking = [
             Evidence(f"entry #{entry.cursor}", entry.text, entry.timestamp or "", entry.session_key or "")
             for entry in self._waits.evidence(edit)
@@ -79,7 +80,7 @@ def finding_of(one: Waiting | WaitingEdit) -> Finding:
         target = forget_target(row)
         offers = WITHOUT_WORDS if target else OFFERS
         ids = (one.id, target) if target else (one.id,)
-        source, scope = row.source, _scope(row)
+        source, scope = row.source, str(getattr(row, "scope_key", "") or getattr(row, "session_key", "") or "")
     kind = "edit" if one.layer == EDIT else "waiting"
     print_ = hashlib.blake2b(f"{one.text}\n{one.why}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return Finding(
@@ -87,19 +88,11 @@ def finding_of(one: Waiting | WaitingEdit) -> Finding:
     )
 
 
-def _scope(row: Row) -> str:
-    return str(getattr(row, "scope_key", "") or getattr(row, "session_key", "") or "")
-
-
 def _of_row(one: Waiting) -> Sequence[Evidence]:
     held = one.row.meta.get("inbox")
     said = str(held.get("evidence") or "") if isinstance(held, dict) else ""
     found = [Evidence("said there", said, one.since, one.origin)] if said else []
     return found or [Evidence("from", one.origin, one.since)]
-
-
-def _lines(edit: WaitingEdit) -> Iterable[tuple[str, str]]:
-    return ("the line that goes", edit.old), ("the line that comes", edit.new)
 
 
 # -- Contradictions as findings, and what the decisions of the queue make of them -------------------------------------
@@ -208,7 +201,7 @@ class WrittenByTwo(RowFinder):
         return [
             Evidence("the other one", "deleted it")
             if name == edits.GONE
-            else Evidence("the other one's words" if name == "text" else f"the other one's {name}", _shown(theirs))
+            else Evidence(f"the other one's {'words' if name == 'text' else name}", secrets.mask(str(theirs)))
             for name, theirs in noted.items()
         ]
 
@@ -236,7 +229,3 @@ def _why(noted: dict[str, Any]) -> str:
         return "another one deleted it, and neither knew of the other: keep lets it stay, reject deletes it"
     deleted = ", and deleted it" if edits.GONE in noted else ""
     return f"another one wrote other words{deleted}: keep lets these stand, reject takes the others"
-
-
-def _shown(theirs: object) -> str:
-    return secrets.mask(str(theirs))

@@ -519,7 +519,7 @@ class FromGoneSession(RowFinder):
         if not names:
             return None
         keys = {name_to_key(name) or lossy_name_to_key(name) for name in names}
-        keys |= {info.key for info, _ in ws.sessions.chats()} if self._imported() else set()
+        keys |= {info.key for info, _ in ws.sessions.chats()} if ws.store.load("record").records else set()
         return Sessions(
             frozenset(names),
             frozenset(keys),
@@ -527,9 +527,6 @@ class FromGoneSession(RowFinder):
             frozenset(key.partition(":")[0] for key in keys),
             tuple(map(ws.paths.relative, folders)),
         )
-
-    def _imported(self) -> bool:
-        return bool(self._rows.ws.store.load("record").records)
 
     def _matters(self, row: Item, recent: str) -> bool:
         if last_use(row) >= recent:

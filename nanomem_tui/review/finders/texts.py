@@ -62,7 +62,7 @@ class DateHasPassed(RowFinder):
         return frozenset(self._told)
 
     def _found(self) -> Iterator[Finding]:
-        today = _today()
+        today = clock.now().astimezone().date()
         for row in self._rows.unpinned():
             if passed := self._passed(row, today):
                 last = max(passed, key=lambda one: one.until)
@@ -144,10 +144,6 @@ def _day(moment: str) -> date | None:
     except ValueError:
         parsed = clock.parse(moment)
         return parsed.astimezone().date() if parsed else None
-
-
-def _today() -> date:
-    return clock.now().astimezone().date()
 
 
 # -- What is longer than recall can give: it never reaches the model, or pushes all else out --------------------------
@@ -262,7 +258,7 @@ class BootStatements:
 
 def _statements(name: str, text: str) -> Iterator[Statement]:
     heading, fenced = "", False
-    for number, line in enumerate(_COMMENT.sub(_blank_lines, text).split("\n"), 1):
+    for number, line in enumerate(_COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).split("\n"), 1):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         elif not fenced and (found := _HEADING.match(line)):
@@ -271,10 +267,6 @@ def _statements(name: str, text: str) -> Iterator[Statement]:
             bare = _MARKUP.sub("", _BULLET.sub("", line)).strip()
             for part in dict.fromkeys((bare, *(filter(None, map(str.strip, _CLAUSE.split(bare)))))):
                 yield Statement(name, number, line.strip(), part, heading)
-
-
-def _blank_lines(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
 
 
 @lru_cache(8)
@@ -312,7 +304,8 @@ class Restated(RowFinder):
         return self._ids[1]
 
     def _restated(self) -> Iterator[tuple[Row, Finding]]:
-        rows: Sequence[Row] = [*self._items(), *self._rows.lessons()]
+        items = (row for row in self._rows.unpinned() if not finders_rows.is_fact(row))
+        rows: Sequence[Row] = [*items, *self._rows.lessons()]
         for row in rows:
             statement = self._statement(row)
             if statement is not None:
@@ -320,9 +313,6 @@ class Restated(RowFinder):
                 offers = RESTATED_OFFERS if isinstance(row, Item) else OF_LESSON
                 weight = 0.8 if isinstance(row, Item) else 0.4
                 yield row, self._rows.finding("restated", row, why, offers, weight, statement.text)
-
-    def _items(self) -> Iterator[Item]:
-        return (row for row in self._rows.unpinned() if not finders_rows.is_fact(row))
 
     def _read(self) -> None:
         book = read_statements(tuple(self._files()))
