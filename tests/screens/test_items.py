@@ -52,8 +52,7 @@ async def test_every_item_is_listed_newest_first(sample: Sample) -> None:
 async def test_columns_leave_as_the_width_shrinks(demo: Path) -> None:
     async with console(demo, "items", (200, 30)) as on:
         assert all(title in on.text for title in ("Kind", "Scope", "Hits", "Age"))
-        await on.pilot.resize_terminal(62, 24)
-        await on.app.settled()
+        await on.resize(62, 24)
         assert "Age" in on.text
         assert "Scope" not in on.text
 
