@@ -258,6 +258,7 @@ def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None
     assert (len(checked.edits), [r.edit for r in checked.refused]) == (2, [edits[2]])
 
 
+@pytest.mark.slow
 def test_dreams_write_the_same_in_every_process() -> None:
     program = (
         "import pathlib, tempfile; from nanomem_tui.demo import build\n"

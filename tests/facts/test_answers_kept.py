@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import ModelError
+from tests.cli.conftest import Result, Run
+from tests.cli.conftest import run as run
 from tests.facts.talking import keep_all, say, talking, values
 from tests.facts.test_extract_model import answers, fact
 from tests.model.dreams import endpoints
@@ -28,21 +27,25 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelSer
         yield serve
 
 
-def crystallize(workspace: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """`nanomem crystallize` with the model, as a process of its own."""
-    line = [sys.executable, "-m", "nanomem_tui", "crystallize", "--extractor", "model", *options]
-    return subprocess.run(
-        [*line, "--workspace", str(workspace)], capture_output=True, text=True, env=dict(os.environ), check=False
-    )
+@pytest.fixture
+def crystallize(run: Run) -> Callable[..., Result]:
+    """`nanomem crystallize` with the model: each line opens the memory anew."""
+
+    def call(workspace: Path, *options: str) -> Result:
+        return run("crystallize", "--extractor", "model", *options, "--workspace", workspace)
+
+    return call
 
 
-def test_a_dry_run_and_the_run_after_it_pay_once(endpoint: Any, tmp_path: Path) -> None:
+def test_a_dry_run_and_the_run_after_it_pay_once(
+    endpoint: Any, tmp_path: Path, crystallize: Callable[..., Result]
+) -> None:
     server = endpoint(answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
-    assert "Rome" in crystallize(workspace, "--dry-run").stdout
+    assert "Rome" in crystallize(workspace, "--dry-run").out
     done = crystallize(workspace, "--yes")
-    assert (done.returncode, len(server.asked)) == (0, 1), done.stderr
-    assert crystallize(workspace, "--yes").returncode == 1, "there is nothing new"
+    assert (done.code, len(server.asked)) == (0, 1), done.err
+    assert crystallize(workspace, "--yes").code == 1, "there is nothing new"
     assert len(server.asked) == 1
     with open_workspace(workspace) as ws:
         assert values(ws) == {"city": "Rome", "drink": "green tea"}
@@ -88,25 +91,24 @@ def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(
 
 
 def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_set(
-    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crystallize: Callable[..., Result]
 ) -> None:
     server = endpoint(answers(*FACTS), answers(*FACTS), answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
-    assert crystallize(workspace, "--dry-run").returncode == 0
-    assert crystallize(workspace, "--dry-run", "--ask-again").returncode == 0
+    assert crystallize(workspace, "--dry-run").code == 0
+    assert crystallize(workspace, "--dry-run", "--ask-again").code == 0
     assert len(server.asked) == 2
     monkeypatch.setenv("NANOMEM_MODEL_NAME", "another")
-    assert crystallize(workspace, "--dry-run").returncode == 0
+    assert crystallize(workspace, "--dry-run").code == 0
     assert len(server.asked) == 3
 
 
-def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path: Path) -> None:
+def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path: Path, run: Run) -> None:
     endpoint(answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
     with open_workspace(workspace) as ws:
         keep_all(ws, extractor="model")
         folder = ws.paths.data
-    line = [sys.executable, "-m", "nanomem_tui", "forget", "--text", "Rome", "--yes", "--workspace", str(workspace)]
-    subprocess.run(line, capture_output=True, text=True, check=False)
+    run("forget", "--text", "Rome", "--yes", "--workspace", workspace)
     held = [path for path in folder.rglob("*") if path.is_file() and b"Rome" in path.read_bytes()]
     assert held == []

@@ -130,6 +130,7 @@ class Served:
         assert self.process.wait() == 0
 
 
+@pytest.mark.slow
 def test_three_processes_in_one_chat(workspace: Path) -> None:
     agents = [Served(workspace) for _ in range(3)]
     try:

@@ -11,7 +11,7 @@ from textual import events
 from nanomem_tui.core import config, paths
 from nanomem_tui.widgets.bars import LONGEST, LineInput
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 
