@@ -71,6 +71,12 @@ class Console:
         await self.app.settled(PATIENCE)
         await self.pilot.pause()
 
+    async def go(self, screen: str) -> None:
+        """Show another screen, and wait until its rows are there."""
+        self.app.go(screen)
+        await self.app.settled(PATIENCE)
+        await self.pilot.pause()
+
     async def type(self, text: str) -> None:
         await self.pilot.press(*(NAMES.get(char, char) for char in text))
         await self.pilot.pause()
