@@ -189,6 +189,7 @@ def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Pat
         assert ws.traces.counters.read()[f"turns_{first}"] == 1
 
 
+@pytest.mark.slow
 def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace: Path) -> None:
     agents = [Served(workspace) for _ in range(2)]
     try:
