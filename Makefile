@@ -3,8 +3,10 @@
 VENV := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 PYTEST := $(PYTHON_IN_VENV) -m pytest
-# Most tests wait for a program or a screen more than they compute.
-SIDE_BY_SIDE := -n 4 --dist worksteal
+# Some tests wait for a program or a screen: one more than there are cores.
+SIDE_BY_SIDE := -n 3 --dist worksteal
+# The files that have tests with a mark, so that the others need not be read.
+marked = $$(grep -rlw --include='test_*.py' 'mark.$(1)' tests)
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
@@ -25,7 +27,7 @@ help: ## this list
 demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
 
-test: $(VENV)/.dev ## the default tests, about thirteen minutes on two cores
+test: $(VENV)/.dev ## the default tests, about five minutes on two cores
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow"
 
 check: $(VENV)/.dev ## style, types, layers, generated docs and statements
@@ -71,23 +73,23 @@ pooler: .peers/pgbouncer/.done ## PgBouncer, out of Debian packages, for the tes
 peer: .peers/taosmd/.done .peers/mem0/.done ## the memory libraries beside which recall is measured, each in an environment of its own
 
 interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited, and clients in other languages
-	$(PYTEST) -q -m interop
+	$(PYTEST) -q $(call marked,interop) -m interop
 
 postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, facts, records and curation, with every memory in a real PostgreSQL
 	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not slow"
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the indexes in a real PostgreSQL
-	.peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "vectors and not long"
+	.peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(call marked,vectors) -m "vectors and not long"
 
 crash: $(VENV)/.dev ## kills, cut points and full disks
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long and not vectors"
+	$(PYTEST) -q $(SIDE_BY_SIDE) $(call marked,crash) -m "crash and not long and not vectors"
 
 crash-long: $(VENV)/.dev .peers/vectors/.done ## every writer killed, its disk failing and its power cut at every step: hours; NANOMEM_CRASH_TABLE=FILE keeps the counts
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "long and not vectors" --timeout 0
 	.peers/vectors/bin/python -m pytest -q -m "long and vectors" --timeout 0
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash and not vectors and not long"
+	$(PYTEST) -q $(SIDE_BY_SIDE) $(call marked,slow) -m "slow and not crash and not vectors and not long"
 
 drawn: $(VENV)/.dev ## ten times the drawn examples, others each time
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "hypothesis and not slow and not crash" --hypothesis-profile many

@@ -32,12 +32,24 @@ LONG = bool(os.environ.get("NANOMEM_TEST_LONG"))
 """Whether tests that grow with time take all of it (`make full`); else they take a quarter or less."""
 SAMPLES = Path(__file__).parent / "data" / "workspaces.tar.gz"
 """Homes that the real agents wrote, packed."""
+MEMORY = Path("/dev/shm")
+"""A file system in memory, where the system has one."""
+ROOM = 4 * 1024**3
+"""Bytes that must be free there."""
 
 
 def need(there: bool, what: str) -> None:
     """Skip a test that cannot be run here. In CI that is a failure: a skipped suite proves nothing."""
     if not there:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
+
+
+def pytest_configure() -> None:
+    """Homes lie in memory where there is room: a killed process loses nothing that it gave to the system, so waiting
+    for a disk proves nothing here, and whoever writes much waits for everybody else."""
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        for name in ("PYTEST_DEBUG_TEMPROOT", "TMPDIR"):
+            os.environ.setdefault(name, str(MEMORY))
 
 
 def pytest_collection_finish() -> None:
@@ -55,8 +67,9 @@ def signals_for_children() -> None:
         signal.signal(signal.SIGINT, lambda *_: None)  # ignored here; a handler is not handed on, ignoring is
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is about the file of SQLite is not asked of a server."""
+    """Of what `-m` leaves: what is about the file of SQLite is not asked of a server, and of cases maybe the first."""
     if ON_POSTGRES:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("sqlite")])
         items[:] = [item for item in items if not item.get_closest_marker("sqlite")]

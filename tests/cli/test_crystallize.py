@@ -234,6 +234,7 @@ def test_each_fact_is_asked_about(workspace: Path) -> None:
         assert values(ws) == {}
 
 
+@pytest.mark.slow
 def test_all_and_later(workspace: Path, run: Run) -> None:
     answered("y", "q")
     assert known(workspace) == {"name": "Anna"}
@@ -243,6 +244,7 @@ def test_all_and_later(workspace: Path, run: Run) -> None:
     assert run("inbox", "list", "--json").json == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_changes_nothing(workspace: Path) -> None:
     with terminal() as child:
         child.expect_exact("? help: ")

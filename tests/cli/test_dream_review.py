@@ -125,6 +125,7 @@ def test_each_edit_is_shown_with_its_evidence_and_decided_on(workspace: Path) ->
         assert (user(workspace), ws.dream.status()["unprocessed"]) == (TEXT, 4)
 
 
+@pytest.mark.slow
 def test_the_last_change_of_a_line_is_made_where_the_one_before_it_is_let_go(workspace: Path) -> None:
     (workspace / "memory" / "history.jsonl").unlink()
     remember(workspace, *(f"- [durable] [USER] City: style{number}" for number in (1, 2, 3)))
@@ -135,6 +136,7 @@ def test_the_last_change_of_a_line_is_made_where_the_one_before_it_is_let_go(wor
     assert user(workspace).count("style") == 1
 
 
+@pytest.mark.slow
 def test_a_makes_all_the_rest_and_the_end_of_input_leaves_it(workspace: Path) -> None:
     with terminal() as child:
         answer(child, "-", "a")
@@ -234,6 +236,7 @@ def test_a_key_that_means_nothing_is_told_the_keys_there_are(
     assert "The answers are + (or y), -, e, a, q and ?." in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_colour_and_the_persons_editor(workspace: Path, tmp_path: Path) -> None:
     editor = tmp_path / "edit"
     editor.write_text('#!/bin/sh\nprintf -- "- edited elsewhere" > "$1"\n')

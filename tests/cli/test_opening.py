@@ -361,6 +361,7 @@ def test_a_record_of_an_agent_that_names_nobody_s_home_breaks_nothing(tmp_path: 
         process.communicate()
 
 
+@pytest.mark.slow
 def test_folders_of_another_account_beside_the_workspace_stop_nothing(tmp_path: Path) -> None:
     need(os.geteuid() == 0, "only root gives a folder to another account")
     workspace = remember(tmp_path / "home" / "ws")

@@ -305,6 +305,7 @@ class TestWords:
         assert edits.plain_line("  - [durable] Likes tea ") == "Likes tea"
 
 
+@pytest.mark.slow
 def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:
     for number in range(2, 232):
         remember(workspace, f"- [permanent] Shelf {number} holds the tools", number)

@@ -19,6 +19,7 @@ def folder_of(module: str) -> str:
     return module.split(".")[1] if "." in module else module
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_in_a_circle(graph: dict[str, set[str]]) -> None:
     assert cycles(graph) == []
 

@@ -84,6 +84,7 @@ def test_no_honest_message_reads_like_an_order() -> None:
     assert [text for text in HONEST if safety.reason_to_hold(text)] == []
 
 
+@pytest.mark.slow
 def test_no_honest_message_is_held_back_by_a_turn(tmp_path: Path) -> None:
     home = make_home(tmp_path, items=0, lessons=0)
     settle(home, capture_senders=["ana"])

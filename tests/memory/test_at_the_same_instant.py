@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import scopes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home
+
+pytestmark = pytest.mark.slow  # two processes for each test
 
 ROUNDS = 8
 DECIDER = """

@@ -74,6 +74,7 @@ def files(memory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(memory.iterdir()) if path.is_file()}
 
 
+@pytest.mark.slow
 @given(
     lines=st.lists(st.integers(0, 60) | st.sampled_from([b"", b"{", b"\xff", b"null", b'{"cursor":1}']), max_size=40),
     rising=st.booleans(),

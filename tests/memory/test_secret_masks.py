@@ -41,11 +41,13 @@ def test_a_quoted_password_is_masked_once(text: str) -> None:
     assert mask(text.replace("{}", FORGOTTEN)) == text.replace("{}", FORGOTTEN)
 
 
+@pytest.mark.slow
 def test_no_mask_is_taken_for_a_secret_by_whatever_name_and_in_whatever_quotes() -> None:
     texts = [name.format(quote.format(kept)) for name in NAMED for quote in QUOTES for kept in KEPT]
     assert [text for text in texts if find(text, personal=True)] == []
 
 
+@pytest.mark.slow
 def test_what_is_masked_between_any_quotes_is_masked_for_good() -> None:
     for held in HELD:
         for name in NAMED:

@@ -147,6 +147,7 @@ def served(workspace: Path, many: int = 2) -> Iterator[list[Served]]:
             assert agent.process.wait() == 0
 
 
+@pytest.mark.slow
 def test_three_processes_in_one_chat(workspace: Path) -> None:
     with served(workspace, 3) as agents:
         for number in range(4):
@@ -191,6 +192,7 @@ def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Pat
         assert [ws.traces.counters.read()[f"turns_{end}"] for end in ("ended", "declined")] == [1, 1]
 
 
+@pytest.mark.slow
 def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace: Path) -> None:
     with served(workspace) as agents:
         begun = [

@@ -153,6 +153,7 @@ def together(tmp_path: Path, turns: int, items: int) -> None:
         }
 
 
+@pytest.mark.slow
 def test_two_engines_and_a_person_at_once(tmp_path: Path) -> None:
     together(tmp_path, 60, items=30)
 

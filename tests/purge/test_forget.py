@@ -383,6 +383,7 @@ def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
     assert run("memory", "add", "--text", "nor this one").code == 2
 
 
+@pytest.mark.slow
 def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them(workspace: Path, run: Run) -> None:
     for text in ("my number is +4915551234567", "Kayaks and kayaking, all summer", "Ｋａｙａｋｓ too", "tea at ten"):
         assert run("memory", "add", "--text", text).code == 0

@@ -46,7 +46,7 @@ def killed(at: int, *line: str) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize("first", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("first", [3, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.long])])
 def test_killed_at_any_step_the_same_command_finishes(first: int, home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     planted.plant(workspace, run)

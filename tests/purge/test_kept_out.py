@@ -54,6 +54,7 @@ def held(workspace: Path, word: str) -> list[str]:
     return [where for where in planted.holding(workspace.parent, word) if "nanomem-backups/" not in where]
 
 
+@pytest.mark.slow
 def test_a_restore_brings_back_no_trace_of_a_memory_that_went_by_its_id(workspace: Path, run: Run, turn: Turn) -> None:
     key = saved_by(turn, "zed", SAID)
     assert run("backup", "make").code == 0

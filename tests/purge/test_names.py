@@ -30,6 +30,7 @@ def left_of(result: Result) -> list[str]:
     return [line.removeprefix("Left: ").partition(": 1 time (")[0] for line in lines]
 
 
+@pytest.mark.slow
 def test_files_and_folders_are_told_and_stay(workspace: Path, run: Run) -> None:
     (workspace / "memory" / "walrus-parade.md").write_text("- about walrus parade\n")
     (workspace / "skills" / "Walrus Parade").mkdir(parents=True)

@@ -48,6 +48,7 @@ def test_a_restore_brings_back_nothing_that_was_forgotten(home: Callable[[str], 
     planted.git(workspace, "fsck", "--full", "--strict")
 
 
+@pytest.mark.slow
 def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     ids = planted.plant(workspace, run)

@@ -71,6 +71,7 @@ def test_of_git_it_says_what_is_left(workspace: Path, run: Run) -> None:
     assert all(".git/" in where for where in planted.holding(workspace.parent, SECRET))
 
 
+@pytest.mark.slow
 def test_what_stands_in_quotation_marks_is_masked_once(workspace: Path, run: Run) -> None:
     notes = workspace / "memory" / "MEMORY.md"
     planted.without_history(workspace)
@@ -129,6 +130,7 @@ def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: R
     assert "No backup is left" not in run("scrub", "--mask", "--backups", "--yes").out
 
 
+@pytest.mark.slow
 def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace: Path, run: Run, tmp_path: Path) -> None:
     values = {"password": "Zebra-91-tulip", "api_key": "0123456789abcdef0123456789abcdef01234567"}
     for key, value in values.items():
@@ -173,6 +175,7 @@ def test_a_mask_takes_out_what_its_preview_says(workspace: Path, run: Run) -> No
 PASSWORD, LONGER = "Zebra-4471-Quartz", "Zebra-4471-QuartzMine"
 
 
+@pytest.mark.slow
 def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(home: Callable[[str], Path], run: Run) -> None:
     workspace = home("nb035")
     assert run("memory", "add", "--text", f"The printer wants {PASSWORD} too").code == 0

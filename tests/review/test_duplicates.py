@@ -245,6 +245,7 @@ def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws: Workspace) -
     assert ws.duplicates.clusters() == []
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_the_view_of_many_rows_is_small(ws: Workspace) -> None:
     rows = [Item(id=f"ltm_{n}", text=f"the key of drawer {n} hangs in the hall") for n in range(4_000)]

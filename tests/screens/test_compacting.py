@@ -63,20 +63,20 @@ async def test_zero_removes_duplicates_only(home: Path) -> None:
         assert "than the newest" not in on.text
 
 
-@pytest.mark.parametrize("typed", ["many", "-3", "1.5", "1e3", "99999999999", "²", " "])
-async def test_nonsense_is_refused_in_place_with_one_line(home: Path, typed: str) -> None:
+async def test_nonsense_is_refused_in_place_with_one_line(home: Path) -> None:
     async with console(home, "items", (80, 24)) as on:
         before = on.ids
-        await on.press("c")
-        field(on).value = typed
-        await on.press("enter")
-        await on.shows("Type a whole number, as in 300; 0 removes duplicates only")
-        assert field(on).value == typed
-        field(on).value = "5"
-        await on.press("enter")
-        await on.shows("would go")
-        await on.press("escape")
-        assert on.ids == before
+        for typed in ("many", "-3", "1.5", "1e3", "99999999999", "²", " "):
+            await on.press("c")
+            field(on).value = typed
+            await on.press("enter")
+            await on.shows("Type a whole number, as in 300; 0 removes duplicates only")
+            assert field(on).value == typed
+            field(on).value = "5"
+            await on.press("enter")
+            await on.shows("would go")
+            await on.press("escape")
+            assert on.ids == before
 
 
 @pytest.mark.parametrize("screen", ["sessions", "archive"])

@@ -62,23 +62,18 @@ async def test_a_small_screen_shows_the_list_then_both(home: Path, size: tuple[i
         await on.shows("The older")
 
 
-@pytest.mark.parametrize(
-    ("key", "gone"),
-    [
-        ("m", {"Reply in German": "outdated"}), ("x", {"Reply in German": "wrong"}), ("+", {}),
-    ],
-)  # fmt: skip
-async def test_each_key_decides_and_u_takes_it_back(home: Path, key: str, gone: dict[str, str]) -> None:
+async def test_each_key_decides_and_u_takes_it_back(home: Path) -> None:
     before = state(home)
     async with console(home, "conflicts", (120, 40)) as on:
-        await at_german(on)
-        await on.press(key)
-        await on.shows("(u undoes it)")
-        await on.until(lambda: len(on.ids) == 2)
-        assert superseded(home) == gone
-        await on.press("u")
-        await on.until(lambda: len(on.ids) == 3)
-    assert state(home) == before
+        for key, gone in {"m": {"Reply in German": "outdated"}, "x": {"Reply in German": "wrong"}, "+": {}}.items():
+            await at_german(on)
+            await on.press(key)
+            await on.until(lambda: len(on.ids) == 2)
+            await on.shows("(u undoes it)")
+            assert superseded(home) == gone
+            await on.press("u")
+            await on.until(lambda: len(on.ids) == 3)
+            assert state(home) == before
 
 
 async def test_what_one_chat_was_told_takes_nothing_from_the_others(home: Path) -> None:

@@ -176,7 +176,7 @@ async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(
     with open_workspace(home) as ws:  # more of them than a small screen shows
         for number in range(10):
             ws.documents.edit(MEMORY, f"{ws.documents.read(MEMORY)}- number {number}\n")
-    async with console(home, "versions", (120, 20)) as on:
+    async with console(home, "versions", (120, 20), painted=True) as on:
         rows = on.screen.table.rows
         changed = [row.sha for row in rows if MEMORY in row.files]
         await on.until(lambda: counted and not screen(on).reading)

@@ -11,19 +11,13 @@ from textual import events
 from nanomem_tui.core import config, paths
 from nanomem_tui.widgets.bars import LONGEST, LineInput
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     return make_home(tmp_path)
-
-
-async def resized(on: Console, width: int, height: int) -> None:
-    await on.pilot.resize_terminal(width, height)
-    await on.app.settled(60)
-    await on.pilot.pause()
 
 
 @pytest.mark.parametrize(
@@ -35,11 +29,11 @@ async def test_a_small_terminal_says_so_and_no_key_does_what_cannot_be_seen(
     async with console(workspace, "items", (80, 24)) as on:
         await on.press("j")
         at, before = on.screen.table.cursor_id, list(on.screen.listing.rows)
-        await resized(on, *size)
+        await on.resize(*size)
         assert said in on.text
         for key in ("x", "d", "/", "x", "space", "ctrl+u", "J", "@", "e", "5"):
             await on.press(key)
-        await resized(on, 80, 24)
+        await on.resize(80, 24)
         assert (on.screen.SCREEN, on.screen.table.cursor_id) == ("items", at)
         assert list(on.screen.listing.rows) == before
         assert not on.screen.table.selected
@@ -58,7 +52,7 @@ async def test_dialogs_follow_a_terminal_that_shrinks_and_grows(workspace: Path)
         for opens in ("J", "?", ":", "e", "'", "i"):
             await on.press(opens)
             for width, height in ((10, 5), (1, 1), (60, 20), (200, 60)):
-                await resized(on, width, height)
+                await on.resize(width, height)
             await on.press("escape")
         assert on.app.screen is on.screen
 

@@ -41,38 +41,41 @@ def stored(workspace: Path) -> dict[str, str]:
         return {item.id: item.text for item in ws.items.all()}
 
 
-async def test_every_item_is_listed_newest_first(sample: Sample) -> None:
+async def test_every_item_is_listed_newest_first_and_a_filter_narrows_until_esc(sample: Sample) -> None:
     workspace = sample("ramfirst")
     async with console(workspace, "items") as on:
         assert len(on.ids) == 156
         assert on.ids == list(stored(workspace))
         await on.shows("156", "Kind", "Hits", "Age")
+        await on.press("slash")
+        await on.type("staging")
+        await on.until(lambda: on.ids and all("staging" in text for text in texts(on)), "only staging")
+        await on.shows(" of 156")
+        await on.press("escape")
+        await on.until(lambda: len(on.ids) == 156, "all rows")
 
 
 async def test_columns_leave_as_the_width_shrinks(demo: Path) -> None:
     async with console(demo, "items", (200, 30)) as on:
         assert all(title in on.text for title in ("Kind", "Scope", "Hits", "Age"))
-        await on.pilot.resize_terminal(62, 24)
-        await on.app.settled()
+        await on.resize(62, 24)
         assert "Age" in on.text
         assert "Scope" not in on.text
 
 
-async def test_the_detail_tells_everything_and_what_was_done(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        item = on.screen.table.cursor_row
-        await on.shows(item.id, "importance", "No change by nanomem yet.")
-        await on.press("x")
-        await on.shows("History (1)", "enabled: yes → no", "Disabled: kept, never recalled")
-
-
-async def test_disable_and_undo(demo: Path) -> None:
+async def test_a_row_is_disabled_its_detail_says_so_and_undo_takes_it_back(demo: Path) -> None:
     async with console(demo, "items") as on:
         first = on.ids[0]
+        await on.shows(first, "importance", "No change by nanomem yet.")
         await on.press("x")
         await on.shows("disable “", "u undoes it")
+        await on.shows("History (1)", "enabled: yes → no", "Disabled: kept, never recalled")
         assert on.screen.table.cursor_row.enabled is False
         assert on.screen.sign(on.screen.table.cursor_row) == "-"
+        on.screen.filter_by("enabled:no")
+        await on.until(lambda: on.ids == [first], "the disabled item")
+        on.screen.filter_by("")
+        await on.until(lambda: len(on.ids) > 1)
         await on.press("u")
         await on.shows("undo: disable")
         assert on.screen.table.cursor_row.enabled
@@ -112,6 +115,9 @@ async def test_one_row_is_deleted_at_once_and_the_cursor_stands_on_the_next(demo
         await on.press("u")
         assert on.ids == before
         assert on.screen.table.cursor_id == before[1]
+        await on.press("G", "d")
+        assert on.ids == before[:-1], "the last row can be deleted as well"
+        assert on.screen.table.cursor_id == before[-2]
 
 
 async def test_keys_typed_fast_each_act_on_what_the_one_before_left(demo: Path) -> None:
@@ -121,18 +127,13 @@ async def test_keys_typed_fast_each_act_on_what_the_one_before_left(demo: Path) 
         await on.until(lambda: on.ids == before[3:], "three rows gone")
 
 
-async def test_the_last_row_can_be_deleted(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        before = on.ids
-        await on.press("G", "d")
-        assert on.ids == before[:-1]
-        assert on.screen.table.cursor_id == before[-2]
-
-
 async def test_several_rows_are_shown_before_they_are_deleted(demo: Path) -> None:
     async with console(demo, "items") as on:
         before = on.ids
-        await on.press("space", "space", "d")
+        await on.press("space", "space", "d", "n")
+        assert on.ids == before
+        assert len(on.screen.table.selected) == 2
+        await on.press("d")
         await on.shows("Delete 2 items", "You can undo this with u.")
         await on.press("d", "enter")  # neither confirms
         assert on.ids == before
@@ -143,17 +144,16 @@ async def test_several_rows_are_shown_before_they_are_deleted(demo: Path) -> Non
         assert set(on.ids) == set(before)
 
 
-async def test_no_leaves_everything(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        before = on.ids
-        await on.press("space", "space", "d", "n")
-        assert on.ids == before
-        assert len(on.screen.table.selected) == 2
-
-
-async def test_an_edit_is_saved_and_kept_by_the_workspace(demo: Path) -> None:
+async def test_an_edit_is_kept_and_one_that_is_left_twice_changes_nothing(demo: Path) -> None:
     async with console(demo, "items") as on:
         item = on.screen.table.cursor_row
+        before = texts(on)
+        await on.pilot.press("e")
+        await on.type("x")
+        await on.press("escape")
+        await on.shows("again drops it")
+        await on.press("escape")
+        assert texts(on) == before
         await on.pilot.press("e")
         await on.type(" indeed")
         await on.press("ctrl+s")
@@ -196,29 +196,13 @@ async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo: 
     assert stored(demo)[row.id] == f"{row.text} mine"
 
 
-async def test_an_edit_left_twice_changes_nothing(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        before = texts(on)
-        await on.pilot.press("e")
-        await on.type("x")
-        await on.press("escape")
-        await on.shows("again drops it")
-        await on.press("escape")
-        assert texts(on) == before
-
-
-@pytest.mark.slow
-async def test_a_new_item_stands_on_top_under_the_cursor(demo: Path) -> None:
+async def test_a_new_item_stands_on_top_under_the_cursor_and_can_be_pinned(demo: Path) -> None:
     async with console(demo, "items") as on:
         await on.pilot.press("G", "a")
         await on.type("the boiler is serviced in May")
         await on.press("ctrl+s")
         assert texts(on)[0] == "the boiler is serviced in May"
         assert on.screen.table.cursor == 0
-
-
-async def test_pins_are_shown(demo: Path) -> None:
-    async with console(demo, "items") as on:
         await on.press("p")
         assert on.screen.sign(on.screen.table.cursor_row) == "^"
         await on.shows("Pinned: no compaction removes it")
@@ -261,36 +245,7 @@ async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
         assert on.ids == before
 
 
-async def test_compaction_shows_its_reasons_first(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        before = len(on.ids)
-        await on.press("c", "enter")
-        await on.shows("would go", "same text as")
-        await on.press("y")
-        assert len(on.ids) < before
-        await on.press("u")
-        assert len(on.ids) == before
-
-
-async def test_a_filter_narrows_and_esc_brings_all_back(sample: Sample) -> None:
-    async with console(sample("ramfirst"), "items") as on:
-        await on.press("slash")
-        await on.type("staging")
-        await on.until(lambda: on.ids and all("staging" in text for text in texts(on)), "only staging")
-        await on.shows(" of 156")
-        await on.press("escape")
-        await on.until(lambda: len(on.ids) == 156, "all rows")
-
-
-async def test_fields_of_the_filter(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        await on.press("x")
-        disabled = on.screen.table.cursor_id
-        on.screen.filter_by("enabled:no")
-        await on.until(lambda: on.ids == [disabled], "the disabled item")
-
-
-async def test_s_sorts_by_the_next_column_and_comes_back(demo: Path) -> None:
+async def test_s_sorts_by_the_next_column_and_compaction_shows_its_reasons_first(demo: Path) -> None:
     async with console(demo, "items") as on:
         newest = on.ids
         orders = []
@@ -299,6 +254,13 @@ async def test_s_sorts_by_the_next_column_and_comes_back(demo: Path) -> None:
             orders.append(on.screen.listing.sorted_by)
         assert set(orders) == {"text", "kind", "hits", ""}
         assert on.ids == newest
+        before = len(on.ids)
+        await on.press("c", "enter")
+        await on.shows("would go", "same text as")
+        await on.press("y")
+        assert len(on.ids) < before
+        await on.press("u")
+        assert len(on.ids) == before
 
 
 async def test_rows_of_another_system_can_only_be_read(sample: Sample) -> None:
@@ -329,20 +291,16 @@ async def test_what_the_agent_writes_appears_and_keeps_the_cursor(sample: Sample
         assert on.screen.table.cursor_id == at
 
 
-async def test_o_goes_to_the_conversation_it_came_from(demo: Path) -> None:
-    async with console(demo, "items") as on:
-        known = next(row for row in on.screen.table.rows if row.session_key)
-        await on.at(known.id)
-        await on.press("o")
-        await on.until(lambda: on.screen.SCREEN == "sessions" and on.screen.table.cursor_id == known.session_key)
-
-
-async def test_o_says_when_it_is_not_known(demo: Path) -> None:
+async def test_o_goes_to_the_conversation_it_came_from_or_says_that_it_is_not_known(demo: Path) -> None:
     with open_workspace(demo) as ws:
         ws.items.add("nobody knows from where")
     async with console(demo, "items") as on:
         await on.press("o")
         await on.shows("where this came from is not known")
+        known = next(row for row in on.screen.table.rows if row.session_key)
+        await on.at(known.id)
+        await on.press("o")
+        await on.until(lambda: on.screen.SCREEN == "sessions" and on.screen.table.cursor_id == known.session_key)
 
 
 async def test_y_copies_safe_text_and_says_how(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,23 +407,24 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160, 200])
-async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo: Path, width: int) -> None:
+async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo: Path) -> None:
     from rich.cells import cell_len
 
     with open_workspace(demo) as ws:
         for text in LONG.values():
             ws.items.add(text)
-    async with console(demo, "items", (width, 24)) as on:
-        table = on.screen.table
-        sizes = {column.key: size for column, size in table._painter.layout(table._line_width)}
-        assert sizes["text"] >= 0.45 * table.size.width, sizes
-        assert {"hits", "age"} <= set(sizes)
-        for number, text in enumerate(reversed(LONG.values()), 1):
-            line = table.render_line(number).text
-            assert cell_len(line) == table._line_width
-            assert cell_len(line[4:].split("  fact")[0].rstrip()) >= 0.45 * table.size.width - 3
-            assert line[4:8].strip()[:1] == text[:1]
+    async with console(demo, "items") as on:
+        for width in (80, 100, 120, 160, 200):
+            await on.resize(width, 24)
+            table = on.screen.table
+            sizes = {column.key: size for column, size in table._painter.layout(table._line_width)}
+            assert sizes["text"] >= 0.45 * table.size.width, sizes
+            assert {"hits", "age"} <= set(sizes)
+            for number, text in enumerate(reversed(LONG.values()), 1):
+                line = table.render_line(number).text
+                assert cell_len(line) == table._line_width
+                assert cell_len(line[4:].split("  fact")[0].rstrip()) >= 0.45 * table.size.width - 3
+                assert line[4:8].strip()[:1] == text[:1]
 
 
 def message(second: int, role: str, text: str, **more: object) -> str:

@@ -174,13 +174,14 @@ async def test_what_is_filtered_is_what_is_added_up_and_drawn(spent: Path) -> No
         await on.shows("Cost by day and model")
 
 
-@pytest.mark.parametrize("screen", ["journal", "reflections", "usage"])
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
-async def test_each_of_them_shows_what_there_is(demo: Path, screen: str, size: tuple[int, int]) -> None:
-    async with console(demo, screen, size) as on:
-        assert on.screen.table.state == "rows"
-        await on.press("enter")
-        await on.shows({"journal": "Fields", "reflections": "Insight", "usage": "Tokens by day"}[screen])
+async def test_each_of_them_shows_what_there_is(demo: Path, size: tuple[int, int]) -> None:
+    async with console(demo, "items", size) as on:
+        for screen, shown in {"journal": "Fields", "reflections": "Insight", "usage": "Tokens by day"}.items():
+            await on.go(screen)
+            assert on.screen.table.state == "rows"
+            await on.press("enter")
+            await on.shows(shown)
 
 
 async def test_what_the_agent_counts_meanwhile_is_seen(spent: Path) -> None:

@@ -92,7 +92,7 @@ async def press_all(workspace: Path, screens: Sequence[str], keys: Sequence[str]
     """Press the keys; who leaves by the palette is let in again."""
     left = list(keys)
     for screen in screens:
-        async with console(workspace, screen, (100, 30)) as on:
+        async with console(workspace, screen, (100, 30), painted=True) as on:
             share = left[: max(len(keys) // len(screens), 1)]
             left = left[len(share) :]
             for key in share:

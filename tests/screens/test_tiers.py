@@ -233,6 +233,7 @@ async def test_what_happened_is_not_edited(home: Path) -> None:
         await on.shows("are told by agents")
 
 
+@pytest.mark.slow
 async def test_a_long_list_is_read_where_it_is_looked_at(home: Path) -> None:
     with open_workspace(home) as ws:
         calls(ws, MANY)

@@ -71,6 +71,7 @@ def gate(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 # -- many calls at once -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_a_thousand_calls_at_once_are_all_answered_and_none_is_lost(served: Served) -> None:
     async with grpc.aio.insecure_channel(served.target) as channel:
         stub = Stub(channel)

@@ -53,6 +53,7 @@ def test_it_listens_on_a_private_socket_and_ends_in_order(place: Path) -> None:
         assert [entry.data for entry in ws.operational.recent()] == [{"what": "began"}]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Path, tmp_path: Path) -> None:
     """The end is a checkpoint: nothing is left to a log beside the file."""
@@ -154,6 +155,7 @@ def test_the_command_line_works_on_the_memory_that_is_served(place: Path, run: R
         assert [one["id"] for one in client.get_active_goals()] == [goal]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_as_well(place: Path) -> None:
     with Process(place) as process:
         process.began()
@@ -161,6 +163,7 @@ def test_ctrl_c_ends_it_as_well(place: Path) -> None:
         assert process.ended() == (0, "")
 
 
+@pytest.mark.slow
 def test_a_second_service_is_refused_in_one_line(place: Path) -> None:
     with Process(place) as first:
         first.began()
@@ -175,6 +178,7 @@ def test_a_second_service_is_refused_in_one_line(place: Path) -> None:
             assert client.get_active_goals() == []
 
 
+@pytest.mark.slow
 def test_the_socket_of_a_killed_service_is_replaced(place: Path) -> None:
     with Process(place) as first:
         first.began()
@@ -213,6 +217,7 @@ def test_a_path_that_is_too_long_for_a_socket_is_said(place: Path, tmp_path: Pat
     assert (done.code, "the path of a socket has at most 107 bytes" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_memory_that_lies_deep_has_its_socket_elsewhere_and_its_client_finds_it(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +335,7 @@ def test_a_client_without_its_libraries_says_what_to_install(place: Path) -> Non
     assert "pip install '.[grpc]'" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_end_waits_for_calls_that_run_and_refuses_new_ones(place: Path) -> None:
     """A write that began is whole: what was answered is there, and a call that came too late is told so."""
     kept: list[str] = []

@@ -48,6 +48,7 @@ def test_the_client_fetches_on_until_it_has_what_was_asked_for(memory: MemoryCli
     assert sorted(of(memory.semantic_search("renew", ["goals"], n_results=20))) == ids
 
 
+@pytest.mark.slow
 def test_a_client_that_looks_at_more_gets_every_page(stub: MemoryServiceStub) -> None:
     for number in range(6):
         stub.StoreGoal(pb.Goal(id=f"g{number}", description="renew " + "x" * 900_000))

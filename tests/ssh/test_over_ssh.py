@@ -120,6 +120,7 @@ async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path, server_of: Se
         assert len(session.output) - before > 2000
 
 
+@pytest.mark.slow
 async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo) as server, login(server) as session:
         await settled(session)

@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui.store.database import bookkeeping
 from tests.store.stores import PROCESS, Store, open_store
 
@@ -56,6 +58,7 @@ def test_the_lease_of_a_killed_process_lapses(store: Store, folder: Path) -> Non
         assert mine
 
 
+@pytest.mark.slow
 def test_of_processes_that_ask_in_the_same_moment_one_gets_it(store: Store, folder: Path) -> None:
     ask = PROCESS + "import time\n" + HOLD.replace("60", "3")
     command = [sys.executable, "-c", ask, str(folder)]

@@ -47,6 +47,7 @@ def test_opening_and_reading_change_no_byte(workspace: Path) -> None:
     assert {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_what_one_process_does_another_sees_and_undoes(workspace: Path) -> None:
     nanomem("memory", "add", "--text", "The kayak is red", "--workspace", str(workspace))
     with open_workspace(workspace) as ws:

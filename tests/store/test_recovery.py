@@ -172,6 +172,7 @@ def test_a_torn_end_of_the_log_costs_only_itself(folder: Path, again: Again, tor
     assert found == ["add a", "add b", "add c"]
 
 
+@pytest.mark.slow
 def test_the_log_of_several_processes_has_every_commit_once_and_in_order(folder: Path, again: Again) -> None:
     store = again()
     for number in range(5):

@@ -41,7 +41,7 @@ def with_wide_text(workspace: Path, *texts: str) -> Path:
 
 async def play(workspace: Path, keys: int, seed: int, kind: type[WatchedApp]) -> WatchedApp:
     dice = random.Random(seed)
-    async with console(workspace, "items", SIZES[0], kind) as shown:
+    async with console(workspace, "items", SIZES[0], kind, painted=True) as shown:
         app = shown.app
         assert isinstance(app, WatchedApp)
         for number in range(keys):
@@ -85,7 +85,7 @@ async def test_random_keys_look_the_same_in_a_terminal_that_others_wrote(tmp_pat
 @pytest.mark.slow
 async def test_no_screen_writes_anything_while_nothing_happens(demo: Path) -> None:
     loud: list[str] = []
-    async with console(demo, "items", (160, 45), WatchedApp) as shown:
+    async with console(demo, "items", (160, 45), WatchedApp, painted=True) as shown:
         app = shown.app
         assert isinstance(app, WatchedApp)
         for name in PLACES:

@@ -209,6 +209,7 @@ def test_a_look_writes_nothing(place: Path) -> None:
     assert files(place.parent) == before
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_answer_byte_for_byte(place: Path) -> None:
     with open_workspace(place) as ws:
         fill(ws)

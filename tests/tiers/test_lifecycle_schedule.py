@@ -114,6 +114,7 @@ def test_switched_off_it_does_nothing_by_itself(place: Path, monkeypatch: pytest
 # -- room and size ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite  # a server gives room back by itself
 def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle_runs, "LEAST_FREE", 10_000)
