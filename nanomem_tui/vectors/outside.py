@@ -1,5 +1,6 @@
-"""Collections outside the file of vectors: in Chroma, in a folder that nanomem made or on a server, or in PostgreSQL with
-the extension pgvector. Items lie in Chroma as the crystallized system (seed 003) has them, records as seed 004 calls them.
+"""Collections outside the file of vectors: in Chroma, in a folder that nanomem made or on a server, or in PostgreSQL
+with the extension pgvector. Items lie in Chroma as the crystallized system (seed 003) has them, records as seed 004
+calls them.
 
 Owns whose a folder, a collection or a table is: one of somebody else is never written. Nothing of what stands there is
 held here. All errors of Chroma and of the server come out as errors of ours, so that whoever asks can do without it.
