@@ -185,15 +185,17 @@ class Workspace(AbstractContextManager["Workspace"]):
 
         return Usage(self.store, self.perform)
 
+    def _spent(self, source: str, used: Spent) -> None:
+        self.usage.spent(source, used)
+
     @cached_property
     def crystallizer(self) -> Crystallizer:
         """Facts out of what people said."""
         from nanomem_tui.memory.facts.crystallize import Crystallizer
 
-        def spent(used: Spent) -> None:
-            self.usage.spent("crystallize", used)
-
-        return Crystallizer(self.store, self.paths, lambda: self.sessions, self.facts, spent)
+        return Crystallizer(
+            self.store, self.paths, lambda: self.sessions, self.facts, partial(self._spent, "crystallize")
+        )
 
     @cached_property
     def tier_database(self) -> WorkStore:
@@ -425,12 +427,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         """Dream runs, their history and their restore."""
         from nanomem_tui.dreams.service import Dreams
 
-        def spent(used: Spent) -> None:
-            self.usage.spent("dream", used)
-
         return Dreams(
             self.paths, self.git, self.documents, self.perform, self.agent, self.settings, self._blames,
-            self.store.settle, spent, self.read_to,
+            self.store.settle, partial(self._spent, "dream"), self.read_to,
         )  # fmt: skip
 
     @cached_property
@@ -438,12 +437,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         """Sessions summarised into the archive."""
         from nanomem_tui.dreams import session_archive as made
 
-        def spent(used: Spent) -> None:
-            self.usage.spent("consolidate", used)
-
         ours = own_sessions_folder(self.paths, self.id)
+        spent = partial(self._spent, "consolidate")
         given = (self.paths, self.sessions, self.perform, self.agent, self.settings, self.store.settle, spent, ours)
-
         return made.Consolidator(*given, lambda key: self.store.journal.is_taken_back(made.KIND, key))
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:

@@ -13,11 +13,9 @@ import fcntl
 import os
 import re
 import stat
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from nanomem_tui.core import clock, files
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, Refused, from_os_error
@@ -159,8 +157,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
         raise from_os_error(error, f"opening {path.name}") from error
     try:
         wait_for_lock(handle, path, wait)
-        with holding(path):
-            yield handle
+        yield handle
     finally:
         os.close(handle)
 
@@ -174,25 +171,6 @@ def kind_in_place_of_lock(path: Path) -> str:
     return "" if stat.S_ISREG(mode) else files.kind_of(mode)
 
 
-_held = threading.local()
-
-
-@contextlib.contextmanager
-def holding(path: Path) -> Iterator[None]:
-    """Note that this thread holds the lock of `path`: who asks for it again would wait for itself."""
-    paths: list[Path] = _held.__dict__.setdefault("paths", [])
-    paths.append(path)
-    try:
-        yield
-    finally:
-        paths.remove(path)
-
-
-def holds(path: Path) -> bool:
-    """Whether this thread holds the lock of `path`."""
-    return path in _held.__dict__.get("paths", ())
-
-
 @contextlib.contextmanager
 def try_writers_lock(lock: Path, wait: float) -> Iterator[bool]:
     """Whether the lock of those who write was got in time, held until the end; true where there is no such file."""
@@ -203,12 +181,9 @@ def try_writers_lock(lock: Path, wait: float) -> Iterator[bool]:
         return
     try:
         deadline = time.monotonic() + wait
-        got = try_lock(handle)
-        while not got and time.monotonic() < deadline:
+        while not (got := try_lock(handle)) and time.monotonic() < deadline:
             time.sleep(0.01)
-            got = try_lock(handle)
-        with holding(lock) if got else contextlib.nullcontext():
-            yield got
+        yield got
     finally:
         os.close(handle)
 
@@ -276,27 +251,11 @@ def append_to(handle: int, line: bytes, *, size: int | None = None, guarded: boo
         raise
 
 
-def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
-    """The bytes of a file that another program may be rewriting in place.
-
-    An empty read, or one during which size or time changed, is repeated; an empty file is believed after
-    `tries` looks. Raises FileNotFoundError, or the errors of `from_os_error`.
-    """
+def read_stable(path: Path) -> bytes:
+    """The bytes of a file that another program may be rewriting in place. Raises FileNotFoundError, or the errors of
+    `from_os_error`."""
     try:
-        for attempt in range(tries):
-            before = os.stat(path)
-            data = files.read(path, files.MOST_OF_A_LOG)
-            after = os.stat(path)
-            same = (before.st_mtime_ns, before.st_size, before.st_ino) == (
-                after.st_mtime_ns,
-                after.st_size,
-                after.st_ino,
-            )
-            settled = time.time() - after.st_mtime > pause * tries
-            if same and len(data) == after.st_size and (data or settled or attempt == tries - 1):
-                return data
-            time.sleep(pause)
-        return data
+        return files.read_still(path, files.MOST_OF_A_LOG, files.opened)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -445,29 +404,15 @@ def is_blob_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def put_blob(folder: Path, data: bytes) -> str:
-    """Keep `data` durably and return its name; the same bytes are kept once. Raises the errors of `from_os_error`."""
-    name = sha256(data)
-    path = folder / name
-    try:
-        make_folder(folder)
-        if not path.exists() or path.stat().st_size != len(data):
-            write_atomic(path, data)
-        else:
-            sync_folder(folder)
-    except OSError as error:
-        raise from_os_error(error, "keeping a backup") from error
-    return name
-
-
-def put_blob_pieces(folder: Path, pieces: Iterable[bytes]) -> str:
-    """Like `put_blob`, of data that is not held whole."""
+def put_blob(folder: Path, data: bytes | Iterable[bytes]) -> str:
+    """Keep `data`, whole or in pieces, durably and return its name; the same bytes are kept once. Raises the errors of
+    `from_os_error`."""
     import hashlib
 
     digest = hashlib.sha256()
 
     def through() -> Iterator[bytes]:
-        for piece in pieces:
+        for piece in (data,) if isinstance(data, bytes) else data:
             digest.update(piece)
             yield piece
 
@@ -490,41 +435,26 @@ def blob_pieces(folder: Path, name: str) -> Iterator[bytes]:
     """The bytes kept under `name`, a few at a time. Raises as `get_blob`, for damage behind the last of them."""
     import hashlib
 
+    if not is_blob_name(name):
+        raise BadInput("not the name of a backup", name)
+    path, fix = folder / name, "restore the folder nanomem/backups"
     digest = hashlib.sha256()
-    with _opened(folder, name) as file:
-        while piece := file.read(PIECE):
-            digest.update(piece)
-            yield piece
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            while piece := file.read(PIECE):
+                digest.update(piece)
+                yield piece
+    except FileNotFoundError:
+        raise NotFound("the backup is gone", str(path), fix) from None
+    except OSError as error:
+        raise from_os_error(error, "reading a backup") from error
     if digest.hexdigest() != name:
-        raise _damaged(folder, name)
+        raise BadInput("the backup is damaged", str(path), fix)
 
 
 def get_blob(folder: Path, name: str) -> bytes:
     """The bytes kept under `name`. Raises NotFound when they are gone, BadInput when they are damaged."""
-    with _opened(folder, name) as file:
-        data = file.read()
-    if sha256(data) != name:
-        raise _damaged(folder, name)
-    return data
-
-
-@contextlib.contextmanager
-def _opened(folder: Path, name: str) -> Iterator[BinaryIO]:
-    if not is_blob_name(name):
-        raise BadInput("not the name of a backup", name)
-    path = folder / name
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
-            yield file
-    except FileNotFoundError:
-        raise NotFound("the backup is gone", str(path), "restore the folder nanomem/backups") from None
-    except OSError as error:
-        raise from_os_error(error, "reading a backup") from error
-
-
-def _damaged(folder: Path, name: str) -> BadInput:
-    return BadInput("the backup is damaged", str(folder / name), "restore the folder nanomem/backups")
+    return b"".join(blob_pieces(folder, name))
 
 
 # -- a file replaced or taken away only as what it was expected to be, beside programs that take no lock ---------------

@@ -15,6 +15,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
@@ -182,15 +183,21 @@ def has_stamp(path: Path, stamp: Stamp) -> bool:
 def read_file(path: Path, most: int = MOST) -> bytes:
     """A file whole, read again while somebody writes it in place. Raises the errors of `from_os_error`, one of them
     for a file of more than `most` bytes."""
+    try:
+        return read_still(path, most, open_plainly)
+    except OSError as error:
+        raise file_error(error, path) from error
+
+
+def read_still(path: Path, most: int, opening: Callable[[Path], AbstractContextManager[BinaryIO]]) -> bytes:
+    """A file whole, read again as long as its size or time changes meanwhile; an empty one is believed after a moment.
+    Raises OSError, also for one of more than `most` bytes."""
     data = b""
     for _ in range(20):
-        try:
-            with open_plainly(path) as file:
-                before = os.fstat(file.fileno())
-                data = read_all(file, path, most)
-                after = os.fstat(file.fileno())
-        except OSError as error:
-            raise file_error(error, path) from error
+        with opening(path) as file:
+            before = os.fstat(file.fileno())
+            data = read_all(file, path, most)
+            after = os.fstat(file.fileno())
         settled = time.time() - after.st_mtime > 0.2
         if before.st_mtime_ns == after.st_mtime_ns and len(data) == after.st_size and (data or settled):
             break

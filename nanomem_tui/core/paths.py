@@ -253,25 +253,17 @@ def workspace_id(found: Paths) -> str:
     """The id that we began with; before that `.nanobot/workspace-id`, else 16 digits of the sha1 of the real path.
 
     What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id. The
-    database says it. Where there is none and the file is damaged, it is that of the one ledger of the first edition
-    that no other workspace has. Raises StoreError where none or several may be it: a server may hold the memory under
+    database says it. Raises StoreError where there is none and the file is damaged: a server may hold the memory under
     the id that is lost, and the memory of another workspace is not shown.
     """
     if known := _id_in(found.database):
         return known
-    own = read_id(found.own_id)
-    if not found.own_id.exists() or (own and (found.ledger / own).is_dir()):
-        return own or derived_id(found)
-    derived = own or derived_id(found)
-    others = {read_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
-    ledgers = found.ledger.iterdir() if found.ledger.is_dir() else ()
-    ours = sorted({ledger.name for ledger in ledgers if _is_id(ledger.name)} - others)
-    fix = f"write the id of its memory into that file, one of {', '.join(ours)} (the names in {found.ledger})"
-    if not ours:
+    if own := read_id(found.own_id):
+        return own
+    if found.own_id.exists() and not found.database.exists():
         fix = "put it back from a backup; on a server, its memory is the schema of that name"
-    if (len(ours) > 1 and derived not in ours) or not (ours or own or found.database.exists()):
         raise StoreError("the id of this workspace cannot be read", str(found.own_id), fix)
-    return derived if derived in ours or not ours else ours[0]
+    return derived_id(found)
 
 
 _SECOND_EDITION = 4

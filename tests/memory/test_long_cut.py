@@ -126,14 +126,14 @@ def test_entries_are_appended_and_taken_back(tmp_path: Path) -> None:
 def test_what_is_appended_while_it_is_cut_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = made(tmp_path, b"".join(entry(number) for number in range(1, 30)), 29)
     with in_pieces(), open_workspace(memory.parent) as ws:
-        real = history.atomic.put_blob_pieces
+        real = history.atomic.put_blob
 
         def slow(folder: Path, data: Any) -> str:
             with ws.paths.history.open("ab") as file:
                 file.write(entry(30))
             return real(folder, data)
 
-        monkeypatch.setattr(history.atomic, "put_blob_pieces", slow)
+        monkeypatch.setattr(history.atomic, "put_blob", slow)
         with pytest.raises(Conflict):
             ws.history_changes.compact(3)
     assert (memory / "history.jsonl").read_bytes().count(b"\n") > 29

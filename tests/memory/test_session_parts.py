@@ -113,14 +113,14 @@ def test_what_is_said_while_a_long_one_is_read_is_not_lost(workspace: Path, monk
         folder = ws.layout.sessions_dir
         assert folder is not None
         path = folder / key_to_name(KEY)
-        keep = atomic.put_blob_pieces
+        keep = atomic.put_blob
 
         def late(backups: Path, pieces: Iterable[bytes]) -> str:
             with path.open("ab") as file:
                 file.write(b'{"role": "user", "content": "wait"}\n')
             return keep(backups, pieces)
 
-        monkeypatch.setattr(atomic, "put_blob_pieces", late)
+        monkeypatch.setattr(atomic, "put_blob", late)
         with pytest.raises(Conflict):
             ws.sessions.compact(KEY, 40)
         assert path.read_bytes().endswith(b'"wait"}\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import os
 import sqlite3
 import subprocess
@@ -108,15 +109,15 @@ def test_without_permission_to_write_reading_goes_on(
 def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_home(tmp_path)
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
-    real = core_files.read
+    real = core_files.opened
 
-    def denied(path: Path, *most: int) -> bytes:
+    def denied(path: Path | str) -> io.BufferedReader:
         if path.name == "LTM_SNAPSHOT.json":
             raise PermissionError(errno.EACCES, "denied", str(path))
-        return real(path, *most)
+        return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(core_files, "read", denied)
+        patch.setattr(core_files, "opened", denied)
         with open_workspace(workspace) as ws:
             with pytest.raises(AccessDenied, match="no permission while reading"):
                 ws.items.all()

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.core import atomic
+from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.paths import Paths, locate
@@ -340,8 +340,8 @@ def test_edits_are_taken_back_in_any_depth(tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("stage", range(12))
 def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp_path: Path, stage: int) -> None:
-    """Kill the process at the n-th rename, replace, unlink or fsync; then the same operation finishes the work."""
-    paths = small(tmp_path)
+    """Kill the process at the n-th rename, replace, unlink or fsync; the next writer finishes the work."""
+    paths, began = small(tmp_path), clock.iso(clock.now())
     code = f"""
 import os, signal
 from nanomem_tui.core.paths import locate
@@ -375,7 +375,7 @@ layer.apply(new_operation("dream.run", "Dream", changes, meta={{"commit": "dream
     values = ({"text": "# User\n- a\n- b\n- c\n"}, {"text": "# User\n- new\n"})
     cursor_change = Change("file", "memory/.dream_cursor", {"text": "20"}, {"text": "40"})
     changes = [Change("file", "USER.md", *values), cursor_change]
-    perform(layer, new_operation("dream.run", "Dream", changes, meta={"commit": "dream: x"}))
+    layer.resume(new_operation("dream.run", "Dream", changes, meta={"commit": "dream: x"})._replace(at=began), changes)
     assert (paths.user.read_text(), paths.dream_cursor.read_text()) == ("# User\n- new\n", "40")
     assert git(paths.workspace, "show", "HEAD:memory/.dream_cursor") == "40"
     assert git(paths.workspace, "status", "--porcelain", "--untracked-files=no") == ""

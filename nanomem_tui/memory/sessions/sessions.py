@@ -402,7 +402,7 @@ class Sessions:
         if not result.removed_messages:
             raise NothingToDo(f"the session has {counted(plan.messages, 'message')}, {keep:,} are kept", key)
         backups = self._paths.backups
-        before = kept_value(file.path.name, atomic.put_blob_pieces(backups, chunks(file.path)), plan.messages)
+        before = kept_value(file.path.name, atomic.put_blob(backups, chunks(file.path)), plan.messages)
         after = kept_value(file.path.name, atomic.put_blob(backups, result.data), result.kept_messages)
         if not has_stamp(file.path, file.stamp):  # both were read of it
             raise Conflict("the session changed meanwhile", key, "look at it again and repeat the change")

@@ -350,8 +350,6 @@ NO_FILES = frozenset({FULL, IO_ERROR, sqlite3.SQLITE_CANTOPEN})
 OUR_TABLES = frozenset({"memory_entries", "lessons", "operations"})
 """A database that has tables and none of these is another program's."""
 
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY})
-
 _NEWEST_FORMAT = 2
 
 _SAID = {

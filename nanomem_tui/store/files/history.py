@@ -137,17 +137,15 @@ def file_value(backups: Path, data: bytes | Iterable[bytes] | None, **more: obje
     counts for people."""
     if data is None:
         return None
-    if isinstance(data, bytes):
-        return {"sha256": atomic.sha256(data), "blob": atomic.put_blob(backups, data), "bytes": len(data), **more}
     size = 0
 
     def counted() -> Iterator[bytes]:
         nonlocal size
-        for piece in data:
+        for piece in (data,) if isinstance(data, bytes) else data:
             size += len(piece)
             yield piece
 
-    blob = atomic.put_blob_pieces(backups, counted())
+    blob = atomic.put_blob(backups, counted())
     return {"sha256": blob, "blob": blob, "bytes": size, **more}
 
 
