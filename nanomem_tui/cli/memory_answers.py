@@ -298,7 +298,8 @@ def list_items(
     rows.sort(key=SORTS[sort], reverse=True)
     shown = page(rows, limit, offset)
     state.show(
-        [json_objects.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")]
+        [json_objects.item(row) for row in shown],
+        lambda: [*item_lines(shown), output.of_total(len(shown), len(rows), "item")],
     )
     say(state, note)
 
@@ -308,10 +309,6 @@ def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
 
     named = ws.habits.filter_named(query.strip(), "items")
     return filter_rows(rows, named.text if named else query, ITEM_FIELDS, lambda row: row.text, item_field)
-
-
-def _total(shown: int, total: int, one: str) -> str:
-    return output.counted(total, one) if shown == total else f"{shown} of {output.counted(total, one)}"
 
 
 def item_lines(rows: Sequence[Item]) -> list[str]:

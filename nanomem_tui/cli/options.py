@@ -6,6 +6,7 @@ Knows click and our own output; must not import the workspace before a command o
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +35,7 @@ else:  # releases before 8.3 do not know the bracket
     _TextType = click.ParamType
 
 
-pass_state = click.make_pass_decorator(State, ensure=True)
+pass_state: Callable[[Callable[..., Any]], Callable[..., Any]] = click.make_pass_decorator(State, ensure=True)
 
 
 def _global_options() -> list[click.Parameter]:
@@ -332,6 +333,30 @@ def paged(command: Decorated) -> Decorated:
     """`--limit` and `--offset`, handed over as `limit` (None: all) and `offset`."""
     command = click.option("--offset", type=Count(), default=0, help="Leave out the first N.")(command)
     return click.option("--limit", type=Count(), help="Print N at most (default: all).")(command)
+
+
+def audience_options(channel: str, chat: str, sender: str) -> Callable[[Decorated], Decorated]:
+    """`--channel`, `--chat-id` and `--sender-id` with these words of help, handed over as one `audience`."""
+
+    def wrap(command: Decorated) -> Decorated:
+        @functools.wraps(command)
+        def of_audience(
+            *args: Any, channel: str | None, chat_id: str | None, sender_id: str | None, **given: Any
+        ) -> Any:
+            from nanomem_tui.memory.scopes import Audience
+
+            return command(*args, audience=Audience(channel, chat_id, sender_id), **given)
+
+        wrapped: Any = of_audience
+        for name, told in (("--sender-id", sender), ("--chat-id", chat), ("--channel", channel)):
+            wrapped = click.option(name, type=Words(), help=told)(wrapped)
+        return wrapped  # type: ignore[no-any-return]
+
+    return wrap
+
+
+seen_as = audience_options("As seen from this channel.", "As seen from this chat.", "As seen by this person.")
+belonging_to = audience_options("The channel of that chat or person.", "The chat.", "The person.")
 
 
 def dated(command: Decorated) -> Decorated:

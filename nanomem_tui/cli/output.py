@@ -301,6 +301,11 @@ def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int])
     return GAP.join(parts).rstrip()
 
 
+def of_total(shown: int, total: int, *nouns: str) -> str:
+    """The last line of a list: how many there are, and how many of them it shows."""
+    return counted(total, *nouns) if shown == total else f"{shown} of {counted(total, *nouns)}"
+
+
 # -- How values read in a terminal: counts, times and sizes in few cells. Pure ----------------------------------------
 
 __all__ = ["counted", "reads_as", "size", "spent", "tally", "when"]

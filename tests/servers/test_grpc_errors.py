@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +16,17 @@ from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.servers.grpc.service import UNFORESEEN, MemoryServiceStub, Unauthenticated, from_status, status_of
-from tests.servers.grpc_serving import TOKEN, Served, in_thread, serving
+from tests.servers.grpc_serving import TOKEN, Served, in_thread
 
 Stub = MemoryServiceStub
 
 
-@pytest.fixture
-def served(short: Path) -> Iterator[Served]:
-    with serving(short) as found:
-        yield found
+SHARES_A_HOME = True
 
 
 @pytest.fixture
-def stub(served: Served) -> Iterator[Stub]:
-    with grpc.insecure_channel(served.target) as channel:
-        yield Stub(channel)
+def served(kept_empty: Served) -> Served:
+    return kept_empty
 
 
 def refused(call: Callable[[], Any]) -> tuple[str, str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.edits import LineEdit
     from nanomem_tui.dreams.guards import Refusal
     from nanomem_tui.dreams.log import BlamedLine, Writer
-    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
@@ -53,16 +53,7 @@ def dream() -> None:
     """
 
 
-def dream_once(
-    state: State,
-    dreamer: str | None,
-    max_batch_size: int | None,
-    max_iterations: int | None,
-    timeout: float | None,
-    *,
-    dry_run: bool,
-    review: bool = False,
-) -> int:
+def dream_once(state: State, *, dry_run: bool, review: bool, **how: Any) -> int:
     """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict, ModelError.
 
     `review`: a person at a terminal is asked about each edit; without one each goes to the inbox.
@@ -70,10 +61,7 @@ def dream_once(
     asked = review and not dry_run and can_decide(state)
     with state.open(dry_run=dry_run) as ws:
         with output.Progress() as progress:
-            result = ws.dream.run(
-                dry_run=dry_run or asked, review=review and not asked, max_batch_size=max_batch_size,
-                max_iterations=max_iterations, timeout=timeout, dreamer=dreamer, watch=progress,
-            )  # fmt: skip
+            result = ws.dream.run(dry_run=dry_run or asked, review=review and not asked, watch=progress, **how)
         if asked:
             result = decided(ws, result)
         body = _result_body(ws, result, dry_run=dry_run)
@@ -164,15 +152,7 @@ def _changed_lines(before: str, after: str) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
 @click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")
 @pass_state
-def run(
-    state: State,
-    dreamer: str | None,
-    max_batch_size: int | None,
-    max_iterations: int | None,
-    timeout: float | None,
-    dry_run: bool,
-    review: bool,
-) -> int:
+def run(state: State, **how: Any) -> int:
     """One Dream over the oldest history entries that none has read. Exit code 1 when there is none.
 
     What the guards refuse waits in the inbox (`nanomem inbox list`).
@@ -181,7 +161,7 @@ def run(
     Example:
       nanomem dream run --dry-run
     """
-    return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
+    return dream_once(state, **how)
 
 
 @dream.command("log")
@@ -432,15 +412,11 @@ def restore(
     sha: str | None,
     file: str | None,
     hunk: int | None,
-    edit: int | None,
-    whole: bool,
-    as_of: bool,
-    settle: Side | None,
-    rewind_cursor: bool | None,
     yes: bool,
     dry_run: bool,
     limit: int | None,
     offset: int,
+    **how: Any,
 ) -> int:
     """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
 
@@ -459,22 +435,18 @@ def restore(
         state.show(body, lambda: log_lines(body) or [none])
         return 0
     at = None if hunk is None else hunk - 1
-    single = (file, hunk, edit) == (None, None, None) and not whole
+    single = (file, hunk, how["edit"]) == (None, None, None) and not how["whole"]
     with state.open() as ws:
-        plan = ws.dream.restore_preview(
-            sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        plan = ws.dream.restore_preview(sha, file, at, **how)
         preview = json_objects.plain(plan.to_json())
         if plan.changes_anything and not plan.conflicts:
-            question = f"Bring back {file}?" if as_of else f"Take back {plan.commit.short}?"
+            question = f"Bring back {file}?" if how["as_of"] else f"Take back {plan.commit.short}?"
             if not agreed(state, preview, lambda: _lines(plan, file, single), question, yes=yes, dry_run=dry_run):
                 return 0
         elif dry_run:
             state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan, file, single))
             return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
-        op = ws.dream.restore(
-            sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        op = ws.dream.restore(sha, file, at, **how)
     state.show({"operation": json_objects.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
     return 0
 

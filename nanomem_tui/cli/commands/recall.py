@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from nanomem_tui.cli import json_objects, memory_answers, output, passages
 from nanomem_tui.cli.memory_answers import time_lines, within
-from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state
+from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state, seen_as
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.recall.questions import Question as questions_Question
     from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.recall.regressions import Checked
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.values import Begun
     from nanomem_tui.workspace import Workspace
 
@@ -101,9 +102,7 @@ _FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to", "since", 
     multiple=True,
     help="Recall what was said instead of items: passages, ranked, with what stands around them.",
 )
-@click.option("--channel", type=Words(), help="As seen from this channel.")
-@click.option("--chat-id", type=Words(), help="As seen from this chat.")
-@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@seen_as
 @click.option("--reply-to", type=Words(), default="", help="The words of the message that it replies to.")
 @dated
 @click.option("--limit", type=Count(1), help="Recall N items at most.")
@@ -136,15 +135,11 @@ def recall(
     *,
     message: str | None,
     sources: Sequence[str],
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
+    audience: Audience,
     reply_to: str,
     since: str,
     until: str,
     limit: int | None,
-    max_chars: int | None,
-    profile: str | None,
     weights: Sequence[str],
     explain: bool,
     why_not: str | None,
@@ -152,6 +147,7 @@ def recall(
     check: str | None,
     saved: bool,
     forget: str | None,
+    **asked: Any,
 ) -> int:
     """What the agent would get for a message. With a channel, chat or sender: what is visible there.
 
@@ -168,7 +164,6 @@ def recall(
       nanomem recall "what did you say about the seat?" --in sessions --in notes
     """
     from nanomem_tui.memory.recall.recall import Question
-    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.values import check_message as checked
 
     if sources:
@@ -181,16 +176,8 @@ def recall(
         if check is not None:
             return _check(state, ws, Path(check) if check else _saved(ws), named=bool(check))
         text = checked(message or "")
-        question = Question(
-            text,
-            reply_to,
-            Audience(channel, chat_id, sender_id),
-            limit=limit,
-            max_chars=max_chars,
-            profile=profile,
-            weights=_weights(weights),
-            within=within(ws, since, until),
-        )
+        span = within(ws, since, until)
+        question = Question(text, reply_to, audience, limit=limit, weights=_weights(weights), within=span, **asked)
         if save:
             return _save(state, ws, question, save)
         if why_not:

@@ -68,8 +68,7 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
         found = ws.sessions.list()
         unreadable = ws.sessions.unreadable()
     shown = page(found, limit, offset)
-    total = output.counted(len(found), "session")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = output.of_total(len(shown), len(found), "session")
     state.show([json_objects.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
     _tell_untold(ws)
     all_read(unreadable)

@@ -18,6 +18,7 @@ from nanomem_tui.cli.options import (
     agreed,
     all_read,
     asked_query,
+    audience_options,
     decided,
     paged,
     pass_state,
@@ -31,6 +32,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.work.year_archive import Manifest
     from nanomem_tui.tiers.context import Context, ContextChunk
     from nanomem_tui.tiers.lifecycle import LifecyclePlan
@@ -213,9 +215,11 @@ _INDENT = "  "
     "--tiers", type=Words(), multiple=True, metavar="TIER[,TIER]", help="Of these alone: operational, working, "
     "longterm, knowledge.",
 )  # fmt: skip
-@click.option("--channel", type=Words(), help="Items and lessons as seen from this channel.")
-@click.option("--chat-id", type=Words(), help="Items and lessons as seen from this chat.")
-@click.option("--sender-id", type=Words(), help="Items and lessons as seen by this person.")
+@audience_options(
+    "Items and lessons as seen from this channel.",
+    "Items and lessons as seen from this chat.",
+    "Items and lessons as seen by this person.",
+)
 @click.option("--explain", is_flag=True, help="Show the parts of each relevance, and everything that was left out.")
 @click.option("--block", is_flag=True, help="Print the block that a model is given, all of it within the budget.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw the budget without block characters.")
@@ -226,9 +230,7 @@ def context(
     task: Sequence[str],
     max_tokens: int | None,
     tiers: Sequence[str],
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
+    audience: Audience,
     explain: bool,
     block: bool,
     ascii_only: bool,
@@ -244,14 +246,11 @@ def context(
       nanomem context "why is nginx slow?" --tiers operational,working --explain
       nanomem context "why is nginx slow?" --block
     """
-    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.tiers.context_fitting import instructing_reason
 
     named = [tier for given in tiers for tier in given.split(",")]
     with state.open() as ws:
-        found = ws.context.assemble(
-            " ".join(task), max_tokens, named, Audience(channel, chat_id, sender_id), framed=block
-        )
+        found = ws.context.assemble(" ".join(task), max_tokens, named, audience, framed=block)
         text = ws.context.block(found) if block else ""
     body = found.to_json() | ({"block": text} if block else {})
     for row in body["chunks"]:
