@@ -256,22 +256,6 @@ def test_no_service_is_told_in_one_line(short: Path) -> None:
     assert told.value.line() == f"no service answers: {short / 'nothing'}. Fix: start it: nanomem serve grpc"
 
 
-def test_a_port_that_is_taken_is_refused_in_one_line(served: Served) -> None:
-    from nanomem_tui.servers.grpc.server import Listening, Server
-
-    async def second() -> None:
-        port = int(served.tcp.rpartition(":")[2])
-        async with Server(served.ws, Listening(None, port, TOKEN)):
-            pass
-
-    import asyncio
-
-    with pytest.raises(errors.Refused, match=r"cannot listen there: 127\.0\.0\.1:"):
-        asyncio.run(second())
-    with served.client() as client:
-        assert client.get_active_goals() == []
-
-
 def test_what_a_client_cannot_send_is_refused_before_it_is_sent(served: Served) -> None:
     with served.client() as client:
         for call in (

@@ -394,12 +394,9 @@ NAMED = 5
 @click.option("--days", type=Count(1), help="Only of so many days, the last one is today.")
 @click.option("--by", type=click.Choice(["day", "model", "source", "origin"]), help="Added up by this.")
 @click.option("--plot", is_flag=True, help="As bars of tokens (by day, if not told otherwise).")
-@click.option("--ascii", "ascii_only", is_flag=True, help="--plot: without block characters.")
 @paged
 @pass_state
-def usage(
-    state: State, days: int | None, by: Any, plot: bool, ascii_only: bool, limit: int | None, offset: int
-) -> None:
+def usage(state: State, days: int | None, by: Any, plot: bool, limit: int | None, offset: int) -> None:
     """The tokens that language models used: by day, model and source, with the cost where a price is set.
 
     What the agent used is read in its own log; rows say whose they are. Prices are of a million tokens asked and
@@ -410,12 +407,10 @@ def usage(
       nanomem usage --days 30 --by model
       nanomem usage --days 14 --plot
     """
-    if ascii_only and not plot:
-        raise click.UsageError("--ascii goes with --plot", click.get_current_context())
     with state.open() as ws:
         rows = ws.usage.rows(days)
         problems = ws.usage.problems()
-        prices = ws.settings.model_prices
+        prices, ascii_only = ws.settings.model_prices, ws.settings.ascii
         here = ws.configuration.sources.get("model_prices") == str(ws.paths.settings)
     from nanomem_tui.memory.facts.usage import add_up, sum_rows
 

@@ -222,7 +222,6 @@ _INDENT = "  "
 )
 @click.option("--explain", is_flag=True, help="Show the parts of each relevance, and everything that was left out.")
 @click.option("--block", is_flag=True, help="Print the block that a model is given, all of it within the budget.")
-@click.option("--ascii", "ascii_only", is_flag=True, help="Draw the budget without block characters.")
 @pass_state
 def context(
     state: State,
@@ -233,7 +232,6 @@ def context(
     audience: Audience,
     explain: bool,
     block: bool,
-    ascii_only: bool,
 ) -> None:
     """What is to be known for a task: events of now, records of work, items and lessons, documents.
 
@@ -252,6 +250,7 @@ def context(
     with state.open() as ws:
         found = ws.context.assemble(" ".join(task), max_tokens, named, audience, framed=block)
         text = ws.context.block(found) if block else ""
+        ascii_only = ws.settings.ascii
     body = found.to_json() | ({"block": text} if block else {})
     for row in body["chunks"]:
         if why := instructing_reason(row["source"], row["content"]):
