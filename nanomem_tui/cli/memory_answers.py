@@ -313,35 +313,22 @@ def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
 
 def item_lines(rows: Sequence[Item]) -> list[str]:
     """The items as a table; their kind and their scope only where these differ."""
-    from nanomem_tui.cli.output import Column, table
+    from nanomem_tui.cli.output import Column
 
     columns = [
-        Column("ID"),
-        Column("Text", limit=90, least=28),
-        Column("Kind", drop=6, optional=True),
-        Column("Scope", drop=5, optional=True),
-        Column("State", drop=2, optional=True),
-        Column("Source", limit=24, drop=3),
-        Column("Hits", right=True),
-        Column("Session", limit=28, least=12, drop=4, optional=True),
-        Column("Updated At", drop=1),
+        Column("ID", of=lambda row: row.id),
+        Column("Text", limit=90, least=28, of=lambda row: row.text),
+        Column("Kind", drop=6, optional=True, of=lambda row: row.kind if kinds else ""),
+        Column("Scope", drop=5, optional=True, of=lambda row: row.scope_type if scopes else ""),
+        Column("State", drop=2, optional=True, of=marks),
+        Column("Source", limit=24, drop=3, of=lambda row: row.source),
+        Column("Hits", right=True, of=lambda row: str(row.hits)),
+        Column("Session", limit=28, least=12, drop=4, optional=True, of=lambda row: row.session_key or ""),
+        Column("Updated At", drop=1, of=lambda row: output.when(row.updated_at)),
     ]
     kinds, scopes = len({row.kind for row in rows}) > 1, len({row.scope_type for row in rows}) > 1
-    cells = [
-        (
-            row.id,
-            row.text,
-            row.kind if kinds else "",
-            row.scope_type if scopes else "",
-            marks(row),
-            row.source,
-            str(row.hits),
-            row.session_key or "",
-            output.when(row.updated_at),
-        )
-        for row in rows
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, rows)
 
 
 def marks(row: Item) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -190,6 +191,29 @@ ids_argument = click.argument(
 
 MAX_INPUT = 8_000_000
 """Bytes of one JSON object."""
+
+
+def given_text(file: str, doing: str, too_long: str, noun: str) -> str:
+    """The text in a file that was named, or on stdin (`-`). Raises BadInput, and what `cannot_read` does. `too_long`:
+    what to do about one of more than `MAX_INPUT` bytes; `noun`: what to give in UTF-8."""
+    from pathlib import Path
+
+    from nanomem_tui.core import files
+
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MAX_INPUT + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(MAX_INPUT + 1)
+    except OSError as error:
+        raise cannot_read(error, file, doing) from error
+    if len(data) > MAX_INPUT:
+        raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", file, too_long)
+    try:
+        return files.decode(data)
+    except UnicodeDecodeError as error:
+        raise errors.BadInput(f"byte {error.start} is no UTF-8", file, f"give the {noun} in UTF-8") from None
 
 
 def json_object(data: bytes, where: str, like: str, *, once: bool = False) -> dict[str, Any]:

@@ -208,35 +208,46 @@ def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> li
 def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
     """What `logged` gives, as a table."""
     columns = [
-        Column("Commit"),
-        Column("Time"),
-        Column("By", drop=1),
-        Column("+", right=True),
-        Column("-", right=True),
-        Column("Entries", right=True, drop=2),
-        Column("Files", limit=40, least=14, drop=3),
-        Column("Refused", right=True, drop=4, optional=True),
-        Column("Tokens", right=True, drop=5, optional=True),
-        Column("Cost", right=True, drop=6, optional=True),
-        Column("Message", limit=80, least=24),
+        Column("Commit", of=lambda entry: entry["sha"][:8]),
+        Column("Time", of=lambda entry: output.when(entry["at"])),
+        Column("By", drop=1, of=lambda entry: entry["who"]),
+        Column("+", right=True, of=lambda entry: str(entry["added"])),
+        Column("-", right=True, of=lambda entry: str(entry["removed"])),
+        Column(
+            "Entries", right=True, drop=2, of=lambda entry: "" if entry["entries"] is None else str(entry["entries"])
+        ),
+        Column(
+            "Files",
+            limit=40,
+            least=14,
+            drop=3,
+            of=lambda entry: " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
+        ),
+        Column(
+            "Refused",
+            right=True,
+            drop=4,
+            optional=True,
+            of=lambda entry: f"{entry['refused']:,}" if entry["refused"] else "",
+        ),
+        Column(
+            "Tokens",
+            right=True,
+            drop=5,
+            optional=True,
+            of=lambda entry: f"{entry['tokens']:,}" if entry["tokens"] else "",
+        ),
+        Column(
+            "Cost",
+            right=True,
+            drop=6,
+            optional=True,
+            of=lambda entry: "" if entry["cost"] is None else f"{entry['cost']:.4f}",
+        ),
+        Column("Message", limit=80, least=24, of=lambda entry: entry["message"]),
     ]
-    cells = [
-        (
-            entry["sha"][:8],
-            output.when(entry["at"]),
-            entry["who"],
-            str(entry["added"]),
-            str(entry["removed"]),
-            "" if entry["entries"] is None else str(entry["entries"]),
-            " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
-            f"{entry['refused']:,}" if entry["refused"] else "",
-            f"{entry['tokens']:,}" if entry["tokens"] else "",
-            "" if entry["cost"] is None else f"{entry['cost']:.4f}",
-            entry["message"],
-        )
-        for entry in body
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, body)
 
 
 @dream.command()
@@ -775,29 +786,18 @@ def _led_to(state: State, place: str | None, session_key: str, message: int) -> 
 
 def _table(lines: Sequence[BlamedLine]) -> list[str]:
     columns = [
-        Column("Line", right=True),
-        Column("Commit"),
-        Column("Who"),
-        Column("When", drop=2),
-        Column("Entries", limit=15, drop=3, optional=True),
-        Column("Session", limit=20, least=12, drop=4, optional=True),
-        Column("Text", least=24),
+        Column("Line", right=True, of=lambda line: str(line.number)),
+        Column("Commit", of=_commit),
+        Column("Who", of=lambda line: line.role),
+        Column("When", drop=2, of=lambda line: output.when(line.at)[:10] if line.at else ""),
+        Column("Entries", limit=15, drop=3, optional=True, of=lambda line: line.named),
+        Column("Session", limit=20, least=12, drop=4, optional=True, of=lambda line: line.session_key or ""),
+        Column("Text", least=24, of=lambda line: line.text),
     ]
-    rows = [
-        (
-            str(line.number),
-            _commit(line),
-            line.role,
-            output.when(line.at)[:10] if line.at else "",
-            line.named,
-            line.session_key or "",
-            line.text,
-        )
-        for line in lines
-    ]
+
     width = output.terminal_width()
     note = paragraph(_BACK, width) if any(line.first for line in lines) else []
-    return [*table(columns, rows, width), *_guessed(lines, width), *note]
+    return [*output.columned(columns, lines), *_guessed(lines, width), *note]
 
 
 def _guessed(lines: Sequence[BlamedLine], width: int | None) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,8 +20,8 @@ from nanomem_tui.cli.options import (
     agreed,
     asked_query,
     belonging_to,
-    cannot_read,
     decided,
+    given_text,
     ids_argument,
     paged,
     pass_state,
@@ -32,7 +30,7 @@ from nanomem_tui.cli.options import (
     seen_as,
     warn,
 )
-from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.output import Column, paragraph
 from nanomem_tui.cli.planned import added, show_changes
 from nanomem_tui.cli.resource import Resource, typed
 from nanomem_tui.cli.state import State, page
@@ -109,32 +107,19 @@ def list_facts(state: State, audience: Audience, tree: bool, limit: int | None, 
 def fact_lines(shown: Sequence[Fact]) -> list[str]:
     """The facts as a table; their scope and state only where these differ."""
     columns = [
-        Column("ID"),
-        Column("Domain", limit=24, least=8, drop=1, optional=True),
-        Column("Category", limit=24, least=8),
-        Column("Sub", limit=20, least=6, drop=4, optional=True),
-        Column("Key", limit=40, least=10),
-        Column("Value", limit=90, least=16),
-        Column("Scope", drop=5, optional=True),
-        Column("State", drop=3, optional=True),
-        Column("Updated At", drop=2),
+        Column("ID", of=lambda fact: fact.id),
+        Column("Domain", limit=24, least=8, drop=1, optional=True, of=lambda fact: fact.domain or ""),
+        Column("Category", limit=24, least=8, of=lambda fact: fact.category),
+        Column("Sub", limit=20, least=6, drop=4, optional=True, of=lambda fact: fact.sub_category or ""),
+        Column("Key", limit=40, least=10, of=lambda fact: fact.key),
+        Column("Value", limit=90, least=16, of=lambda fact: fact.value),
+        Column("Scope", drop=5, optional=True, of=lambda fact: fact.item.scope_type if scopes else ""),
+        Column("State", drop=3, optional=True, of=lambda fact: marks(fact.item)),
+        Column("Updated At", drop=2, of=lambda fact: output.when(fact.item.updated_at)),
     ]
     scopes = len({fact.item.scope_type for fact in shown}) > 1
-    cells = [
-        (
-            fact.id,
-            fact.domain or "",
-            fact.category,
-            fact.sub_category or "",
-            fact.key,
-            fact.value,
-            fact.item.scope_type if scopes else "",
-            marks(fact.item),
-            output.when(fact.item.updated_at),
-        )
-        for fact in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 def _tree(by_name: Mapping[str, Mapping[str, Sequence[Fact]]]) -> list[str]:
@@ -260,27 +245,16 @@ def history(state: State, fact_id: str, limit: int | None, offset: int) -> None:
 
 def _values(shown: Sequence[Value]) -> list[str]:
     columns = [
-        Column("From"),
-        Column("To"),
-        Column("Value", limit=90, least=20),
-        Column("By", drop=2, optional=True),
-        Column("Session", limit=28, least=12, drop=3, optional=True),
-        Column("Message", limit=24, least=10, drop=4, optional=True),
-        Column("Operation", drop=1, optional=True),
+        Column("From", of=lambda value: output.when(value.since)),
+        Column("To", of=lambda value: output.when(value.until) if value.until else "now"),
+        Column("Value", limit=90, least=20, of=lambda value: value.value),
+        Column("By", drop=2, optional=True, of=lambda value: value.actor),
+        Column("Session", limit=28, least=12, drop=3, optional=True, of=lambda value: value.session_key or ""),
+        Column("Message", limit=24, least=10, drop=4, optional=True, of=lambda value: value.source_message_id or ""),
+        Column("Operation", drop=1, optional=True, of=lambda value: value.operation),
     ]
-    cells = [
-        (
-            output.when(value.since),
-            output.when(value.until) if value.until else "now",
-            value.value,
-            value.actor,
-            value.session_key or "",
-            value.source_message_id or "",
-            value.operation,
-        )
-        for value in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -351,28 +325,24 @@ def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
     """The hits as a table: how far each is in meaning, or its score by words; under a line of their own those that are
     farther than `most`, of which no agent is told."""
     columns = [
-        Column("Distance", right=True, optional=True),
-        Column("Score", right=True, drop=2, optional=True),
-        Column("ID"),
-        Column("Domain", limit=24, least=8, drop=1, optional=True),
-        Column("Category", limit=24, least=8, drop=3, optional=True),
-        Column("Text", limit=120, least=28),
-        Column("Updated", drop=4),
+        Column(
+            "Distance",
+            right=True,
+            optional=True,
+            of=lambda one: "" if one.distance is None else f"{one.distance:.3f}{'' if one.is_near else ' far'}",
+        ),
+        Column("Score", right=True, drop=2, optional=True, of=lambda one: f"{one.score:.3f}" if by_words else ""),
+        Column("ID", of=lambda one: one.id),
+        Column("Domain", limit=24, least=8, drop=1, optional=True, of=lambda one: (one.fact and one.fact.domain) or ""),
+        Column(
+            "Category", limit=24, least=8, drop=3, optional=True, of=lambda one: (one.fact and one.fact.category) or ""
+        ),
+        Column("Text", limit=120, least=28, of=lambda one: one.text),
+        Column("Updated", drop=4, of=lambda one: output.when(one.item.updated_at)),
     ]
     by_words = any(one.distance is None and one.score for one in shown)
-    cells = [
-        (
-            "" if one.distance is None else f"{one.distance:.3f}{'' if one.is_near else ' far'}",
-            f"{one.score:.3f}" if by_words else "",
-            one.id,
-            (one.fact and one.fact.domain) or "",
-            (one.fact and one.fact.category) or "",
-            one.text,
-            output.when(one.item.updated_at),
-        )
-        for one in shown
-    ]
-    head, *rows = table(columns, cells, output.terminal_width()) or [""]
+
+    head, *rows = output.columned(columns, shown) or [""]
     near = sum(one.is_near or one.how == "facts" for one in shown)
     lines = [[row] for row in rows]
     if explain:
@@ -386,9 +356,6 @@ def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
 
 
 # The commands of `nanomem facts` that change facts. Each is one recorded operation that `nanomem undo` takes back.
-
-MAX_INPUT = 8_000_000
-"""Bytes of a value that are read; what is kept is less."""
 
 
 @click.command("set", cls=Command)
@@ -449,20 +416,7 @@ def _value(value: str | None, file: str | None) -> str | None:
         return value
     if value is not None:
         raise click.UsageError("give --value or --value-file, not both", click.get_current_context())
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(MAX_INPUT + 1)
-        else:
-            with Path(file).open("rb") as stream:
-                data = stream.read(MAX_INPUT + 1)
-    except OSError as error:
-        raise cannot_read(error, file, "reading the value") from error
-    if len(data) > MAX_INPUT:
-        raise BadInput(f"more than {MAX_INPUT:,} bytes", file, "give a shorter value")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start} is no UTF-8", file, "give the value in UTF-8") from None
+    return given_text(file, "reading the value", "give a shorter value", "value")
 
 
 @click.command(cls=Command)

@@ -361,23 +361,16 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
 
 def _reflections_table(rows: Sequence[Record]) -> list[str]:
     columns = [
-        Column("ID"),
-        Column("Time", drop=3),
-        Column("Tool", limit=24, least=8),
-        Column("Times", right=True, optional=True),
-        Column("Error", limit=60, least=14, drop=2),
-        Column("Insight", limit=100, least=14),
-        Column("Lesson", optional=True, drop=1),
+        Column("ID", of=lambda row: row["id"]),
+        Column("Time", drop=3, of=lambda row: output.when(row["at"])),
+        Column("Tool", limit=24, least=8, of=lambda row: row["tool_name"]),
+        Column("Times", right=True, optional=True, of=lambda row: str(row["times"]) if row["times"] > 1 else ""),
+        Column("Error", limit=60, least=14, drop=2, of=lambda row: row["error_text"]),
+        Column("Insight", limit=100, least=14, of=lambda row: row["insight"]),
+        Column("Lesson", optional=True, drop=1, of=lambda row: row["lesson"] or ""),
     ]
     shown = [json_objects.reflection(row) for row in rows]
-    cells = [
-        (
-            row["id"], output.when(row["at"]), row["tool_name"], str(row["times"]) if row["times"] > 1 else "",
-            row["error_text"], row["insight"], row["lesson"] or "",
-        )
-        for row in shown
-    ]  # fmt: skip
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, shown)
 
 
 # -- `nanomem usage`: the tokens that language models used, ours and the agent's, and what they cost ------------------

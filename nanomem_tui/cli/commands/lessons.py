@@ -21,7 +21,7 @@ from nanomem_tui.cli.options import (
     rehearsable,
     warn,
 )
-from nanomem_tui.cli.output import Column, table
+from nanomem_tui.cli.output import Column
 from nanomem_tui.cli.planned import added, show_changes
 from nanomem_tui.cli.resource import Resource, typed
 from nanomem_tui.cli.state import State, page
@@ -101,32 +101,19 @@ def list_lessons(
 
 def _table(shown: Sequence[dict[str, Any]]) -> list[str]:
     columns = [
-        Column("ID"),
-        Column("Scope", drop=2),
-        Column("Enabled", optional=True),
-        Column("Trigger", limit=40, least=14),
-        Column("Confidence", right=True, drop=4),
-        Column("Effective", right=True, drop=3),
-        Column("Hits", right=True),
-        Column("Updated At", drop=5),
-        Column("Action", limit=72, least=24),
+        Column("ID", of=lambda row: row["id"]),
+        Column("Scope", drop=2, of=lambda row: row["scope"]),
+        Column("Enabled", optional=True, of=lambda row: ("yes" if row["enabled"] else "no") if mixed else ""),
+        Column("Trigger", limit=40, least=14, of=lambda row: row["trigger"]),
+        Column("Confidence", right=True, drop=4, of=lambda row: str(row["confidence"])),
+        Column("Effective", right=True, drop=3, of=lambda row: f"{row['effective']:.1f}"),
+        Column("Hits", right=True, of=lambda row: str(row["hits"])),
+        Column("Updated At", drop=5, of=lambda row: output.when(row["updated_at"])),
+        Column("Action", limit=72, least=24, of=lambda row: row["better_action"]),
     ]
     mixed = not all(row["enabled"] for row in shown)
-    cells = [
-        (
-            row["id"],
-            row["scope"],
-            ("yes" if row["enabled"] else "no") if mixed else "",
-            row["trigger"],
-            str(row["confidence"]),
-            f"{row['effective']:.1f}",
-            str(row["hits"]),
-            output.when(row["updated_at"]),
-            row["better_action"],
-        )
-        for row in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 @lessons.command()

@@ -384,27 +384,17 @@ def plan(state: State) -> None:
 def _plan(found: LifecyclePlan) -> list[str]:
     due = [step for step in found.steps if step.rows or step.stay]
     columns = [
-        Column("Kind"),
-        Column("Rows", right=True),
-        Column("Size", right=True),
-        Column("Fate"),
-        Column("Oldest", drop=1),
-        Column("Stay", right=True, drop=2),
+        Column("Kind", of=lambda step: step.kind),
+        Column("Rows", right=True, of=lambda step: f"{step.rows:,}"),
+        Column("Size", right=True, of=lambda step: output.size(step.bytes) if step.rows else ""),
+        Column("Fate", of=lambda step: fates[step.what] if step.rows else ""),
+        Column("Oldest", drop=1, of=lambda step: output.when(step.oldest)),
+        Column("Stay", right=True, drop=2, of=lambda step: f"{step.stay:,}"),
     ]
     fates = {"moved": "to long-term memory", "averaged": "averaged by hour", "deleted": "deleted"}
-    rows = [
-        (
-            step.kind,
-            f"{step.rows:,}",
-            output.size(step.bytes) if step.rows else "",
-            fates[step.what] if step.rows else "",
-            output.when(step.oldest),
-            f"{step.stay:,}",
-        )
-        for step in due
-    ]
+
     refused = [f"Refused: {found.refused}; add --force if the clock is right."] if found.refused else []
-    return [*refused, *(table(columns, rows, output.terminal_width()) or [_NOTHING])]
+    return [*refused, *(output.columned(columns, due) or [_NOTHING])]
 
 
 def _sizes(found: LifecyclePlan) -> list[str]:
