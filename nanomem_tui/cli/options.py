@@ -117,22 +117,6 @@ def _offering(read: Callable[[Workspace], Iterable[tuple[str, str]]]) -> Complet
     return complete
 
 
-def _items(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((row.id, row.text) for row in ws.items.all())
-
-
-def _lessons(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((row.id, row.trigger) for row in ws.lessons.all())
-
-
-def _sessions(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())
-
-
-def _operations(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST_OFFERED))
-
-
 def _known(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [_offered(name, words) for name, words in names() if name.startswith(incomplete)]
@@ -174,10 +158,10 @@ def completing(what: str) -> Completer:
 
 
 _COMPLETERS: dict[str, Completer] = {
-    "items": _offering(_items),
-    "lessons": _offering(_lessons),
-    "sessions": _offering(_sessions),
-    "operations": _offering(_operations),
+    "items": _offering(lambda ws: ((row.id, row.text) for row in ws.items.all())),
+    "lessons": _offering(lambda ws: ((row.id, row.trigger) for row in ws.lessons.all())),
+    "sessions": _offering(lambda ws: ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())),
+    "operations": _offering(lambda ws: ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST_OFFERED))),
     "settings": _known(_settings),
     "screens": _known(_screens),
     "workspaces": _workspaces_or_folders,

@@ -246,7 +246,6 @@ def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
         ),
         Column("Message", limit=80, least=24, of=lambda entry: entry["message"]),
     ]
-
     return output.columned(columns, body)
 
 

@@ -253,7 +253,6 @@ def _values(shown: Sequence[Value]) -> list[str]:
         Column("Message", limit=24, least=10, drop=4, optional=True, of=lambda value: value.source_message_id or ""),
         Column("Operation", drop=1, optional=True, of=lambda value: value.operation),
     ]
-
     return output.columned(columns, shown)
 
 

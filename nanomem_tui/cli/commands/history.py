@@ -340,7 +340,6 @@ def _list_lines(found: Sequence[WalInfo]) -> list[str]:
             ),
         ),
     ]
-
     return output.columned(columns, found)
 
 

@@ -95,7 +95,6 @@ def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
         Column("Title", limit=40, least=12, drop=3, optional=True, of=lambda info: info.title or ""),
         Column("Note", limit=40, least=10, drop=1, optional=True, of=_note),
     ]
-
     return output.columned(columns, found)
 
 
@@ -268,7 +267,6 @@ def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:
         ),
         Column("Refused", limit=60, least=16, optional=True, of=lambda plan: plan.refused),
     ]
-
     return ["Would compact:", *output.columned(columns, plans)]
 
 
@@ -339,7 +337,6 @@ def _rescue_lines(found: Sequence[Rescue]) -> list[str]:
         ),
         Column("Refused", limit=60, least=16, optional=True, of=lambda one: one.refused),
     ]
-
     return ["Would bring back:", *output.columned(columns, found)]
 
 

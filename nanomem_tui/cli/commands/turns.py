@@ -93,7 +93,6 @@ def _list_lines(turns: Sequence[Injected]) -> list[str]:
         Column("What was said", least=20, of=lambda one: one.user + (" (not ended)" if one.is_open else "")),
         Column("Turn", optional=True, of=lambda one: one.turn),
     ]
-
     return output.columned(columns, turns)
 
 
