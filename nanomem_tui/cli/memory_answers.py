@@ -423,21 +423,18 @@ def _spelling(ws: Workspace, query: str) -> str:
 
 
 def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
-    from nanomem_tui.cli.output import Column, table
+    from nanomem_tui.cli.output import Column
 
     columns = [
-        Column("Score", right=True),
-        Column("ID"),
-        Column("Kind", drop=2),
-        Column("Scope", drop=3),
-        Column("Updated", drop=1),
-        Column("Content", limit=120, least=28),
+        Column("Score", right=True, of=lambda h: f"{h.score:.3f}"),
+        Column("ID", of=lambda h: h.item.id),
+        Column("Kind", drop=2, of=lambda h: h.item.kind),
+        Column("Scope", drop=3, of=lambda h: h.item.scope_type),
+        Column("Updated", drop=1, of=lambda h: output.when(h.item.updated_at)),
+        Column("Content", limit=120, least=28, of=lambda h: h.item.text),
     ]
-    cells = [
-        (f"{h.score:.3f}", h.item.id, h.item.kind, h.item.scope_type, output.when(h.item.updated_at), h.item.text)
-        for h in hits
-    ]
-    lines = table(columns, cells, output.terminal_width())
+
+    lines = output.columned(columns, hits)
     if not explain:
         return lines
     parts = ["       " + ", ".join(f"{name} {_part(value)}" for name, value in h.parts.items()) for h in hits]

@@ -224,18 +224,15 @@ def _json(one: Cluster) -> dict[str, Any]:
 
 def _table(shown: Sequence[Cluster]) -> list[str]:
     columns = [
-        Column("Items", right=True),
-        Column("Alike", right=True),
-        Column("Sure"),
-        Column("Stays", limit=26, least=12),
-        Column("Text", limit=90, least=28),
-        Column("Why", limit=60, least=20, drop=1),
+        Column("Items", right=True, of=lambda one: str(len(one.items))),
+        Column("Alike", right=True, of=lambda one: f"{one.alike:.0%}"),
+        Column("Sure", of=lambda one: "yes" if one.sure else "look"),
+        Column("Stays", limit=26, least=12, of=lambda one: one.kept.id),
+        Column("Text", limit=90, least=28, of=lambda one: one.kept.text),
+        Column("Why", limit=60, least=20, drop=1, of=lambda one: one.why),
     ]
-    cells = [
-        (str(len(one.items)), f"{one.alike:.0%}", "yes" if one.sure else "look", one.kept.id, one.kept.text, one.why)
-        for one in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 # -- `nanomem conflicts`: memories that contradict each other, and which of them stands -------------------------------

@@ -60,17 +60,14 @@ def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> N
 def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
     """Operations as a table."""
     columns = [
-        Column("Time"),
-        Column("ID"),
-        Column("By", limit=28, least=10, drop=1),
-        Column("State", optional=True),
-        Column("Change", limit=100, least=20),
+        Column("Time", of=lambda e: output.when(e.operation.at)),
+        Column("ID", of=lambda e: e.operation.id),
+        Column("By", limit=28, least=10, drop=1, of=lambda e: e.operation.who),
+        Column("State", optional=True, of=lambda e: "undone" if e.undone else ""),
+        Column("Change", limit=100, least=20, of=lambda e: e.operation.label),
     ]
-    cells = [
-        (output.when(e.operation.at), e.operation.id, e.operation.who, "undone" if e.undone else "", e.operation.label)
-        for e in entries
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, entries)
 
 
 @click.command(cls=Command)

@@ -46,15 +46,13 @@ def show(state: State, path: Path) -> int:
         } for one in found
     ]  # fmt: skip
     columns = [
-        Column("N", right=True),
-        Column("Asked by", limit=40, optional=True),
-        Column("Message", limit=90, least=24),
-        Column("Must recall", limit=90, least=20),
+        Column("N", right=True, of=lambda one: str(one.line)),
+        Column("Asked by", limit=40, optional=True, of=lambda one: _who(one.question)),
+        Column("Message", limit=90, least=24, of=lambda one: one.question.text),
+        Column("Must recall", limit=90, least=20, of=lambda one: ", ".join(one.expect)),
     ]
-    cells = [(str(one.line), _who(one.question), one.question.text, ", ".join(one.expect)) for one in found]
-    state.show(
-        json_objects.plain(body), lambda: table(columns, cells, output.terminal_width()) or ["No saved questions."]
-    )
+
+    state.show(json_objects.plain(body), lambda: output.columned(columns, found) or ["No saved questions."])
     tell_broken(broken)
     return 0
 
