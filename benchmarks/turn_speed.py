@@ -30,6 +30,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.settings import Settings
+from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions.files import OwnSessions
 from nanomem_tui.memory.turns.turn import turn_end, turn_input
 from nanomem_tui.store.snapshot import change_of
@@ -194,7 +195,8 @@ def _kept(ws: Workspace, database: Path, synchronous: str) -> tuple[Callable[[],
 
 def append_to_session(folder: Path) -> Callable[[], object]:
     """One message, saved, in a session that has a thousand."""
-    settings = Settings(session_compact_threshold_messages=10_000_000, session_compact_threshold_bytes=10**12)
+    files.HEAVY = 10**12  # nothing is compacted meanwhile
+    settings = Settings(session_compact_threshold_messages=10_000_000)
     session = OwnSessions(folder, settings).get_or_create("cli:direct")
     for number in range(1_000):
         session.add_message("user", f"message {number} " + "word " * 30)

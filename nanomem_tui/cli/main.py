@@ -9,6 +9,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -106,23 +107,19 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 @click.pass_context
 def root(
     ctx: click.Context,
+    /,
     state: State,
     *,
     demo: bool,
     ascii_only: bool,
     run_dream: bool,
-    dreamer: str | None,
-    max_batch_size: int | None,
-    max_iterations: int | None,
-    timeout: float | None,
-    dry_run: bool,
-    review: bool,
     snapshot: str | None,
     svg: str | None,
     png: str | None,
     query: str | None,
     rows: str | None,
     size: str,
+    **dreaming: Any,
 ) -> int | None:
     """See what your agent remembers, fix it, undo it. Without a command: the console.
 
@@ -145,7 +142,7 @@ def root(
         _refuse(ctx, [*_CONSOLE_OPTIONS, "snapshot"], "does not go with --run-dream")
         from nanomem_tui.cli.commands.dream import dream_once
 
-        return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
+        return dream_once(state, **dreaming)
     if demo and (state.workspace or state.config):
         named = "--workspace" if state.workspace else "--config"
         raise click.UsageError(f"--demo makes a workspace of its own, so {named} does not go with it", ctx)

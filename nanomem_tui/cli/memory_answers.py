@@ -298,7 +298,8 @@ def list_items(
     rows.sort(key=SORTS[sort], reverse=True)
     shown = page(rows, limit, offset)
     state.show(
-        [json_objects.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")]
+        [json_objects.item(row) for row in shown],
+        lambda: [*item_lines(shown), output.of_total(len(shown), len(rows), "item")],
     )
     say(state, note)
 
@@ -310,41 +311,24 @@ def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
     return filter_rows(rows, named.text if named else query, ITEM_FIELDS, lambda row: row.text, item_field)
 
 
-def _total(shown: int, total: int, one: str) -> str:
-    return output.counted(total, one) if shown == total else f"{shown} of {output.counted(total, one)}"
-
-
 def item_lines(rows: Sequence[Item]) -> list[str]:
     """The items as a table; their kind and their scope only where these differ."""
-    from nanomem_tui.cli.output import Column, table
+    from nanomem_tui.cli.output import Column
 
     columns = [
-        Column("ID"),
-        Column("Text", limit=90, least=28),
-        Column("Kind", drop=6, optional=True),
-        Column("Scope", drop=5, optional=True),
-        Column("State", drop=2, optional=True),
-        Column("Source", limit=24, drop=3),
-        Column("Hits", right=True),
-        Column("Session", limit=28, least=12, drop=4, optional=True),
-        Column("Updated At", drop=1),
+        Column("ID", of=lambda row: row.id),
+        Column("Text", limit=90, least=28, of=lambda row: row.text),
+        Column("Kind", drop=6, optional=True, of=lambda row: row.kind if kinds else ""),
+        Column("Scope", drop=5, optional=True, of=lambda row: row.scope_type if scopes else ""),
+        Column("State", drop=2, optional=True, of=marks),
+        Column("Source", limit=24, drop=3, of=lambda row: row.source),
+        Column("Hits", right=True, of=lambda row: str(row.hits)),
+        Column("Session", limit=28, least=12, drop=4, optional=True, of=lambda row: row.session_key or ""),
+        Column("Updated At", drop=1, of=lambda row: output.when(row.updated_at)),
     ]
     kinds, scopes = len({row.kind for row in rows}) > 1, len({row.scope_type for row in rows}) > 1
-    cells = [
-        (
-            row.id,
-            row.text,
-            row.kind if kinds else "",
-            row.scope_type if scopes else "",
-            marks(row),
-            row.source,
-            str(row.hits),
-            row.session_key or "",
-            output.when(row.updated_at),
-        )
-        for row in rows
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, rows)
 
 
 def marks(row: Item) -> str:
@@ -439,21 +423,18 @@ def _spelling(ws: Workspace, query: str) -> str:
 
 
 def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
-    from nanomem_tui.cli.output import Column, table
+    from nanomem_tui.cli.output import Column
 
     columns = [
-        Column("Score", right=True),
-        Column("ID"),
-        Column("Kind", drop=2),
-        Column("Scope", drop=3),
-        Column("Updated", drop=1),
-        Column("Content", limit=120, least=28),
+        Column("Score", right=True, of=lambda h: f"{h.score:.3f}"),
+        Column("ID", of=lambda h: h.item.id),
+        Column("Kind", drop=2, of=lambda h: h.item.kind),
+        Column("Scope", drop=3, of=lambda h: h.item.scope_type),
+        Column("Updated", drop=1, of=lambda h: output.when(h.item.updated_at)),
+        Column("Content", limit=120, least=28, of=lambda h: h.item.text),
     ]
-    cells = [
-        (f"{h.score:.3f}", h.item.id, h.item.kind, h.item.scope_type, output.when(h.item.updated_at), h.item.text)
-        for h in hits
-    ]
-    lines = table(columns, cells, output.terminal_width())
+
+    lines = output.columned(columns, hits)
     if not explain:
         return lines
     parts = ["       " + ", ".join(f"{name} {_part(value)}" for name, value in h.parts.items()) for h in hits]

@@ -6,8 +6,10 @@ Knows click and our own output; must not import the workspace before a command o
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,7 +36,7 @@ else:  # releases before 8.3 do not know the bracket
     _TextType = click.ParamType
 
 
-pass_state = click.make_pass_decorator(State, ensure=True)
+pass_state: Callable[[Callable[..., Any]], Callable[..., Any]] = click.make_pass_decorator(State, ensure=True)
 
 
 def _global_options() -> list[click.Parameter]:
@@ -115,22 +117,6 @@ def _offering(read: Callable[[Workspace], Iterable[tuple[str, str]]]) -> Complet
     return complete
 
 
-def _items(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((row.id, row.text) for row in ws.items.all())
-
-
-def _lessons(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((row.id, row.trigger) for row in ws.lessons.all())
-
-
-def _sessions(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())
-
-
-def _operations(ws: Workspace) -> Iterable[tuple[str, str]]:
-    return ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST_OFFERED))
-
-
 def _known(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [_offered(name, words) for name, words in names() if name.startswith(incomplete)]
@@ -172,10 +158,10 @@ def completing(what: str) -> Completer:
 
 
 _COMPLETERS: dict[str, Completer] = {
-    "items": _offering(_items),
-    "lessons": _offering(_lessons),
-    "sessions": _offering(_sessions),
-    "operations": _offering(_operations),
+    "items": _offering(lambda ws: ((row.id, row.text) for row in ws.items.all())),
+    "lessons": _offering(lambda ws: ((row.id, row.trigger) for row in ws.lessons.all())),
+    "sessions": _offering(lambda ws: ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())),
+    "operations": _offering(lambda ws: ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST_OFFERED))),
     "settings": _known(_settings),
     "screens": _known(_screens),
     "workspaces": _workspaces_or_folders,
@@ -189,6 +175,29 @@ ids_argument = click.argument(
 
 MAX_INPUT = 8_000_000
 """Bytes of one JSON object."""
+
+
+def given_text(file: str, doing: str, too_long: str, noun: str) -> str:
+    """The text in a file that was named, or on stdin (`-`). Raises BadInput, and what `cannot_read` does. `too_long`:
+    what to do about one of more than `MAX_INPUT` bytes; `noun`: what to give in UTF-8."""
+    from pathlib import Path
+
+    from nanomem_tui.core import files
+
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MAX_INPUT + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(MAX_INPUT + 1)
+    except OSError as error:
+        raise cannot_read(error, file, doing) from error
+    if len(data) > MAX_INPUT:
+        raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", file, too_long)
+    try:
+        return files.decode(data)
+    except UnicodeDecodeError as error:
+        raise errors.BadInput(f"byte {error.start} is no UTF-8", file, f"give the {noun} in UTF-8") from None
 
 
 def json_object(data: bytes, where: str, like: str, *, once: bool = False) -> dict[str, Any]:
@@ -332,6 +341,30 @@ def paged(command: Decorated) -> Decorated:
     """`--limit` and `--offset`, handed over as `limit` (None: all) and `offset`."""
     command = click.option("--offset", type=Count(), default=0, help="Leave out the first N.")(command)
     return click.option("--limit", type=Count(), help="Print N at most (default: all).")(command)
+
+
+def audience_options(channel: str, chat: str, sender: str) -> Callable[[Decorated], Decorated]:
+    """`--channel`, `--chat-id` and `--sender-id` with these words of help, handed over as one `audience`."""
+
+    def wrap(command: Decorated) -> Decorated:
+        @functools.wraps(command)
+        def of_audience(
+            *args: Any, channel: str | None, chat_id: str | None, sender_id: str | None, **given: Any
+        ) -> Any:
+            from nanomem_tui.memory.scopes import Audience
+
+            return command(*args, audience=Audience(channel, chat_id, sender_id), **given)
+
+        wrapped: Any = of_audience
+        for name, told in (("--sender-id", sender), ("--chat-id", chat), ("--channel", channel)):
+            wrapped = click.option(name, type=Words(), help=told)(wrapped)
+        return wrapped  # type: ignore[no-any-return]
+
+    return wrap
+
+
+seen_as = audience_options("As seen from this channel.", "As seen from this chat.", "As seen by this person.")
+belonging_to = audience_options("The channel of that chat or person.", "The chat.", "The person.")
 
 
 def dated(command: Decorated) -> Decorated:

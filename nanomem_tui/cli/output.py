@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from nanomem_tui.core import clock, errors
@@ -238,6 +238,8 @@ class Column(NamedTuple):
     right: bool = False
     optional: bool = False
     """Left out when every cell of it is empty."""
+    of: Callable[[Any], str] | None = None
+    """What a row has in it, where the rows are given and not their cells."""
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int | None) -> list[str]:
@@ -257,6 +259,13 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int |
         _line([column.title for column in columns], columns, widths),
         *(_line(row, columns, widths) for row in cells),
     ]
+
+
+def columned(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:
+    """As `table`, of rows from which each column takes its cell, as wide as the terminal."""
+    return table(
+        columns, [[column.of(row) if column.of else "" for column in columns] for row in rows], terminal_width()
+    )
 
 
 def paragraph(text: str, width: int | None) -> list[str]:
@@ -299,6 +308,11 @@ def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int])
         pad(cut_quoted(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()
     ]
     return GAP.join(parts).rstrip()
+
+
+def of_total(shown: int, total: int, *nouns: str) -> str:
+    """The last line of a list: how many there are, and how many of them it shows."""
+    return counted(total, *nouns) if shown == total else f"{shown} of {counted(total, *nouns)}"
 
 
 # -- How values read in a terminal: counts, times and sizes in few cells. Pure ----------------------------------------

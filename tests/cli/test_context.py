@@ -72,7 +72,8 @@ def test_what_cannot_be_is_one_line(home: Path, run: Run, args: list[str], said:
 
 def test_the_text_shows_chunks_and_a_bar_of_the_budget(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    told = run("context", "nginx", "upstream", "--max-tokens", "4000", "--ascii", "--explain").out
+    monkeypatch.setenv("NANOMEM_ASCII", "true")
+    told = run("context", "nginx", "upstream", "--max-tokens", "4000", "--explain").out
     assert "working/decision/d0  (" in told
     assert "  chosen: reload" in told
     assert "lexical" in told

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,6 @@ NOTE = "# Memory\n\n## Home\n- The café opens at 8\n"
 def encoded(text: str, codec: str, ends: str = "\n") -> bytes:
     mark = b"\xfe\xff" if codec == "utf-16-be" else b""
     return mark + text.replace("\n", ends).encode(codec)
-
-
-def begin(workspace: Path, text: str) -> str:
-    """The block of a turn, as an agent gets it."""
-    asked = json.dumps({"channel": "cli", "chat_id": "1", "text": text})
-    command = [sys.executable, "-m", "nanomem_tui", "--workspace", str(workspace), "turn", "begin"]
-    done = subprocess.run(command, input=asked.encode(), capture_output=True, check=True)
-    return str(json.loads(done.stdout)["block"])
 
 
 def clean(text: str) -> bool:
@@ -47,6 +40,18 @@ def memory(workspace: Path) -> Path:
     return workspace / "memory"
 
 
+@pytest.fixture
+def begin(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """The block of a turn with that message, as an agent gets it."""
+
+    def block(text: str) -> str:
+        asked = json.dumps({"channel": "cli", "chat_id": "1", "text": text}).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(asked), encoding="utf-8"))
+        return str(run("turn", "begin").json["block"])
+
+    return block
+
+
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, codec: str, ends: str) -> None:
@@ -60,18 +65,20 @@ def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, code
 @pytest.mark.parametrize(
     ("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n"), ("utf-8", "\r")]
 )
-def test_the_block_of_a_turn_has_no_mark(memory: Path, codec: str, ends: str) -> None:
+def test_the_block_of_a_turn_has_no_mark(memory: Path, begin: Callable[[str], str], codec: str, ends: str) -> None:
     before = encoded(NOTE, codec, ends)
     (memory / "MEMORY.md").write_bytes(before)
-    block = begin(memory.parent, "when does the café open?")
+    block = begin("when does the café open?")
     assert "The café opens at 8" in block
     assert clean(block)
     assert (memory / "MEMORY.md").read_bytes() == before
 
 
-def test_nul_bytes_of_a_power_cut_get_into_no_memory_and_no_block(run: Run, memory: Path) -> None:
+def test_nul_bytes_of_a_power_cut_get_into_no_memory_and_no_block(
+    run: Run, memory: Path, begin: Callable[[str], str]
+) -> None:
     (memory / "MEMORY.md").write_bytes(NOTE.encode() + b"\0" * 35 + b"\n- Ana likes\0\0 green tea\n\0\0\0")
-    assert clean(begin(memory.parent, "hello there"))
+    assert clean(begin("hello there"))
     assert {one["text"] for one in run("memory", "list", "--json").json} == {
         "Ana likes green tea", "The café opens at 8"
     }  # fmt: skip

@@ -141,7 +141,6 @@ def test_deleting_asks_and_without_anybody_to_ask_it_is_refused(place: Path, run
         ("reflections", "lesson", "nothing"),
         ("usage", "--days", "0"),
         ("usage", "--by", "week"),
-        ("usage", "--ascii"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_code_2(place: Path, run: Run, line: tuple[str, ...]) -> None:
@@ -275,7 +274,8 @@ def test_a_plot_fits_the_terminal_and_shows_days_of_nothing(
     assert "█" in days[-1]
     assert "█" not in days[1]
     assert max(map(len, days)) <= width
-    plain = run("usage", "--plot", "--ascii", "--by", "model").out
+    monkeypatch.setenv("NANOMEM_ASCII", "true")
+    plain = run("usage", "--plot", "--by", "model").out
     assert plain.split("\n")[0].isascii()
     assert "@" in plain
 

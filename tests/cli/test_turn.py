@@ -313,8 +313,9 @@ def test_status_tells_counters_and_openmetrics(workspace: Path, feed: Feed, run:
 
 def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace: Path, feed: Feed, run: Run) -> None:
     (workspace / "memory" / "MEMORY.md").write_text("# Notes\n" + "- a line of notes that is rather long\n" * 200)
-    for number in range(40):
-        run("memory", "add", "--text", f"the ferry number {number} leaves at nine " + "and is blue " * 10)
+    with open_workspace(workspace) as ws:
+        for number in range(40):
+            ws.items.add(f"the ferry number {number} leaves at nine " + "and is blue " * 10)
     begun = feed({**ANA, "text": "when does the ferry leave?"}, "turn", "begin").json
     memory, context = begun["budget"]["memory"], begun["budget"]["context"]
     assert (memory["limit"], context["limit"]) == (2400, 3600)

@@ -85,7 +85,7 @@ def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(
 
 
 def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_set(
-    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crystallize: Callable[..., Result]
+    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = endpoint(answers(*FACTS), answers(*FACTS), answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
@@ -97,7 +97,7 @@ def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_se
     assert len(server.asked) == 3
 
 
-def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path: Path, run: Run) -> None:
+def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path: Path) -> None:
     endpoint(answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
     with open_workspace(workspace) as ws:

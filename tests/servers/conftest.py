@@ -26,6 +26,15 @@ def short() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture(scope="module")
+def kept_empty() -> Iterator[Served]:
+    """A memory service for a whole module, whose tests store nothing in it."""
+    from tests.servers.grpc_serving import serving
+
+    with tempfile.TemporaryDirectory(prefix="nm") as folder, serving(Path(folder)) as found:
+        yield found
+
+
 @pytest.fixture
 def served(short: Path) -> Iterator[Served]:
     """A memory service of a new memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +16,17 @@ from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.servers.grpc.service import UNFORESEEN, MemoryServiceStub, Unauthenticated, from_status, status_of
-from tests.servers.grpc_serving import TOKEN, Served, in_thread, serving
+from tests.servers.grpc_serving import TOKEN, Served, in_thread
 
 Stub = MemoryServiceStub
 
 
-@pytest.fixture
-def served(short: Path) -> Iterator[Served]:
-    with serving(short) as found:
-        yield found
+SHARES_A_HOME = True
 
 
 @pytest.fixture
-def stub(served: Served) -> Iterator[Stub]:
-    with grpc.insecure_channel(served.target) as channel:
-        yield Stub(channel)
+def served(kept_empty: Served) -> Served:
+    return kept_empty
 
 
 def refused(call: Callable[[], Any]) -> tuple[str, str]:
@@ -258,22 +254,6 @@ def test_no_service_is_told_in_one_line(short: Path) -> None:
     with MemoryClient(socket=short / "nothing", timeout=20) as client, pytest.raises(errors.Refused) as told:
         client.get_active_goals()
     assert told.value.line() == f"no service answers: {short / 'nothing'}. Fix: start it: nanomem serve grpc"
-
-
-def test_a_port_that_is_taken_is_refused_in_one_line(served: Served) -> None:
-    from nanomem_tui.servers.grpc.server import Listening, Server
-
-    async def second() -> None:
-        port = int(served.tcp.rpartition(":")[2])
-        async with Server(served.ws, Listening(None, port, TOKEN)):
-            pass
-
-    import asyncio
-
-    with pytest.raises(errors.Refused, match=r"cannot listen there: 127\.0\.0\.1:"):
-        asyncio.run(second())
-    with served.client() as client:
-        assert client.get_active_goals() == []
 
 
 def test_what_a_client_cannot_send_is_refused_before_it_is_sent(served: Served) -> None:

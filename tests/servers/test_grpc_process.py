@@ -94,20 +94,6 @@ def test_health_serves_until_the_end_begins(place: Path) -> None:
         assert process.ended() == (0, "")
 
 
-def test_a_client_without_the_proto_learns_it_by_reflection(place: Path) -> None:
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-    from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-
-    with Process(place) as process:
-        process.began()
-        with channel_to(place) as channel:
-            talk = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo
-            asked = reflection_pb2.ServerReflectionRequest(file_containing_symbol="aios.memory.MemoryService")
-            (told,) = talk(iter([asked]))
-    (data,) = told.file_descriptor_response.file_descriptor_proto
-    assert len(FileDescriptorProto.FromString(data).service[0].method) == 26
-
-
 @pytest.mark.parametrize("what", ["workspace", "memory"])
 def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place: Path, what: str) -> None:
     """An empty one in its place would look like one that forgot everything."""
@@ -153,14 +139,6 @@ def test_the_command_line_works_on_the_memory_that_is_served(place: Path, run: R
         assert client.get_active_goals() == []
         assert run("undo", "--workspace", place).code == 0
         assert [one["id"] for one in client.get_active_goals()] == [goal]
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_it_as_well(place: Path) -> None:
-    with Process(place) as process:
-        process.began()
-        process.popen.send_signal(signal.SIGINT)
-        assert process.ended() == (0, "")
 
 
 @pytest.mark.slow
@@ -235,7 +213,7 @@ def test_a_memory_that_lies_deep_has_its_socket_elsewhere_and_its_client_finds_i
             assert client.get_active_goals() == []
 
 
-def test_names_of_folders_that_mean_something_in_an_address_are_only_names(short: Path) -> None:
+def test_names_of_folders_that_mean_something_in_an_address_are_only_names_and_ctrl_c_ends_it(short: Path) -> None:
     place = short / "a b#c?d%20é" / "workspace"
     place.mkdir(parents=True)
     with Process(place) as process:
@@ -243,6 +221,8 @@ def test_names_of_folders_that_mean_something_in_an_address_are_only_names(short
         assert (place / "memory" / "nanomem" / "grpc.sock").is_socket()
         with MemoryClient(place) as client:
             assert client.get_active_goals() == []
+        process.popen.send_signal(signal.SIGINT)
+        assert process.ended() == (0, "")
 
 
 def test_a_port_comes_with_a_token_that_is_made_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,9 +250,9 @@ def test_a_port_that_is_taken_is_refused_in_one_line(place: Path, run: Run) -> N
         theirs.bind(("127.0.0.1", 0))
         theirs.listen()
         port = theirs.getsockname()[1]
-        with Process(place, "--tcp", str(port)) as process:
-            code, said = process.ended()
-    assert (code, said) == (2, f"nanomem: cannot listen there: 127.0.0.1:{port}. Fix: is it taken? name another\n")
+        done = run("serve", "grpc", "--workspace", place, "--tcp", str(port))
+    said = f"nanomem: cannot listen there: 127.0.0.1:{port}. Fix: is it taken? name another\n"
+    assert (done.code, done.err) == (2, said)
 
 
 def test_a_token_that_others_may_read_is_refused(place: Path, tmp_path: Path, run: Run) -> None:

@@ -307,6 +307,7 @@ def test_the_port_serves_who_gives_the_token(served: Served) -> None:
 
 
 def test_health_and_reflection_are_there(served: Served) -> None:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from grpc_health.v1 import health_pb2, health_pb2_grpc
     from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
@@ -315,10 +316,15 @@ def test_health_and_reflection_are_there(served: Served) -> None:
         for service in ("", "aios.memory.MemoryService"):
             asked = health_pb2.HealthCheckRequest(service=service)
             assert health.Check(asked).status == health_pb2.HealthCheckResponse.SERVING
-        asked = reflection_pb2.ServerReflectionRequest(list_services="")
-        (answer,) = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(iter([asked]))
-        names = {one.name for one in answer.list_services_response.service}
-        assert {"aios.memory.MemoryService", "grpc.health.v1.Health"} <= names
+        wanted = [
+            reflection_pb2.ServerReflectionRequest(list_services=""),
+            reflection_pb2.ServerReflectionRequest(file_containing_symbol="aios.memory.MemoryService"),
+        ]
+        listed, told = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(iter(wanted))
+    names = {one.name for one in listed.list_services_response.service}
+    assert {"aios.memory.MemoryService", "grpc.health.v1.Health"} <= names
+    (data,) = told.file_descriptor_response.file_descriptor_proto
+    assert len(FileDescriptorProto.FromString(data).service[0].method) == 26
 
 
 def test_what_another_process_changes_is_seen_at_once(served: Served, memory: MemoryClient) -> None:

@@ -15,6 +15,7 @@ from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from tests.servers.grpc_serving import Process, Served
 
+SHARES_A_HOME = True
 RAW = ("int_max_str_digits", "recursion", "codec", "OverflowError")
 NESTED: list[Any] = []
 for _ in range(100_000):
@@ -29,6 +30,11 @@ UNSENT: dict[str, Callable[[MemoryClient], object]] = {
     "a time that never comes": lambda client: client.store_goal("x", created_at=float("inf")),
     "a time that is none": lambda client: client.get_recent_events(since=float("nan")),
 }
+
+
+@pytest.fixture
+def served(kept_empty: Served) -> Served:
+    return kept_empty
 
 
 @pytest.mark.parametrize("name", UNSENT)

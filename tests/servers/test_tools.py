@@ -279,8 +279,8 @@ def test_no_text_of_a_memory_leaves_its_place(ws: Workspace) -> None:
 
 def test_an_answer_has_a_budget(ws: Workspace) -> None:
     for number in range(20):
-        ws.facts.set("Long", f"number {number:02}", "word " * 5_000)
-    ws.facts.set("Huge", "one", "x" * 999_000)
+        ws.facts.set("Long", f"number {number:02}", "word " * 200)
+    ws.facts.set("Huge", "one", "x" * 20_000)
     answer = search(ws, category="Long", limit=20)
     shown = lines(answer)
     assert all(len(line) < LINE + 100 and "…" in line for line in shown)

@@ -14,7 +14,7 @@ import click
 
 from nanomem_tui.cli import json_objects, output
 from nanomem_tui.cli.options import Command, Count, Group, Words, agreed, decided, paged, pass_state
-from nanomem_tui.cli.output import Column, table
+from nanomem_tui.cli.output import Column
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import Refused
@@ -116,21 +116,24 @@ def list_backups(state: State, folder: str | None, limit: int | None, offset: in
     paths, _ = _found(state)
     found = page(backups.list_archives(_folder(paths, folder)), limit, offset)
     columns = [
-        Column("Backup", least=24), Column("Made"), Column("Files", right=True), Column("Size", right=True),
-        Column("Written", right=True), Column("Note", limit=60, least=16, optional=True),
-    ]  # fmt: skip
-    cells = [
-        (
-            one.path.name, output.when(one.made_at) if one.made_at else "", str(one.files), output.size(one.size),
-            output.size(one.stored), one.problem or one.reason or (f"builds on {one.base}" if one.base else ""),
-        )
-        for one in found
-    ]  # fmt: skip
+        Column("Backup", least=24, of=lambda one: one.path.name),
+        Column("Made", of=lambda one: output.when(one.made_at) if one.made_at else ""),
+        Column("Files", right=True, of=lambda one: str(one.files)),
+        Column("Size", right=True, of=lambda one: output.size(one.size)),
+        Column("Written", right=True, of=lambda one: output.size(one.stored)),
+        Column(
+            "Note",
+            limit=60,
+            least=16,
+            optional=True,
+            of=lambda one: one.problem or one.reason or (f"builds on {one.base}" if one.base else ""),
+        ),
+    ]
     none = [f"No backup in {_folder(paths, folder)} yet; `nanomem backup make` makes one."]
     unchecked = "Not checked: `nanomem backup check NAME` reads one through."
     state.show(
         [_made(one) for one in found],
-        lambda: [*table(columns, cells, output.terminal_width()), unchecked] if found else none,
+        lambda: [*output.columned(columns, found), unchecked] if found else none,
     )
 
 

@@ -485,7 +485,7 @@ _EXIT = (
 _ENVIRONMENT = (
     ("NANOMEM_WORKSPACE", "The workspace, by its path or its name, where --workspace does not name one."),
     ("NANOMEM_AGENT_CONFIG", "The agent's config.json, where --config does not name one."),
-    ("NANOMEM_<SETTING>", "A setting, before the files: see `nanomem config list`."),
+    ("NANOMEM_<SETTING>", "A setting, before the files: see `nanomem config show`."),
     ("NANOMEM_TOKEN", "The token of a service on a port."),
     ("VISUAL, EDITOR", "The editor for texts."),
     ("NO_COLOR", "No colours."),

@@ -49,15 +49,13 @@ _DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave":
 @pass_state
 def crystallize(
     state: State,
-    extractor: str | None,
-    session: str | None,
     since: str | None,
     limit: int | None,
     everything: bool,
-    ask_again: bool,
     yes: bool,
     accept: str | None,
     dry_run: bool,
+    **how: Any,
 ) -> int:
     """Find facts in what people said lately, and keep those that you accept. Exit code 1 when there is nothing new.
 
@@ -80,15 +78,7 @@ def crystallize(
     begin = _since(state, since) if since is not None else None
     with state.open() as ws, ws.crystallizer.alone():
         with output.Progress() as progress:
-            plan = ws.crystallizer.plan(
-                extractor,
-                session=session,
-                since=begin,
-                limit=limit,
-                everything=everything,
-                ask_again=ask_again,
-                watch=progress,
-            )
+            plan = ws.crystallizer.plan(since=begin, limit=limit, everything=everything, watch=progress, **how)
         wanted = _numbers(accept, len(plan.open)) if accept is not None else None
         done = _done(state, ws, plan, wanted, yes=yes, dry_run=dry_run)
     output.notes(f"Note: {problem}, and the session was left out" for problem in plan.dialogue.problems)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.edits import LineEdit
     from nanomem_tui.dreams.guards import Refusal
     from nanomem_tui.dreams.log import BlamedLine, Writer
-    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
@@ -53,16 +53,7 @@ def dream() -> None:
     """
 
 
-def dream_once(
-    state: State,
-    dreamer: str | None,
-    max_batch_size: int | None,
-    max_iterations: int | None,
-    timeout: float | None,
-    *,
-    dry_run: bool,
-    review: bool = False,
-) -> int:
+def dream_once(state: State, *, dry_run: bool, review: bool, **how: Any) -> int:
     """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict, ModelError.
 
     `review`: a person at a terminal is asked about each edit; without one each goes to the inbox.
@@ -70,10 +61,7 @@ def dream_once(
     asked = review and not dry_run and can_decide(state)
     with state.open(dry_run=dry_run) as ws:
         with output.Progress() as progress:
-            result = ws.dream.run(
-                dry_run=dry_run or asked, review=review and not asked, max_batch_size=max_batch_size,
-                max_iterations=max_iterations, timeout=timeout, dreamer=dreamer, watch=progress,
-            )  # fmt: skip
+            result = ws.dream.run(dry_run=dry_run or asked, review=review and not asked, watch=progress, **how)
         if asked:
             result = decided(ws, result)
         body = _result_body(ws, result, dry_run=dry_run)
@@ -164,15 +152,7 @@ def _changed_lines(before: str, after: str) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
 @click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")
 @pass_state
-def run(
-    state: State,
-    dreamer: str | None,
-    max_batch_size: int | None,
-    max_iterations: int | None,
-    timeout: float | None,
-    dry_run: bool,
-    review: bool,
-) -> int:
+def run(state: State, **how: Any) -> int:
     """One Dream over the oldest history entries that none has read. Exit code 1 when there is none.
 
     What the guards refuse waits in the inbox (`nanomem inbox list`).
@@ -181,7 +161,7 @@ def run(
     Example:
       nanomem dream run --dry-run
     """
-    return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
+    return dream_once(state, **how)
 
 
 @dream.command("log")
@@ -228,35 +208,45 @@ def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> li
 def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
     """What `logged` gives, as a table."""
     columns = [
-        Column("Commit"),
-        Column("Time"),
-        Column("By", drop=1),
-        Column("+", right=True),
-        Column("-", right=True),
-        Column("Entries", right=True, drop=2),
-        Column("Files", limit=40, least=14, drop=3),
-        Column("Refused", right=True, drop=4, optional=True),
-        Column("Tokens", right=True, drop=5, optional=True),
-        Column("Cost", right=True, drop=6, optional=True),
-        Column("Message", limit=80, least=24),
+        Column("Commit", of=lambda entry: entry["sha"][:8]),
+        Column("Time", of=lambda entry: output.when(entry["at"])),
+        Column("By", drop=1, of=lambda entry: entry["who"]),
+        Column("+", right=True, of=lambda entry: str(entry["added"])),
+        Column("-", right=True, of=lambda entry: str(entry["removed"])),
+        Column(
+            "Entries", right=True, drop=2, of=lambda entry: "" if entry["entries"] is None else str(entry["entries"])
+        ),
+        Column(
+            "Files",
+            limit=40,
+            least=14,
+            drop=3,
+            of=lambda entry: " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
+        ),
+        Column(
+            "Refused",
+            right=True,
+            drop=4,
+            optional=True,
+            of=lambda entry: f"{entry['refused']:,}" if entry["refused"] else "",
+        ),
+        Column(
+            "Tokens",
+            right=True,
+            drop=5,
+            optional=True,
+            of=lambda entry: f"{entry['tokens']:,}" if entry["tokens"] else "",
+        ),
+        Column(
+            "Cost",
+            right=True,
+            drop=6,
+            optional=True,
+            of=lambda entry: "" if entry["cost"] is None else f"{entry['cost']:.4f}",
+        ),
+        Column("Message", limit=80, least=24, of=lambda entry: entry["message"]),
     ]
-    cells = [
-        (
-            entry["sha"][:8],
-            output.when(entry["at"]),
-            entry["who"],
-            str(entry["added"]),
-            str(entry["removed"]),
-            "" if entry["entries"] is None else str(entry["entries"]),
-            " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
-            f"{entry['refused']:,}" if entry["refused"] else "",
-            f"{entry['tokens']:,}" if entry["tokens"] else "",
-            "" if entry["cost"] is None else f"{entry['cost']:.4f}",
-            entry["message"],
-        )
-        for entry in body
-    ]
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, body)
 
 
 @dream.command()
@@ -432,15 +422,11 @@ def restore(
     sha: str | None,
     file: str | None,
     hunk: int | None,
-    edit: int | None,
-    whole: bool,
-    as_of: bool,
-    settle: Side | None,
-    rewind_cursor: bool | None,
     yes: bool,
     dry_run: bool,
     limit: int | None,
     offset: int,
+    **how: Any,
 ) -> int:
     """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
 
@@ -459,22 +445,18 @@ def restore(
         state.show(body, lambda: log_lines(body) or [none])
         return 0
     at = None if hunk is None else hunk - 1
-    single = (file, hunk, edit) == (None, None, None) and not whole
+    single = (file, hunk, how["edit"]) == (None, None, None) and not how["whole"]
     with state.open() as ws:
-        plan = ws.dream.restore_preview(
-            sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        plan = ws.dream.restore_preview(sha, file, at, **how)
         preview = json_objects.plain(plan.to_json())
         if plan.changes_anything and not plan.conflicts:
-            question = f"Bring back {file}?" if as_of else f"Take back {plan.commit.short}?"
+            question = f"Bring back {file}?" if how["as_of"] else f"Take back {plan.commit.short}?"
             if not agreed(state, preview, lambda: _lines(plan, file, single), question, yes=yes, dry_run=dry_run):
                 return 0
         elif dry_run:
             state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan, file, single))
             return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
-        op = ws.dream.restore(
-            sha, file, at, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
-        )
+        op = ws.dream.restore(sha, file, at, **how)
     state.show({"operation": json_objects.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
     return 0
 
@@ -803,29 +785,18 @@ def _led_to(state: State, place: str | None, session_key: str, message: int) -> 
 
 def _table(lines: Sequence[BlamedLine]) -> list[str]:
     columns = [
-        Column("Line", right=True),
-        Column("Commit"),
-        Column("Who"),
-        Column("When", drop=2),
-        Column("Entries", limit=15, drop=3, optional=True),
-        Column("Session", limit=20, least=12, drop=4, optional=True),
-        Column("Text", least=24),
+        Column("Line", right=True, of=lambda line: str(line.number)),
+        Column("Commit", of=_commit),
+        Column("Who", of=lambda line: line.role),
+        Column("When", drop=2, of=lambda line: output.when(line.at)[:10] if line.at else ""),
+        Column("Entries", limit=15, drop=3, optional=True, of=lambda line: line.named),
+        Column("Session", limit=20, least=12, drop=4, optional=True, of=lambda line: line.session_key or ""),
+        Column("Text", least=24, of=lambda line: line.text),
     ]
-    rows = [
-        (
-            str(line.number),
-            _commit(line),
-            line.role,
-            output.when(line.at)[:10] if line.at else "",
-            line.named,
-            line.session_key or "",
-            line.text,
-        )
-        for line in lines
-    ]
+
     width = output.terminal_width()
     note = paragraph(_BACK, width) if any(line.first for line in lines) else []
-    return [*table(columns, rows, width), *_guessed(lines, width), *note]
+    return [*output.columned(columns, lines), *_guessed(lines, width), *note]
 
 
 def _guessed(lines: Sequence[BlamedLine], width: int | None) -> list[str]:

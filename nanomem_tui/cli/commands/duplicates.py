@@ -53,8 +53,7 @@ def list_clusters(state: State, sure: bool, limit: int | None, offset: int) -> N
     with state.open() as ws:
         found = [one for one in _clusters(ws, sure=sure) if one.sure or not sure]
     shown = page(found, limit, offset)
-    total = output.counted(len(found), "cluster")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = output.of_total(len(shown), len(found), "cluster")
     state.show([_json(one) for one in shown], lambda: [*_table(shown), ending] if found else [NOTHING])
 
 
@@ -225,18 +224,15 @@ def _json(one: Cluster) -> dict[str, Any]:
 
 def _table(shown: Sequence[Cluster]) -> list[str]:
     columns = [
-        Column("Items", right=True),
-        Column("Alike", right=True),
-        Column("Sure"),
-        Column("Stays", limit=26, least=12),
-        Column("Text", limit=90, least=28),
-        Column("Why", limit=60, least=20, drop=1),
+        Column("Items", right=True, of=lambda one: str(len(one.items))),
+        Column("Alike", right=True, of=lambda one: f"{one.alike:.0%}"),
+        Column("Sure", of=lambda one: "yes" if one.sure else "look"),
+        Column("Stays", limit=26, least=12, of=lambda one: one.kept.id),
+        Column("Text", limit=90, least=28, of=lambda one: one.kept.text),
+        Column("Why", limit=60, least=20, drop=1, of=lambda one: one.why),
     ]
-    cells = [
-        (str(len(one.items)), f"{one.alike:.0%}", "yes" if one.sure else "look", one.kept.id, one.kept.text, one.why)
-        for one in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 # -- `nanomem conflicts`: memories that contradict each other, and which of them stands -------------------------------
@@ -271,8 +267,7 @@ def list_pairs(state: State, kept: bool, limit: int | None, offset: int) -> None
         found = ws.conflicts.found() if kept else ws.conflicts.all()
         shown = page(found, limit, offset)
         body = [_conflicts_json(one) for one in shown]
-    total = output.counted(len(found), "contradiction")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = output.of_total(len(shown), len(found), "contradiction")
     state.show(body, lambda: [*_conflicts_table(shown), ending] if found else [CONFLICTS_NOTHING])
 
 
@@ -295,46 +290,44 @@ def conflicts_show(state: State, name: str) -> None:
     state.show(_conflicts_json(one), lines)
 
 
-@conflicts.command()
-@names_argument
-@decided
-@pass_state
-def supersede(state: State, names: Sequence[str], yes: bool, dry_run: bool) -> None:
+def _command(name: str, help_text: str) -> None:
+    """The command of a decision that says which side stands."""
+
+    @conflicts.command(name, help=help_text)
+    @names_argument
+    @decided
+    @pass_state
+    def run(state: State, names: Sequence[str], yes: bool, dry_run: bool) -> None:
+        _decide(state, names, name.replace("-", "_"), yes=yes, dry_run=dry_run)
+
+
+_command(
+    "supersede",
     """The newer stands, the older was so before: kept, marked as superseded, never given to an agent.
 
     \b
     Example:
       nanomem conflicts supersede ltm_1739443200123_1 --dry-run
-    """
-    _decide(state, names, "supersede", yes=yes, dry_run=dry_run)
-
-
-@conflicts.command("keep-new")
-@names_argument
-@decided
-@pass_state
-def keep_new(state: State, names: Sequence[str], yes: bool, dry_run: bool) -> None:
+    """,
+)
+_command(
+    "keep-new",
     """The newer stands, the older was never so: kept, marked as wrong, never given to an agent.
 
     \b
     Example:
       nanomem conflicts keep-new ltm_1739443200123_1
-    """
-    _decide(state, names, "keep_new", yes=yes, dry_run=dry_run)
-
-
-@conflicts.command("keep-old")
-@names_argument
-@decided
-@pass_state
-def keep_old(state: State, names: Sequence[str], yes: bool, dry_run: bool) -> None:
+    """,
+)
+_command(
+    "keep-old",
     """The older stands, the newer is not so: kept, marked as wrong, never given to an agent.
 
     \b
     Example:
       nanomem conflicts keep-old ltm_1739443200123_1
-    """
-    _decide(state, names, "keep_old", yes=yes, dry_run=dry_run)
+    """,
+)
 
 
 @conflicts.command("keep-both")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import json_objects, memory_answers, output
+from nanomem_tui.cli import memory_answers, output
 from nanomem_tui.cli.json_objects import FOREIGN
 from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.options import (
@@ -21,18 +19,20 @@ from nanomem_tui.cli.options import (
     Words,
     agreed,
     asked_query,
-    cannot_read,
+    belonging_to,
     decided,
+    given_text,
     ids_argument,
     paged,
     pass_state,
     query_options,
     rehearsable,
+    seen_as,
     warn,
-    words_kept,
 )
-from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.output import Column, paragraph
 from nanomem_tui.cli.planned import added, show_changes
+from nanomem_tui.cli.resource import Resource, typed
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.core.text import one_line
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.facts.facts import Value
     from nanomem_tui.memory.facts.search import Found
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.values import Fact
     from nanomem_tui.workspace import Workspace
 
@@ -62,6 +63,12 @@ def facts() -> None:
     """
 
 
+FACTS: Resource = Resource(
+    ("fact",), "facts", "facts", lambda _, fact: fact.to_json(),
+    lambda rows, _: [f"Would delete {FACTS.counted(len(rows))}:", *fact_lines(rows)], layer="item",
+)  # fmt: skip
+
+
 # -- listing -----------------------------------------------------------------------------------------------------------
 
 
@@ -70,25 +77,11 @@ def facts() -> None:
 @click.option("--category", type=Words(), help="Only this category.")
 @click.option("--sub-category", type=Words(), help="Only this sub-category.")
 @click.option("--key", type=Words(), help="Only this key.")
-@click.option("--channel", type=Words(), help="As seen from this channel.")
-@click.option("--chat-id", type=Words(), help="As seen from this chat.")
-@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@seen_as
 @click.option("--tree", is_flag=True, help="By domain and category.")
 @paged
 @pass_state
-def list_facts(
-    state: State,
-    domain: str | None,
-    category: str | None,
-    sub_category: str | None,
-    key: str | None,
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
-    tree: bool,
-    limit: int | None,
-    offset: int,
-) -> None:
+def list_facts(state: State, audience: Audience, tree: bool, limit: int | None, offset: int, **names: Any) -> None:
     """The facts with these names, newest first; upper and lower case are one. Those of a database that is not imported
     are listed too, read only.
 
@@ -97,27 +90,16 @@ def list_facts(
       nanomem facts list --domain Work --category Contact
       nanomem facts list --tree
     """
-    from nanomem_tui.memory.scopes import Audience
-
-    audience = Audience(channel, chat_id, sender_id)
     with state.open() as ws:
-        found = ws.facts.all(
-            domain=domain,
-            category=category,
-            sub_category=sub_category,
-            key=key,
-            audience=None if audience.is_owner else audience,
-            foreign=True,
-        )
+        found = ws.facts.all(**names, audience=None if audience.is_owner else audience, foreign=True)
         shown = page(found, limit, offset)
         by_name = ws.facts.tree(shown) if tree else {}
-        asked = any(name is not None for name in (domain, category, sub_category, key))
+        asked = any(name is not None for name in names.values())
         note = "" if found or asked or state.json else memory_answers.elsewhere_note(ws)
     body: Any = [fact.to_json() for fact in shown]
     if tree:
         body = {one: {name: [f.to_json() for f in rows] for name, rows in of.items()} for one, of in by_name.items()}
-    total = output.counted(len(found), "fact")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = FACTS.ending(len(shown), len(found))
     state.show(body, lambda: [*(_tree(by_name) if tree else fact_lines(shown)), ending])
     memory_answers.say(state, note)
 
@@ -125,32 +107,19 @@ def list_facts(
 def fact_lines(shown: Sequence[Fact]) -> list[str]:
     """The facts as a table; their scope and state only where these differ."""
     columns = [
-        Column("ID"),
-        Column("Domain", limit=24, least=8, drop=1, optional=True),
-        Column("Category", limit=24, least=8),
-        Column("Sub", limit=20, least=6, drop=4, optional=True),
-        Column("Key", limit=40, least=10),
-        Column("Value", limit=90, least=16),
-        Column("Scope", drop=5, optional=True),
-        Column("State", drop=3, optional=True),
-        Column("Updated At", drop=2),
+        Column("ID", of=lambda fact: fact.id),
+        Column("Domain", limit=24, least=8, drop=1, optional=True, of=lambda fact: fact.domain or ""),
+        Column("Category", limit=24, least=8, of=lambda fact: fact.category),
+        Column("Sub", limit=20, least=6, drop=4, optional=True, of=lambda fact: fact.sub_category or ""),
+        Column("Key", limit=40, least=10, of=lambda fact: fact.key),
+        Column("Value", limit=90, least=16, of=lambda fact: fact.value),
+        Column("Scope", drop=5, optional=True, of=lambda fact: fact.item.scope_type if scopes else ""),
+        Column("State", drop=3, optional=True, of=lambda fact: marks(fact.item)),
+        Column("Updated At", drop=2, of=lambda fact: output.when(fact.item.updated_at)),
     ]
     scopes = len({fact.item.scope_type for fact in shown}) > 1
-    cells = [
-        (
-            fact.id,
-            fact.domain or "",
-            fact.category,
-            fact.sub_category or "",
-            fact.key,
-            fact.value,
-            fact.item.scope_type if scopes else "",
-            marks(fact.item),
-            output.when(fact.item.updated_at),
-        )
-        for fact in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 def _tree(by_name: Mapping[str, Mapping[str, Sequence[Fact]]]) -> list[str]:
@@ -276,27 +245,15 @@ def history(state: State, fact_id: str, limit: int | None, offset: int) -> None:
 
 def _values(shown: Sequence[Value]) -> list[str]:
     columns = [
-        Column("From"),
-        Column("To"),
-        Column("Value", limit=90, least=20),
-        Column("By", drop=2, optional=True),
-        Column("Session", limit=28, least=12, drop=3, optional=True),
-        Column("Message", limit=24, least=10, drop=4, optional=True),
-        Column("Operation", drop=1, optional=True),
+        Column("From", of=lambda value: output.when(value.since)),
+        Column("To", of=lambda value: output.when(value.until) if value.until else "now"),
+        Column("Value", limit=90, least=20, of=lambda value: value.value),
+        Column("By", drop=2, optional=True, of=lambda value: value.actor),
+        Column("Session", limit=28, least=12, drop=3, optional=True, of=lambda value: value.session_key or ""),
+        Column("Message", limit=24, least=10, drop=4, optional=True, of=lambda value: value.source_message_id or ""),
+        Column("Operation", drop=1, optional=True, of=lambda value: value.operation),
     ]
-    cells = [
-        (
-            output.when(value.since),
-            output.when(value.until) if value.until else "now",
-            value.value,
-            value.actor,
-            value.session_key or "",
-            value.source_message_id or "",
-            value.operation,
-        )
-        for value in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, shown)
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -306,9 +263,7 @@ def _values(shown: Sequence[Value]) -> list[str]:
 @query_options
 @click.option("--domain", type=Words(), help="Only this domain: all its facts, those that fit best first.")
 @click.option("--category", type=Words(), help="Only this category: all its facts, those that fit best first.")
-@click.option("--channel", type=Words(), help="As seen from this channel.")
-@click.option("--chat-id", type=Words(), help="As seen from this chat.")
-@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@seen_as
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @click.option("--limit", type=Count(1), default=SHOWN, show_default=True, help="Print N at most.")
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
@@ -319,12 +274,7 @@ def search(
     terms: Sequence[str],
     domain: str | None,
     category: str | None,
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
-    explain: bool,
-    limit: int,
-    offset: int,
+    **how: Any,
 ) -> None:
     """Facts nearest in meaning to some words; by the words themselves where nothing finds by meaning.
 
@@ -333,17 +283,7 @@ def search(
       nanomem facts search "how do I reach the plumber" --limit 3
       nanomem facts search phone --domain Work
     """
-    find(
-        state,
-        asked_query(query, terms),
-        domain,
-        category,
-        (channel, chat_id, sender_id),
-        limit=limit,
-        offset=offset,
-        explain=explain,
-        facts_only=True,
-    )
+    find(state, asked_query(query, terms), domain, category, **how, facts_only=True)
 
 
 def find(
@@ -351,7 +291,7 @@ def find(
     query: str,
     domain: str | None,
     category: str | None,
-    audience: tuple[str | None, str | None, str | None],
+    audience: Audience,
     *,
     limit: int,
     offset: int,
@@ -360,14 +300,13 @@ def find(
 ) -> None:
     """Print what `memory_search` finds, and on stderr what kept it from finding by meaning."""
     from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
-    from nanomem_tui.memory.scopes import Audience
 
     with state.open() as ws:
         answer = ws.memory_search(
-            query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only, far=True
+            query, domain, category, limit=limit + offset, audience=audience, facts_only=facts_only, far=True
         )
         silent = bool(answer.results) or state.json
-        note = "" if silent else memory_answers.elsewhere_note(ws, query, Audience(*audience), ours_only=True)
+        note = "" if silent else memory_answers.elsewhere_note(ws, query, audience, ours_only=True)
     shown = answer.results[offset:]
     state.show(
         [one.to_json() for one in shown], lambda: _found(shown, MAX_DISTANCE, explain=explain) or ["Nothing found."]
@@ -385,28 +324,24 @@ def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
     """The hits as a table: how far each is in meaning, or its score by words; under a line of their own those that are
     farther than `most`, of which no agent is told."""
     columns = [
-        Column("Distance", right=True, optional=True),
-        Column("Score", right=True, drop=2, optional=True),
-        Column("ID"),
-        Column("Domain", limit=24, least=8, drop=1, optional=True),
-        Column("Category", limit=24, least=8, drop=3, optional=True),
-        Column("Text", limit=120, least=28),
-        Column("Updated", drop=4),
+        Column(
+            "Distance",
+            right=True,
+            optional=True,
+            of=lambda one: "" if one.distance is None else f"{one.distance:.3f}{'' if one.is_near else ' far'}",
+        ),
+        Column("Score", right=True, drop=2, optional=True, of=lambda one: f"{one.score:.3f}" if by_words else ""),
+        Column("ID", of=lambda one: one.id),
+        Column("Domain", limit=24, least=8, drop=1, optional=True, of=lambda one: (one.fact and one.fact.domain) or ""),
+        Column(
+            "Category", limit=24, least=8, drop=3, optional=True, of=lambda one: (one.fact and one.fact.category) or ""
+        ),
+        Column("Text", limit=120, least=28, of=lambda one: one.text),
+        Column("Updated", drop=4, of=lambda one: output.when(one.item.updated_at)),
     ]
     by_words = any(one.distance is None and one.score for one in shown)
-    cells = [
-        (
-            "" if one.distance is None else f"{one.distance:.3f}{'' if one.is_near else ' far'}",
-            f"{one.score:.3f}" if by_words else "",
-            one.id,
-            (one.fact and one.fact.domain) or "",
-            (one.fact and one.fact.category) or "",
-            one.text,
-            output.when(one.item.updated_at),
-        )
-        for one in shown
-    ]
-    head, *rows = table(columns, cells, output.terminal_width()) or [""]
+
+    head, *rows = output.columned(columns, shown) or [""]
     near = sum(one.is_near or one.how == "facts" for one in shown)
     lines = [[row] for row in rows]
     if explain:
@@ -421,9 +356,6 @@ def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
 
 # The commands of `nanomem facts` that change facts. Each is one recorded operation that `nanomem undo` takes back.
 
-MAX_INPUT = 8_000_000
-"""Bytes of a value that are read; what is kept is less."""
-
 
 @click.command("set", cls=Command)
 @click.option("--domain", type=Words(), help="The part of life that it belongs to, such as Work.")
@@ -433,24 +365,19 @@ MAX_INPUT = 8_000_000
 @click.option("--value", type=Words(), help="What is so.")
 @click.option("--value-file", type=Words(), metavar="FILE", help="The value is in this file (-: on stdin).")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it (default: global).")
-@click.option("--channel", type=Words(), help="The channel of that chat or person.")
-@click.option("--chat-id", type=Words(), help="The chat.")
-@click.option("--sender-id", type=Words(), help="The person.")
+@belonging_to
 @rehearsable
 @pass_state
 def set_(
     state: State,
-    domain: str | None,
-    category: str,
-    sub_category: str | None,
-    key: str,
     value: str | None,
     value_file: str | None,
     scope: str | None,
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
+    audience: Audience,
     dry_run: bool,
+    category: str,
+    key: str,
+    **names: Any,
 ) -> None:
     """Give a fact its value; the one that it had stays in its history. Safe on disk when the command returns.
 
@@ -468,15 +395,7 @@ def set_(
         ws.store.load("item")
         try:
             operation, fact, warnings = ws.facts.set(
-                category,
-                key,
-                given,
-                domain=domain,
-                sub_category=sub_category,
-                scope_type=scope,
-                channel=channel,
-                chat_id=chat_id,
-                sender_id=sender_id,
+                category, key, given, **names, scope_type=scope, **audience._asdict()
             )
         except NothingToDo as nothing:
             fact, warnings = ws.facts.get(nothing.where), []
@@ -496,20 +415,7 @@ def _value(value: str | None, file: str | None) -> str | None:
         return value
     if value is not None:
         raise click.UsageError("give --value or --value-file, not both", click.get_current_context())
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(MAX_INPUT + 1)
-        else:
-            with Path(file).open("rb") as stream:
-                data = stream.read(MAX_INPUT + 1)
-    except OSError as error:
-        raise cannot_read(error, file, "reading the value") from error
-    if len(data) > MAX_INPUT:
-        raise BadInput(f"more than {MAX_INPUT:,} bytes", file, "give a shorter value")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start} is no UTF-8", file, "give the value in UTF-8") from None
+    return given_text(file, "reading the value", "give a shorter value", "value")
 
 
 @click.command(cls=Command)
@@ -522,68 +428,35 @@ def _value(value: str | None, file: str | None) -> str | None:
 @click.option("--sub-category", type=Words(), help='Another sub-category; "" takes it away.')
 @rehearsable
 @pass_state
-def edit(
-    state: State,
-    fact_id: str,
-    value: str | None,
-    value_file: str | None,
-    key: str | None,
-    category: str | None,
-    domain: str | None,
-    sub_category: str | None,
-    dry_run: bool,
-) -> None:
+def edit(state: State, fact_id: str, value: str | None, value_file: str | None, dry_run: bool, **names: Any) -> None:
     """Correct a fact, its value or its names, here or in your editor.
 
     \b
     Example:
       nanomem facts edit fact_0123456789abcdef0123 --key "phone at work"
     """
-    given = {"value": _value(value, value_file), "key": key, "category": category}
-    given |= {"domain": domain, "sub_category": sub_category}
-    fields = {name: text for name, text in given.items() if text is not None}
+    given = {"value": _value(value, value_file), **names}
     done: list[Operation] = []
     with state.open(dry_run=dry_run) as ws:
         ws.store.load("item")
         fact = ws.facts.get(fact_id)
-        shown = None
-        kept: AbstractContextManager[None] = nullcontext()
-        if not fields:
-            from nanomem_tui.terminal import editor
-
-            shown, fields = fact.item, {"value": editor.edit_text(fact.value, "--value")}
-            kept = words_kept(fields["value"])
-        with kept:
-            try:
-                done = [ws.facts.edit(fact.id, expected=shown, **fields)]
-            except NothingToDo:
-                done = []
+        new = typed(given, fact.item, "value", fact.value, "--value")
+        with new.kept(), suppress(NothingToDo):
+            done = [ws.facts.edit(fact.id, expected=new.seen, **new.fields)]
         fact = ws.facts.get(fact.id)
-        warnings = ws.items.warnings(fact.item) if done and "value" in fields else []
+        warnings = ws.items.warnings(fact.item) if done and "value" in new.fields else []
     warn(state, warnings)
     show_changes(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
-@click.command(cls=Command)
-@ids_argument
-@decided
-@pass_state
-def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
+delete = FACTS.deleting(
     """Take facts away, with all their values. `nanomem undo` brings them back.
 
     \b
     Example:
       nanomem facts delete fact_0123456789abcdef0123 --yes
     """
-    with state.open() as ws:
-        rows = _facts(ws, ids)
-        preview = {"facts": [fact.to_json() for fact in rows]}
-        count = output.counted(len(rows), "fact")
-        lines = [f"Would delete {count}:", *fact_lines(rows)]
-        if not agreed(state, preview, lines, f"Delete {count}?", yes=yes, dry_run=dry_run):
-            return
-        operation = ws.facts.delete([fact.id for fact in rows])
-    state.show({"operation": json_objects.operation(operation), **preview}, [operation.label])
+)
 
 
 @click.command(cls=Command)
@@ -599,7 +472,7 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
       nanomem facts merge fact_0123456789abcdef0123 fact_fedcba9876543210fedc --dry-run
     """
     with state.open(dry_run=dry_run) as ws:
-        rows = _facts(ws, [*ids, *([into] if into else [])])
+        rows = FACTS.rows(ws, [*ids, *([into] if into else [])])
         kept = ws.facts.get(into) if into else max(rows, key=lambda fact: fact.item.updated_at)
         preview = {"merged": [fact.to_json() for fact in rows], "kept": kept.id}
         if not into and not dry_run and len(rows) > 1:
@@ -608,9 +481,3 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
         operation = ws.facts.merge([fact.id for fact in rows], into=kept.id)
         body = {"fact": ws.facts.get(kept.id).to_json(), **preview}
     show_changes(state, [operation], body, dry_run=dry_run)
-
-
-def _facts(ws: Workspace, ids: Sequence[str]) -> list[Fact]:
-    """The facts of these ids, each once. Raises NotFound, Refused, or AccessDenied for a file that cannot be read."""
-    ws.store.load("item")
-    return list({fact.id: fact for fact in map(ws.facts.get, ids)}.values())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,10 +17,10 @@ from nanomem_tui.cli.options import (
     Words,
     agreed,
     asked_query,
-    cannot_read,
     completing,
     dated,
     decided,
+    given_text,
     paged,
     pass_state,
     query_options,
@@ -32,16 +30,11 @@ from nanomem_tui.cli.options import (
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.cli.state import State, page
-from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 
 if TYPE_CHECKING:
     from nanomem_tui.review.find import Place
     from nanomem_tui.workspace import Workspace
-
-
-MAX_INPUT = 8_000_000
-"""Bytes of a memory file."""
 
 
 @click.group("files", cls=Group)
@@ -129,7 +122,8 @@ def edit(state: State, file: str, source: str | None, *, dry_run: bool) -> None:
     name = full_name(file)
     with state.open(dry_run=dry_run) as ws:
         seen = ws.documents.read(name)
-        given = _given(source) if source is not None else None
+        advice = "a memory file is read at each start: keep it short"
+        given = given_text(source, "reading the text", advice, "text") if source is not None else None
         text = given if given is not None else editor.edit_text(seen or "", "--from")
         kept = words_kept(text) if given is None else contextlib.nullcontext()
         with kept, contextlib.suppress(NothingToDo):
@@ -137,24 +131,6 @@ def edit(state: State, file: str, source: str | None, *, dry_run: bool) -> None:
             show_changes(state, done, {"id": name}, dry_run=dry_run)
             return
     show_changes(state, [], {"id": name}, "Nothing changed.", dry_run=dry_run)
-
-
-def _given(source: str) -> str:
-    """The text of a file that was named. Raises BadInput, and what `from_os_error` does."""
-    try:
-        if source == "-":
-            data = sys.stdin.buffer.read(MAX_INPUT + 1)
-        else:
-            with Path(source).open("rb") as stream:
-                data = stream.read(MAX_INPUT + 1)
-    except OSError as error:
-        raise cannot_read(error, source, "reading the text") from error
-    if len(data) > MAX_INPUT:
-        raise BadInput(f"more than {MAX_INPUT:,} bytes", source, "a memory file is read at each start: keep it short")
-    try:
-        return core_files.decode(data)
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start} is no UTF-8", source, "give the text in UTF-8") from None
 
 
 # `nanomem find`: anything by typing a part of it: screens, items, lessons, sessions, files, notes, Dreams, records.

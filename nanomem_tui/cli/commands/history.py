@@ -325,29 +325,22 @@ def list_files(state: State, limit: int | None, offset: int) -> None:
 
 def _list_lines(found: Sequence[WalInfo]) -> list[str]:
     columns = [
-        Column("Session", least=32),
-        Column("Turns", right=True),
-        Column("Open", right=True),
-        Column("Size", right=True),
-        Column("Updated"),
-        Column("Note", optional=True),
-    ]
-    cells = [
-        (
-            info.session_key,
-            str(info.turns),
-            str(info.open_turns),
-            output.size(info.size),
-            output.when(info.updated_at),
-            ", ".join(
+        Column("Session", least=32, of=lambda info: info.session_key),
+        Column("Turns", right=True, of=lambda info: str(info.turns)),
+        Column("Open", right=True, of=lambda info: str(info.open_turns)),
+        Column("Size", right=True, of=lambda info: output.size(info.size)),
+        Column("Updated", of=lambda info: output.when(info.updated_at)),
+        Column(
+            "Note",
+            optional=True,
+            of=lambda info: ", ".join(
                 output.counted(number, one)
                 for number, one in ((len(info.others), "more file"), (info.problems, "problem"))
                 if number
             ),
-        )
-        for info in found
+        ),
     ]
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, found)
 
 
 @wal.command("show")

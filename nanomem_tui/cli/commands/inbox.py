@@ -19,12 +19,9 @@ from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.review.findings import KINDS, Decision, DecisionDetails, Finding
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.queue import Decided, Rule, Triage
-
-
-if TYPE_CHECKING:
     from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.review.queue import Decided, Rule, Triage
     from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
     from nanomem_tui.workspace import Workspace
 
@@ -292,6 +289,13 @@ def _one_way(ids: Sequence[str], *, everything: bool) -> None:
 NO_FINDINGS = "Nothing to review."
 kind_option = click.option("--kind", "kinds", type=click.Choice(list(KINDS)), multiple=True, help="Only this kind.")
 all_findings_option = click.option("--all", "everything", is_flag=True, help="Everything, or all of --kind.")
+
+
+def choosing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a decision is about, named by ids or by kind, and `--yes` and `--dry-run`."""
+    return ids_argument(kind_option(all_findings_option(command)))
+
+
 TAKES_AWAY = frozenset({"reject", "delete", "merge"})
 
 
@@ -345,8 +349,7 @@ def list_findings(state: State, kinds: Sequence[str], kept: bool, limit: int | N
         problems = ws.triage.problems()
     shown = page(found, limit, offset)
     output.notes(f"Note: {problem.text()}" for problem in problems)
-    total = output.counted(len(found), "finding")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = output.of_total(len(shown), len(found), "finding")
     body = [json_of(one) for one in shown]
     state.show(body, lambda: [*finding_table(shown), ending] if found else [NO_FINDINGS])
 
@@ -437,13 +440,11 @@ def _command(decision: Decision, help_text: str) -> Callable[..., None]:
     """The command of a decision that needs nothing but findings."""
 
     @triage.command(decision, help=help_text)
-    @ids_argument
-    @kind_option
-    @all_findings_option
+    @choosing
     @decided
     @pass_state
-    def run(state: State, ids: Sequence[str], kinds: Sequence[str], everything: bool, yes: bool, dry_run: bool) -> None:
-        _decide(state, decision, ids, DecisionDetails(), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    def run(state: State, **chosen: Any) -> None:
+        _decide(state, decision, DecisionDetails(), **chosen)
 
     return cast("Callable[..., None]", run)
 
@@ -487,50 +488,30 @@ _command(
 
 
 @triage.command()
-@ids_argument
-@kind_option
-@all_findings_option
+@choosing
 @click.option("--into", type=Words(), metavar="ID", help="The item that stays (default: the one that is proposed).")
 @decided
 @pass_state
-def merge(
-    state: State,
-    ids: Sequence[str],
-    kinds: Sequence[str],
-    everything: bool,
-    into: str | None,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+def merge(state: State, into: str | None, **chosen: Any) -> None:
     """Make one item of those that say the same. Asks first (or --yes).
 
     \b
     Example:
       nanomem triage merge duplicate:ltm_1+ltm_2 --yes
     """
-    if into is not None and len(ids) != 1:
+    if into is not None and len(chosen["ids"]) != 1:
         raise click.UsageError("--into goes with one ID", click.get_current_context())
-    _decide(state, "merge", ids, DecisionDetails(into=into), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "merge", DecisionDetails(into=into), **chosen)
 
 
 @triage.command()
-@ids_argument
-@kind_option
-@all_findings_option
+@choosing
 @click.option(
     "--text", type=Words(), help="The words instead (default: those proposed, a secret masked, dates written)."
 )
 @decided
 @pass_state
-def edit(
-    state: State,
-    ids: Sequence[str],
-    kinds: Sequence[str],
-    everything: bool,
-    text: str | None,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+def edit(state: State, text: str | None, **chosen: Any) -> None:
     """Give it other words; what waits in the inbox is accepted with them.
 
     \b
@@ -538,15 +519,13 @@ def edit(
       nanomem triage edit dated:ltm_1739443200123_1 --text "Moved to Lisbon in May 2026"
       nanomem triage edit --kind secret --all --yes
     """
-    if text is not None and len(ids) != 1:
+    if text is not None and len(chosen["ids"]) != 1:
         raise click.UsageError("--text goes with one ID", click.get_current_context())
-    _decide(state, "edit", ids, DecisionDetails(text=text), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "edit", DecisionDetails(text=text), **chosen)
 
 
 @triage.command()
-@ids_argument
-@kind_option
-@all_findings_option
+@choosing
 @click.option(
     "--scope",
     type=Words(),
@@ -554,15 +533,7 @@ def edit(
 )
 @decided
 @pass_state
-def split(
-    state: State,
-    ids: Sequence[str],
-    kinds: Sequence[str],
-    everything: bool,
-    scope: str | None,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+def split(state: State, scope: str | None, **chosen: Any) -> None:
     """Move it to the scope where it belongs.
 
     \b
@@ -570,19 +541,15 @@ def split(
       nanomem triage split conflict:ltm_1+ltm_2 --scope telegram:42
       nanomem triage split --kind leak --all --yes
     """
-    _decide(state, "split", ids, DecisionDetails(scope=scope), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "split", DecisionDetails(scope=scope), **chosen)
 
 
 @triage.command()
-@ids_argument
-@kind_option
-@all_findings_option
+@choosing
 @click.option("--days", type=Count(1), default=7, show_default=True, help="For how long.")
 @decided
 @pass_state
-def snooze(
-    state: State, ids: Sequence[str], kinds: Sequence[str], everything: bool, days: int, yes: bool, dry_run: bool
-) -> None:
+def snooze(state: State, days: int, **chosen: Any) -> None:
     """Put it off: it is asked about again when the days are over.
 
     \b
@@ -594,19 +561,19 @@ def snooze(
     from nanomem_tui.core import clock
 
     until = clock.iso(clock.now() + timedelta(days=min(days, 36_500)))
-    _decide(state, "snooze", ids, DecisionDetails(until=until), kinds, everything=everything, yes=yes, dry_run=dry_run)
+    _decide(state, "snooze", DecisionDetails(until=until), **chosen)
 
 
 def _decide(
     state: State,
     decision: Decision,
-    ids: Sequence[str],
     how: DecisionDetails,
-    kinds: Sequence[str] = (),
     *,
-    everything: bool = False,
-    yes: bool = False,
-    dry_run: bool = False,
+    ids: Sequence[str],
+    kinds: Sequence[str],
+    everything: bool,
+    yes: bool,
+    dry_run: bool,
 ) -> None:
     if bool(ids) is everything or (kinds and not everything):
         raise click.UsageError("name the IDs, or --all, or --kind and --all", click.get_current_context())
@@ -665,13 +632,11 @@ def like_one(
     state: State,
     finding_id: str,
     decision: str,
-    any_scope: bool,
-    any_source: bool,
-    any_reason: bool,
     once: bool,
     later: bool,
     yes: bool,
     dry_run: bool,
+    **wider: bool,
 ) -> None:
     """Decide alike on all that is like one finding: of its kind, scope and source, for such a reason. Keeps the rule.
 
@@ -686,11 +651,9 @@ def like_one(
 
         rules = ws.triage.rules
         rule = rule_like(ws.triage.get(finding_id), cast("Decision", decision))
-        rule = rule._replace(
-            scope_key="" if any_scope else rule.scope_key,
-            source="" if any_source else rule.source,
-            why="" if any_reason else rule.why,
-        )
+        fields = {"any_scope": "scope_key", "any_source": "source", "any_reason": "why"}
+        wide: dict[str, Any] = {fields[name]: "" for name, wanted in wider.items() if wanted}
+        rule = rule._replace(**wide)
         if later:
             show_changes(state, [rules.add(rule)], {"rule": json_of_rule(rule)}, dry_run=dry_run)
             return

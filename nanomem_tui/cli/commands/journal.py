@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +17,17 @@ from nanomem_tui.cli.options import (
     Count,
     Group,
     Words,
-    agreed,
     asked_query,
     dated,
-    decided,
     paged,
     pass_state,
     query_options,
     rehearsable,
     warn,
-    words_kept,
 )
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import added, show_changes
+from nanomem_tui.cli.resource import Resource, typed
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.core.text import one_line
 
@@ -151,49 +148,21 @@ def edit(state: State, entry_id: str, text: str | None, day: str | None, dry_run
     """
     with state.open(dry_run=dry_run) as ws:
         row = ws.journal.get(entry_id)
-        shown: Record | None = None
-        kept: AbstractContextManager[None] = nullcontext()
-        if text is None and day is None:
-            from nanomem_tui.terminal import editor
-
-            shown, text = row, editor.edit_text(row.text, "--text")
-            kept = words_kept(text)
-        changed = {"text": text if text != row.text else None, "day": day if day != row.about else None}
-        with kept:
-            done = [ws.journal.edit(row.id, expected=shown, **changed)] if any(changed.values()) else []
+        new = typed({"text": text, "day": day}, row, "text", row.text, "--text")
+        is_now = {"text": row.text, "day": row.about}
+        changed = {name: value for name, value in new.fields.items() if value != is_now[name]}
+        with new.kept():
+            done = [ws.journal.edit(row.id, expected=new.seen, **changed)] if any(changed.values()) else []
         after = ws.journal.get(row.id)
-        warnings = ws.journal.warnings(after) if changed["text"] else []
+        warnings = ws.journal.warnings(after) if changed.get("text") else []
     warn(state, warnings)
     body = {"entry": json_objects.journal_entry(after), "warnings": warnings}
     show_changes(state, done, body, "Nothing changed.", dry_run=dry_run)
 
 
-@journal.command()
-@click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
-@decided
-@pass_state
-def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
-    """Take entries away. `nanomem undo` brings them back.
-
-    \b
-    Example:
-      nanomem journal delete journal_1739443200123_1 --yes
-    """
-    with state.open() as ws:
-        rows = list({row.id: row for row in map(ws.journal.get, ids)}.values())
-        preview = {"entries": [json_objects.journal_entry(row) for row in rows]}
-        question = f"Delete {_counted(len(rows))}?"
-        lines = ["Would delete:", *_table(rows[:SHOWN])]
-        if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
-            return
-        op = ws.journal.delete([row.id for row in rows])
-    state.show({"operation": json_objects.operation(op), **preview}, [op.label])
-
-
 def _show(state: State, found: Sequence[Record], limit: int | None, offset: int) -> None:
     shown = page(found, limit, offset)
-    total = _counted(len(found))
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = ENTRIES.ending(len(shown), len(found))
     state.show([json_objects.journal_entry(row) for row in shown], lambda: [*_table(shown), ending])
 
 
@@ -208,8 +177,20 @@ def _table(rows: Sequence[Record]) -> list[str]:
     return table(columns, cells, output.terminal_width())
 
 
-def _counted(number: int) -> str:
-    return output.counted(number, "journal entry", "journal entries")
+ENTRIES = Resource(
+    ("journal entry", "journal entries"), "entries", "journal", lambda _, row: json_objects.journal_entry(row),
+    lambda rows, _: ["Would delete:", *_table(rows[:SHOWN])], completes="",
+)  # fmt: skip
+journal.add_command(
+    ENTRIES.deleting(
+        """Take entries away. `nanomem undo` brings them back.
+
+        \b
+        Example:
+          nanomem journal delete journal_1739443200123_1 --yes
+        """
+    )
+)
 
 
 # -- `nanomem reflections`: tools that failed, and what follows from it -----------------------------------------------
@@ -242,8 +223,7 @@ def list_reflections(state: State, tool: str, query: str, limit: int | None, off
     with state.open() as ws:
         found = ws.reflections.all(tool, query)
     shown = page(found, limit, offset)
-    total = output.counted(len(found), "reflection")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = REFLECTIONS.ending(len(shown), len(found))
     state.show([json_objects.reflection(row) for row in shown], lambda: [*_reflections_table(shown), ending])
 
 
@@ -287,9 +267,7 @@ def reflections_show(state: State, reflection_id: str) -> None:
 @click.option("--session", "session_key", type=Words(), default="", help="The session that it happened in.")
 @rehearsable
 @pass_state
-def reflections_add(
-    state: State, tool: str, args: str, error: str, insight: str, session_key: str, dry_run: bool
-) -> None:
+def reflections_add(state: State, dry_run: bool, **fields: Any) -> None:
     """Keep a reflection; safe on disk when the command returns.
 
     \b
@@ -297,7 +275,7 @@ def reflections_add(
       nanomem reflections add --tool web_search --error timeout --insight "Ask for less"
     """
     with state.open(dry_run=dry_run, starting=True) as ws:
-        op, row, warnings = ws.reflections.add(tool, args, error, insight, session_key)
+        op, row, warnings = ws.reflections.add(**fields)
     body = {"reflection": json_objects.reflection(row), "warnings": warnings}
     warn(state, warnings)
     added(state, op, row.id, body, dry_run=dry_run)
@@ -311,15 +289,7 @@ def reflections_add(
 @click.option("--insight", type=Words(), help="What follows (without any option: edit it in $EDITOR).")
 @rehearsable
 @pass_state
-def reflections_edit(
-    state: State,
-    reflection_id: str,
-    tool: str | None,
-    args: str | None,
-    error: str | None,
-    insight: str | None,
-    dry_run: bool,
-) -> None:
+def reflections_edit(state: State, reflection_id: str, dry_run: bool, **given: str | None) -> None:
     """Correct a reflection, here or in your editor. A lesson that it became stays as it is, which is
     then said: `nanomem reflections lesson ID` brings it up to date.
 
@@ -327,54 +297,40 @@ def reflections_edit(
     Example:
       nanomem reflections edit reflection_1739443200123_1 --insight "Ask for less at once"
     """
-    given = {"tool": tool, "args": args, "error": error, "insight": insight}
-    fields = {name: text for name, text in given.items() if text is not None}
     with state.open(dry_run=dry_run) as ws:
         row = ws.reflections.get(reflection_id)
-        shown: Record | None = None
-        kept: AbstractContextManager[None] = nullcontext()
-        if not fields:
-            from nanomem_tui.terminal import editor
-
-            shown, fields = row, {"insight": editor.edit_text(row.text, "--insight")}
-            kept = words_kept(fields["insight"])
+        new = typed(given, row, "insight", row.text, "--insight")
         is_now = {
             "tool": row.about,
             "insight": row.text,
             **{name: row.meta.get(name, "") for name in ("args", "error")},
         }
-        changed = {name: text for name, text in fields.items() if text != is_now[name]}
+        changed = {name: text for name, text in new.fields.items() if text != is_now[name]}
         done: list[Operation] = []
         warnings: list[str] = []
-        with kept:
+        with new.kept():
             if changed:
-                op, row, warnings = ws.reflections.edit(row.id, expected=shown, **changed)
+                op, row, warnings = ws.reflections.edit(row.id, expected=new.seen, **changed)
                 done = [op]
     warn(state, warnings)
     body = {"reflection": json_objects.reflection(row), "warnings": warnings}
     show_changes(state, done, body, "Nothing changed.", dry_run=dry_run)
 
 
-@reflections.command("delete")
-@click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
-@decided
-@pass_state
-def reflections_delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
-    """Take reflections away; lessons that they became stay. `nanomem undo` brings them back.
+REFLECTIONS = Resource(
+    ("reflection",), "reflections", "reflections", lambda _, row: json_objects.reflection(row),
+    lambda rows, _: ["Would delete:", *_reflections_table(rows[:SHOWN])], completes="",
+)  # fmt: skip
+reflections.add_command(
+    REFLECTIONS.deleting(
+        """Take reflections away; lessons that they became stay. `nanomem undo` brings them back.
 
-    \b
-    Example:
-      nanomem reflections delete reflection_1739443200123_1 --yes
-    """
-    with state.open() as ws:
-        rows = list({row.id: row for row in map(ws.reflections.get, ids)}.values())
-        preview = {"reflections": [json_objects.reflection(row) for row in rows]}
-        question = f"Delete {output.counted(len(rows), 'reflection')}?"
-        lines = ["Would delete:", *_reflections_table(rows[:SHOWN])]
-        if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
-            return
-        op = ws.reflections.delete([row.id for row in rows])
-    state.show({"operation": json_objects.operation(op), **preview}, [op.label])
+        \b
+        Example:
+          nanomem reflections delete reflection_1739443200123_1 --yes
+        """
+    )
+)
 
 
 @reflections.command()
@@ -405,23 +361,16 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
 
 def _reflections_table(rows: Sequence[Record]) -> list[str]:
     columns = [
-        Column("ID"),
-        Column("Time", drop=3),
-        Column("Tool", limit=24, least=8),
-        Column("Times", right=True, optional=True),
-        Column("Error", limit=60, least=14, drop=2),
-        Column("Insight", limit=100, least=14),
-        Column("Lesson", optional=True, drop=1),
+        Column("ID", of=lambda row: row["id"]),
+        Column("Time", drop=3, of=lambda row: output.when(row["at"])),
+        Column("Tool", limit=24, least=8, of=lambda row: row["tool_name"]),
+        Column("Times", right=True, optional=True, of=lambda row: str(row["times"]) if row["times"] > 1 else ""),
+        Column("Error", limit=60, least=14, drop=2, of=lambda row: row["error_text"]),
+        Column("Insight", limit=100, least=14, of=lambda row: row["insight"]),
+        Column("Lesson", optional=True, drop=1, of=lambda row: row["lesson"] or ""),
     ]
     shown = [json_objects.reflection(row) for row in rows]
-    cells = [
-        (
-            row["id"], output.when(row["at"]), row["tool_name"], str(row["times"]) if row["times"] > 1 else "",
-            row["error_text"], row["insight"], row["lesson"] or "",
-        )
-        for row in shown
-    ]  # fmt: skip
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, shown)
 
 
 # -- `nanomem usage`: the tokens that language models used, ours and the agent's, and what they cost ------------------
@@ -438,12 +387,9 @@ NAMED = 5
 @click.option("--days", type=Count(1), help="Only of so many days, the last one is today.")
 @click.option("--by", type=click.Choice(["day", "model", "source", "origin"]), help="Added up by this.")
 @click.option("--plot", is_flag=True, help="As bars of tokens (by day, if not told otherwise).")
-@click.option("--ascii", "ascii_only", is_flag=True, help="--plot: without block characters.")
 @paged
 @pass_state
-def usage(
-    state: State, days: int | None, by: Any, plot: bool, ascii_only: bool, limit: int | None, offset: int
-) -> None:
+def usage(state: State, days: int | None, by: Any, plot: bool, limit: int | None, offset: int) -> None:
     """The tokens that language models used: by day, model and source, with the cost where a price is set.
 
     What the agent used is read in its own log; rows say whose they are. Prices are of a million tokens asked and
@@ -454,12 +400,10 @@ def usage(
       nanomem usage --days 30 --by model
       nanomem usage --days 14 --plot
     """
-    if ascii_only and not plot:
-        raise click.UsageError("--ascii goes with --plot", click.get_current_context())
     with state.open() as ws:
         rows = ws.usage.rows(days)
         problems = ws.usage.problems()
-        prices = ws.settings.model_prices
+        prices, ascii_only = ws.settings.model_prices, ws.settings.ascii
         here = ws.configuration.sources.get("model_prices") == str(ws.paths.settings)
     from nanomem_tui.memory.facts.usage import add_up, sum_rows
 

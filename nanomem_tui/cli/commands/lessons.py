@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,20 +20,16 @@ from nanomem_tui.cli.options import (
     pass_state,
     rehearsable,
     warn,
-    words_kept,
 )
-from nanomem_tui.cli.output import Column, table
+from nanomem_tui.cli.output import Column
 from nanomem_tui.cli.planned import added, show_changes
+from nanomem_tui.cli.resource import Resource, typed
 from nanomem_tui.cli.state import State, page
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Lesson
-    from nanomem_tui.workspace import Workspace
 
 SCOPE = click.Choice(["session", "global"])
-ids_argument = click.argument(
-    "ids", metavar="ID...", type=Words(), nargs=-1, required=True, shell_complete=completing("lessons")
-)
 
 
 @click.group("lessons", cls=Group)
@@ -47,8 +42,11 @@ def lessons() -> None:
     """
 
 
-def _json(ws: Workspace, rows: Sequence[Lesson]) -> list[dict[str, Any]]:
-    return [json_objects.lesson(row, ws.lessons.effective(row)) for row in rows]
+LESSONS = Resource(
+    ("lesson",), "lessons", "lessons", lambda ws, row: json_objects.lesson(row, ws.lessons.effective(row)),
+    lambda _, bodies: ["Would delete:", *_table(bodies)], completes="lessons",
+)  # fmt: skip
+_json = LESSONS.bodies
 
 
 @lessons.command()
@@ -95,9 +93,7 @@ def list_lessons(
         ]
         shown = _json(ws, page(found, limit, offset))
         faded = 0 if state.json else len(ws.lessons.faded(ws.lessons.all()))
-    total = output.counted(len(found), "lesson")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
-    state.show(shown, lambda: [*_table(shown), ending])
+    state.show(shown, lambda: [*_table(shown), LESSONS.ending(len(shown), len(found))])
     if faded and not state.json:
         way = "`nanomem recall MESSAGE --why-not ID` says since when"
         output.notes([f"Note: {output.counted(faded, 'lesson')} faded and not given any more: {way}"])
@@ -105,32 +101,19 @@ def list_lessons(
 
 def _table(shown: Sequence[dict[str, Any]]) -> list[str]:
     columns = [
-        Column("ID"),
-        Column("Scope", drop=2),
-        Column("Enabled", optional=True),
-        Column("Trigger", limit=40, least=14),
-        Column("Confidence", right=True, drop=4),
-        Column("Effective", right=True, drop=3),
-        Column("Hits", right=True),
-        Column("Updated At", drop=5),
-        Column("Action", limit=72, least=24),
+        Column("ID", of=lambda row: row["id"]),
+        Column("Scope", drop=2, of=lambda row: row["scope"]),
+        Column("Enabled", optional=True, of=lambda row: ("yes" if row["enabled"] else "no") if mixed else ""),
+        Column("Trigger", limit=40, least=14, of=lambda row: row["trigger"]),
+        Column("Confidence", right=True, drop=4, of=lambda row: str(row["confidence"])),
+        Column("Effective", right=True, drop=3, of=lambda row: f"{row['effective']:.1f}"),
+        Column("Hits", right=True, of=lambda row: str(row["hits"])),
+        Column("Updated At", drop=5, of=lambda row: output.when(row["updated_at"])),
+        Column("Action", limit=72, least=24, of=lambda row: row["better_action"]),
     ]
     mixed = not all(row["enabled"] for row in shown)
-    cells = [
-        (
-            row["id"],
-            row["scope"],
-            ("yes" if row["enabled"] else "no") if mixed else "",
-            row["trigger"],
-            str(row["confidence"]),
-            f"{row['effective']:.1f}",
-            str(row["hits"]),
-            output.when(row["updated_at"]),
-            row["better_action"],
-        )
-        for row in shown
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, shown)
 
 
 @lessons.command()
@@ -183,16 +166,7 @@ def show(state: State, lesson_id: str) -> None:
 @click.option("--confidence", type=click.IntRange(1, 10), default=5, show_default=True, help="1 to 10.")
 @rehearsable
 @pass_state
-def add(
-    state: State,
-    trigger: str,
-    better_action: str,
-    bad_action: str,
-    scope: str,
-    session_key: str,
-    confidence: int,
-    dry_run: bool,
-) -> None:
+def add(state: State, dry_run: bool, **fields: Any) -> None:
     """Teach the agent something; safe on disk when the command returns.
 
     \b
@@ -200,9 +174,7 @@ def add(
       nanomem memory lessons add --trigger "response:length" --action "Answer in two sentences"
     """
     with state.open(dry_run=dry_run, starting=True) as ws:
-        op = ws.lessons.add(
-            trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
-        )
+        op = ws.lessons.add(**fields)
         made = [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"]
         rows = _json(ws, made)
     warnings = _warnings(made[0])
@@ -218,36 +190,22 @@ def add(
 @click.option("--confidence", type=click.IntRange(1, 10), help="1 to 10; the one that it has confirms it.")
 @rehearsable
 @pass_state
-def edit(
-    state: State,
-    lesson_id: str,
-    trigger: str | None,
-    better_action: str | None,
-    bad_action: str | None,
-    confidence: int | None,
-    dry_run: bool,
-) -> None:
+def edit(state: State, lesson_id: str, dry_run: bool, **given: str | int | None) -> None:
     """Correct a lesson, here or in your editor.
 
     \b
     Example:
       nanomem memory lessons edit lesson_1739443200123_1 --confidence 9
     """
-    given = {"trigger": trigger, "better_action": better_action, "bad_action": bad_action, "confidence": confidence}
-    fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     with state.open(dry_run=dry_run) as ws:
         row = ws.lessons.get(lesson_id)
-        shown = None
-        kept: AbstractContextManager[None] = nullcontext()
-        if not fields:
-            from nanomem_tui.terminal import editor
-
-            shown, fields = row, {"better_action": editor.edit_text(row.better_action, "--action")}
-            kept = words_kept(fields["better_action"])
+        new = typed(given, row, "better_action", row.better_action, "--action")
         # A confidence that it has already is a confirmation: the lesson does not fade before its time once more.
-        changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
-        with kept:
-            done = [ws.lessons.edit(row.id, expected=shown, **changed)] if changed else []
+        changed = {
+            name: value for name, value in new.fields.items() if name == "confidence" or value != getattr(row, name)
+        }
+        with new.kept():
+            done = [ws.lessons.edit(row.id, expected=new.seen, **changed)] if changed else []
         lesson = ws.lessons.get(row.id)
         after = _json(ws, [lesson])[0]
     warnings = _warnings(lesson) if changed.keys() - {"confidence"} else []
@@ -262,62 +220,40 @@ def _warnings(lesson: Lesson) -> list[str]:
     return safety.check_secrets(f"{lesson.trigger}\n{lesson.better_action}\n{lesson.bad_action}")
 
 
-@lessons.command()
-@ids_argument
-@rehearsable
-@pass_state
-def enable(state: State, ids: Sequence[str], dry_run: bool) -> None:
-    """Switch lessons on again.
+lessons.add_command(
+    LESSONS.switching(
+        "enable",
+        "enabled",
+        """Switch lessons on again.
 
-    \b
-    Example:
-      nanomem memory lessons enable lesson_1739443200123_1
-    """
-    _switch(state, ids, enabled=True, dry_run=dry_run)
+        \b
+        Example:
+          nanomem memory lessons enable lesson_1739443200123_1
+        """,
+    )
+)
+lessons.add_command(
+    LESSONS.switching(
+        "disable",
+        "enabled",
+        """Switch lessons off: kept, but the agent no longer follows them.
 
+        \b
+        Example:
+          nanomem memory lessons disable lesson_1739443200123_1
+        """,
+    )
+)
+lessons.add_command(
+    LESSONS.deleting(
+        """Take lessons away. `nanomem undo` brings them back.
 
-@lessons.command()
-@ids_argument
-@rehearsable
-@pass_state
-def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
-    """Switch lessons off: kept, but the agent no longer follows them.
-
-    \b
-    Example:
-      nanomem memory lessons disable lesson_1739443200123_1
-    """
-    _switch(state, ids, enabled=False, dry_run=dry_run)
-
-
-def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -> None:
-    with state.open(dry_run=dry_run) as ws:
-        rows = [ws.lessons.get(lesson_id) for lesson_id in ids]
-        wrong = [row.id for row in rows if bool(row.enabled) != enabled]
-        done = [ws.lessons.set_enabled(wrong, enabled)] if wrong else []
-        body = {"lessons": _json(ws, [ws.lessons.get(row.id) for row in rows])}
-    show_changes(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
-
-
-@lessons.command()
-@ids_argument
-@decided
-@pass_state
-def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
-    """Take lessons away. `nanomem undo` brings them back.
-
-    \b
-    Example:
-      nanomem memory lessons delete lesson_1739443200123_1 --yes
-    """
-    with state.open() as ws:
-        rows = _json(ws, [ws.lessons.get(lesson_id) for lesson_id in ids])
-        question = f"Delete {output.counted(len(rows), 'lesson')}?"
-        lines = ["Would delete:", *_table(rows)]
-        if not agreed(state, {"lessons": rows}, lines, question, yes=yes, dry_run=dry_run):
-            return
-        op = ws.lessons.delete([row["id"] for row in rows])
-    state.show({"operation": json_objects.operation(op), "lessons": rows}, [op.label])
+        \b
+        Example:
+          nanomem memory lessons delete lesson_1739443200123_1 --yes
+        """
+    )
+)
 
 
 @lessons.command()

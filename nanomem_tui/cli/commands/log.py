@@ -60,17 +60,14 @@ def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> N
 def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
     """Operations as a table."""
     columns = [
-        Column("Time"),
-        Column("ID"),
-        Column("By", limit=28, least=10, drop=1),
-        Column("State", optional=True),
-        Column("Change", limit=100, least=20),
+        Column("Time", of=lambda e: output.when(e.operation.at)),
+        Column("ID", of=lambda e: e.operation.id),
+        Column("By", limit=28, least=10, drop=1, of=lambda e: e.operation.who),
+        Column("State", optional=True, of=lambda e: "undone" if e.undone else ""),
+        Column("Change", limit=100, least=20, of=lambda e: e.operation.label),
     ]
-    cells = [
-        (output.when(e.operation.at), e.operation.id, e.operation.who, "undone" if e.undone else "", e.operation.label)
-        for e in entries
-    ]
-    return table(columns, cells, output.terminal_width())
+
+    return output.columned(columns, entries)
 
 
 @click.command(cls=Command)
@@ -187,10 +184,18 @@ def _tell(
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 when_argument = click.argument("when", type=Words())
-layer_option = click.option("--layer", type=Words(), metavar="LAYER", help="Only item, lesson, record or work.")
-kind_option = click.option("--kind", type=Words(), help="Only rows of this kind (fact, preference, ...).")
-scope_option = click.option("--scope", type=Words(), help="Only rows of this scope, as `nanomem scopes list` names it.")
-id_option = click.option("--id", "ids", type=Words(), multiple=True, help="Only this row; may be given again.")
+
+
+def chosen_rows(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which rows: their layer, kind and scope, or their ids."""
+    for option in (
+        click.option("--id", "ids", type=Words(), multiple=True, help="Only this row; may be given again."),
+        click.option("--scope", type=Words(), help="Only rows of this scope, as `nanomem scopes list` names it."),
+        click.option("--kind", type=Words(), help="Only rows of this kind (fact, preference, ...)."),
+        click.option("--layer", type=Words(), metavar="LAYER", help="Only item, lesson, record or work."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group("moments", cls=Group)
@@ -238,24 +243,11 @@ def list_moments(state: State, limit: int, offset: int) -> None:
 
 @moments.command()
 @when_argument
-@layer_option
-@kind_option
-@scope_option
-@id_option
+@chosen_rows
 @click.option("--file", "path", type=Words(), help="Print this file as it was then: SOUL.md, USER.md, MEMORY.md.")
 @paged
 @pass_state
-def show(
-    state: State,
-    when: str,
-    layer: str | None,
-    kind: str | None,
-    scope: str | None,
-    ids: Sequence[str],
-    path: str | None,
-    limit: int | None,
-    offset: int,
-) -> None:
+def show(state: State, when: str, path: str | None, limit: int | None, offset: int, **which: Any) -> None:
     """What was there at a moment: rows, and where no rows are asked for SOUL, USER and MEMORY, too.
 
     Of an agent's work the records that a person changed since then.
@@ -266,7 +258,7 @@ def show(
       nanomem moments show yesterday --file USER.md
     """
     with state.open() as ws:
-        chosen = ws.moments.chosen(layer, kind, scope, ids)
+        chosen = ws.moments.chosen(**which)
         moment = ws.moments.named(when)
         if path is not None:
             _show_file(state, moment, path, ws.moments.texts(moment))
@@ -290,7 +282,7 @@ def show(
         Column("Text", least=28),
     ]
     cells = [(name, str(getattr(row, "kind", "")), row.id, _said(row)) for name, row in shown]
-    ending = output.counted(len(rows), "row") if len(shown) == len(rows) else f"{len(shown)} of {len(rows)} rows"
+    ending = output.of_total(len(shown), len(rows), "row")
     body = {
         "moment": _moment_json(moment),
         "rows": [{"layer": name, **_json(row)} for name, row in shown],
@@ -306,23 +298,10 @@ def show(
 @moments.command()
 @click.argument("first", type=Words())
 @click.argument("second", type=Words(), required=False)
-@layer_option
-@kind_option
-@scope_option
-@id_option
+@chosen_rows
 @paged
 @pass_state
-def diff(
-    state: State,
-    first: str,
-    second: str | None,
-    layer: str | None,
-    kind: str | None,
-    scope: str | None,
-    ids: Sequence[str],
-    limit: int | None,
-    offset: int,
-) -> None:
+def diff(state: State, first: str, second: str | None, limit: int | None, offset: int, **which: Any) -> None:
     """What differs between two moments, or between one and now: + came, - went, ~ changed.
 
     Where no rows are asked for also the lines of SOUL, USER and MEMORY, which `nanomem dream restore` brings back.
@@ -333,7 +312,7 @@ def diff(
       nanomem moments diff checkpoint-2 checkpoint-1 --json
     """
     with state.open() as ws:
-        chosen = ws.moments.chosen(layer, kind, scope, ids)
+        chosen = ws.moments.chosen(**which)
         ends = [ws.moments.named(first), ws.moments.named(second or "now")]
         files, unread = ([], None) if any(chosen) else _files(ws, ends)
         unknown = ""
@@ -363,25 +342,11 @@ def diff(
 
 @moments.command()
 @when_argument
-@layer_option
-@kind_option
-@scope_option
-@id_option
+@chosen_rows
 @click.option("--all", "everything", is_flag=True, help="All that differs.")
 @decided
 @pass_state
-def restore(
-    state: State,
-    when: str,
-    layer: str | None,
-    kind: str | None,
-    scope: str | None,
-    ids: Sequence[str],
-    *,
-    everything: bool,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+def restore(state: State, when: str, everything: bool, yes: bool, dry_run: bool, **which: Any) -> None:
     """Bring back what was there at a moment, as one operation, which `nanomem undo` takes back.
 
     Counts of hits stay as they are. Exit code 1 when nothing differs from then.
@@ -391,12 +356,12 @@ def restore(
       nanomem moments restore op_1763900000_1_1 --id ltm_1739443200123_1
       nanomem moments restore yesterday --all --dry-run
     """
-    if everything is any((layer, kind, scope, ids)):
+    if everything is any(which.values()):
         raise click.UsageError(
             "name what to restore (--id, --kind, --layer, --scope), or --all", click.get_current_context()
         )
     with state.open() as ws:
-        chosen = ws.moments.chosen(layer, kind, scope, ids)
+        chosen = ws.moments.chosen(**which)
         plan = ws.moments.plan(ws.moments.named(when), chosen.difference)
         body = {"moment": _moment_json(plan.moment), "rows": [_difference_json(one) for one in plan.differences]}
         lines = [

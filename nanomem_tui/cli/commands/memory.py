@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +19,7 @@ from nanomem_tui.cli.options import (
     agreed,
     as_typed,
     asked_query,
+    belonging_to,
     completing,
     dated,
     decided,
@@ -29,18 +29,20 @@ from nanomem_tui.cli.options import (
     pass_state,
     query_options,
     rehearsable,
+    seen_as,
     warn,
     with_undo,
-    words_kept,
 )
 from nanomem_tui.cli.output import paragraph
 from nanomem_tui.cli.planned import SHOWN, added, show_changes
+from nanomem_tui.cli.resource import Resource, typed
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import clock
 from nanomem_tui.core.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
@@ -98,18 +100,7 @@ def status(state: State, openmetrics: bool) -> None:
 @click.option("--sort", type=click.Choice(sorted(memory_answers.SORTS)), default="updated", help="What comes first.")
 @paged
 @pass_state
-def list_items(
-    state: State,
-    kind: str | None,
-    scope: str | None,
-    session: str | None,
-    source: str | None,
-    disabled: bool,
-    query: str | None,
-    sort: str,
-    limit: int | None,
-    offset: int,
-) -> None:
+def list_items(state: State, query: str | None, **wanted: Any) -> None:
     """The long-term items, newest first; rows of a foreign database are listed too, read only.
 
     \b
@@ -117,7 +108,7 @@ def list_items(
       nanomem memory list --kind preference --limit 20
       nanomem memory list --filter 'scope:telegram:* age:>30d hits:0'
     """
-    memory_answers.list_items(state, kind, scope, session, source, disabled, sort, limit, offset, query or "")
+    memory_answers.list_items(state, query=query or "", **wanted)
 
 
 @memory.command()
@@ -198,9 +189,7 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
 
 @memory.command()
 @query_options
-@click.option("--channel", type=Words(), help="As seen from this channel.")
-@click.option("--chat-id", type=Words(), help="As seen from this chat.")
-@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@seen_as
 @click.option("--scope", type=click.Choice(["chat", "user", "global", "all"]), default="all", help="Where to look.")
 @click.option("--kind", type=Words(), help="Only this kind.")
 @dated
@@ -215,19 +204,14 @@ def search(
     state: State,
     query: str | None,
     terms: Sequence[str],
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
-    scope: str,
-    kind: str | None,
-    since: str,
-    until: str,
+    audience: Audience,
     meaning: bool,
     domain: str | None,
     category: str | None,
     explain: bool,
     limit: int | None,
     offset: int,
+    **by_words: Any,
 ) -> None:
     """Items that fit some words, best first. With a channel, chat or sender: only what is visible there.
 
@@ -242,15 +226,12 @@ def search(
       nanomem memory search --domain Travel
     """
     if not (meaning or domain is not None or category is not None):
-        text = asked_query(query, terms, may_be_empty=bool(since or until))
-        limit = 20 if limit is None else limit
-        memory_answers.search(
-            state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset, since, until
-        )
+        text = asked_query(query, terms, may_be_empty=bool(by_words["since"] or by_words["until"]))
+        pages: dict[str, Any] = {"limit": 20 if limit is None else limit, "offset": offset}
+        memory_answers.search(state, text, **audience._asdict(), explain=explain, **by_words, **pages)
         return
-    if scope != "all" or kind is not None or since or until:
-        which = "--scope" if scope != "all" else "--kind" if kind is not None else "--since" if since else "--until"
-        raise click.UsageError(f"{which} goes with a search by words only", click.get_current_context())
+    if which := next((name for name in by_words if by_words[name] not in (None, "", "all")), None):
+        raise click.UsageError(f"--{which} goes with a search by words only", click.get_current_context())
     from nanomem_tui.cli.commands.facts import SHOWN, find
 
     asked = asked_query(query, terms) if domain is None and category is None else " ".join([query or "", *terms])
@@ -259,7 +240,7 @@ def search(
         asked,
         domain,
         category,
-        (channel, chat_id, sender_id),
+        audience,
         limit=SHOWN if limit is None else limit,
         offset=offset,
         explain=explain,
@@ -276,22 +257,12 @@ KIND = click.Choice(["preference", "fact", "decision", "episodic"])
 @click.option("--text", type=Words(), required=True, help="What to remember.")
 @click.option("--kind", type=KIND, default="fact", show_default=True, help="What sort of memory it is.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it (default: global).")
-@click.option("--channel", type=Words(), help="The channel of that chat or person.")
-@click.option("--chat-id", type=Words(), help="The chat.")
-@click.option("--sender-id", type=Words(), help="The person.")
+@belonging_to
 @click.option("--importance", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="0 to 1.")
 @rehearsable
 @pass_state
 def add(
-    state: State,
-    text: str,
-    kind: str,
-    scope: str | None,
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
-    importance: float,
-    dry_run: bool,
+    state: State, text: str, kind: str, scope: str | None, audience: Audience, importance: float, dry_run: bool
 ) -> None:
     """Remember something from now on; safe on disk when the command returns. What is remembered there already is
     confirmed, as a turn confirms it, and the id says which item that is.
@@ -303,25 +274,12 @@ def add(
     with state.open(dry_run=dry_run, starting=True) as ws:
         ws.store.load("item")
         op, row, warnings = ws.items.add(
-            text,
-            kind=kind,
-            scope_type=scope,
-            channel=channel,
-            chat_id=chat_id,
-            sender_id=sender_id,
-            importance=importance,
-            merge=True,
+            text, kind=kind, scope_type=scope, **audience._asdict(), importance=importance, merge=True
         )
     body: dict[str, Any] = {"item": json_objects.item(row), "warnings": list(warnings)}
     body |= {"merged": True} if op.kind == "items.confirm" else {}
     warn(state, warnings)
     added(state, op, row.id, body, dry_run=dry_run)
-
-
-def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
-    """The items of these ids. Raises AccessDenied, not NotFound, where they lie in a file that cannot be read."""
-    ws.store.load("item")
-    return [ws.items.get(item_id) for item_id in ids]
 
 
 @click.command(cls=Command)
@@ -330,22 +288,11 @@ def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
 @click.option("--kind", type=KIND, help="Another kind.")
 @click.option("--importance", type=click.FloatRange(0, 1), help="0 to 1.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it from now on.")
-@click.option("--channel", type=Words(), help="The channel of that chat or person.")
-@click.option("--chat-id", type=Words(), help="The chat.")
-@click.option("--sender-id", type=Words(), help="The person.")
+@belonging_to
 @rehearsable
 @pass_state
 def edit(
-    state: State,
-    item_id: str,
-    text: str | None,
-    kind: str | None,
-    importance: float | None,
-    scope: str | None,
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
-    dry_run: bool,
+    state: State, item_id: str, scope: str | None, audience: Audience, dry_run: bool, **given: str | float | None
 ) -> None:
     """Correct an item, here or in your editor; a scope is named whole, with its channel, chat and person.
 
@@ -353,24 +300,16 @@ def edit(
     Example:
       nanomem memory edit ltm_1739443200123_1 --text "Prefers aisle seats"
     """
-    fields: dict[str, Any] = {"text": text, "kind": kind, "importance": importance}
-    fields = {name: value for name, value in fields.items() if value is not None}
-    if scope is None and (channel or chat_id or sender_id):
+    if scope is None and any(audience):
         raise click.UsageError("name the scope too: --scope chat or user", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        if scope is not None:
-            fields |= _scope_fields(ws, scope, channel, chat_id, sender_id)
-        row = items_of(ws, [item_id])[0]
-        shown = None
-        kept: AbstractContextManager[None] = nullcontext()
-        if not fields:
-            from nanomem_tui.terminal import editor
-
-            shown, fields = row, {"text": editor.edit_text(row.text, "--text")}
-            kept = words_kept(fields["text"])
-        changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
-        with kept:
-            done = [ws.items.edit(row.id, expected=shown, **changed)] if changed else []
+        scoped = _scope_fields(ws, scope, audience) if scope is not None else {}
+        row = ITEMS.rows(ws, [item_id])[0]
+        new = typed({**given, **scoped}, row, "text", row.text, "--text")
+        new = new._replace(fields={**new.fields, **scoped})
+        changed: dict[str, Any] = {name: value for name, value in new.fields.items() if value != getattr(row, name)}
+        with new.kept():
+            done = [ws.items.edit(row.id, expected=new.seen, **changed)] if changed else []
         row = ws.items.get(row.id)
         warnings = ws.items.warnings(row) if "text" in changed else []
     warn(state, warnings)
@@ -379,79 +318,66 @@ def edit(
     )
 
 
-def _scope_fields(
-    ws: Workspace, scope: str, channel: str | None, chat_id: str | None, sender_id: str | None
-) -> dict[str, Any]:
+def _scope_fields(ws: Workspace, scope: str, audience: Audience) -> dict[str, Any]:
     """The fields that a scope consists of. Raises BadInput for one that lacks its channel, chat or person."""
     from nanomem_tui.memory.scopes import Audience, key_for
 
-    if scope == "global":
-        channel = chat_id = sender_id = None
-    key = key_for(scope, Audience(channel, chat_id, sender_id), ws.id)
-    return {"scope_type": scope, "scope_key": key, "channel": channel, "chat_id": chat_id, "sender_id": sender_id}
+    audience = Audience() if scope == "global" else audience
+    return {"scope_type": scope, "scope_key": key_for(scope, audience, ws.id), **audience._asdict()}
 
 
-@click.command(cls=Command)
-@ids_argument
-@rehearsable
-@pass_state
-def enable(state: State, ids: Sequence[str], dry_run: bool) -> None:
+ITEMS = Resource(
+    ("item",), "items", "items", lambda _, row: json_objects.item(row),
+    lambda rows, _: _removal("Would delete", rows), layer="item",
+)  # fmt: skip
+enable = ITEMS.switching(
+    "enable",
+    "enabled",
     """Switch items on again.
 
     \b
     Example:
       nanomem memory enable ltm_1739443200123_1
-    """
-    switch(state, ids, "enabled", True, dry_run=dry_run)
-
-
-@click.command(cls=Command)
-@ids_argument
-@rehearsable
-@pass_state
-def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
+    """,
+)
+disable = ITEMS.switching(
+    "disable",
+    "enabled",
     """Switch items off: kept and listed, but the agent no longer gets them.
 
     \b
     Example:
       nanomem memory disable ltm_1739443200123_1
-    """
-    switch(state, ids, "enabled", False, dry_run=dry_run)
+    """,
+)
+pin = ITEMS.switching(
+    "pin",
+    "pinned",
+    """Pin items, so that compaction and expiry leave them alone.
 
+    \b
+    Example:
+      nanomem memory pin ltm_1739443200123_1
+    """,
+)
+unpin = ITEMS.switching(
+    "unpin",
+    "pinned",
+    """Let pinned items go: compaction and expiry treat them as any other.
 
-def switch(
-    state: State, ids: Sequence[str], field: Literal["enabled", "pinned"], wanted: bool, *, dry_run: bool
-) -> None:
-    """Set one of the two switches of items; those that are set so already are left alone."""
-    with state.open(dry_run=dry_run) as ws:
-        rows = items_of(ws, ids)
-        wrong = [row.id for row in rows if bool(getattr(row, field)) != wanted]
-        change = {"enabled": ws.items.set_enabled, "pinned": ws.items.set_pinned}[field]
-        done = [change(wrong, wanted)] if wrong else []
-        body = {"items": [json_objects.item(ws.items.get(row.id)) for row in rows]}
-    word = field if wanted else {"enabled": "disabled", "pinned": "unpinned"}[field]
-    show_changes(state, done, body, f"Already {word}.", dry_run=dry_run)
-
-
-@click.command(cls=Command)
-@ids_argument
-@decided
-@pass_state
-def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
+    \b
+    Example:
+      nanomem memory unpin ltm_1739443200123_1
+    """,
+)
+delete = ITEMS.deleting(
     """Take items away. `nanomem undo` brings them back.
 
     \b
     Example:
       nanomem memory delete ltm_1739443200123_1 --yes
     """
-    with state.open() as ws:
-        rows = items_of(ws, ids)
-        preview = {"items": [json_objects.item(row) for row in rows]}
-        question = f"Delete {output.counted(len(rows), 'item')}?"
-        if not agreed(state, preview, lambda: _removal("Would delete", rows), question, yes=yes, dry_run=dry_run):
-            return
-        op = ws.items.delete([row.id for row in rows])
-    state.show({"operation": json_objects.operation(op), **preview}, [op.label])
+)
 
 
 def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
@@ -571,7 +497,7 @@ def merge(state: State, ids: Sequence[str], into: str | None, yes: bool, dry_run
       nanomem memory merge ltm_1739443200123_1 ltm_1739443200123_2 --dry-run
     """
     with state.open(dry_run=dry_run) as ws:
-        rows = items_of(ws, [*ids, *([into] if into else [])])
+        rows = ITEMS.rows(ws, [*ids, *([into] if into else [])])
         kept = ws.items.get(into) if into else max(rows, key=lambda row: row.updated_at)
         told = _scopes(rows, kept)
         preview = {"merged": [json_objects.item(row) for row in rows], "kept": kept.id, "differ": bool(told)}
@@ -596,34 +522,6 @@ def _scope_words(row: Item) -> str:
     """The scope of an item as a person reads it."""
     whose = row.scope_key.removeprefix(f"{row.scope_type}:")
     return "global" if row.scope_type == "global" else f"{row.scope_type} {whose}"
-
-
-@click.command(cls=Command)
-@ids_argument
-@rehearsable
-@pass_state
-def pin(state: State, ids: Sequence[str], dry_run: bool) -> None:
-    """Pin items, so that compaction and expiry leave them alone.
-
-    \b
-    Example:
-      nanomem memory pin ltm_1739443200123_1
-    """
-    switch(state, ids, "pinned", True, dry_run=dry_run)
-
-
-@click.command(cls=Command)
-@ids_argument
-@rehearsable
-@pass_state
-def unpin(state: State, ids: Sequence[str], dry_run: bool) -> None:
-    """Let pinned items go: compaction and expiry treat them as any other.
-
-    \b
-    Example:
-      nanomem memory unpin ltm_1739443200123_1
-    """
-    switch(state, ids, "pinned", False, dry_run=dry_run)
 
 
 # `nanomem memory reindex`: what finds by words and what finds by meaning, made anew out of what is kept.

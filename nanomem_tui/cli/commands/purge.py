@@ -205,25 +205,9 @@ def unread(found: Findings) -> list[str]:
 _EVERYWHERE = click.option("--backups", is_flag=True, help="Also remove the backups and bundles that hold it.")
 
 
-def _no_git(context: click.Context, _option: click.Parameter, given: bool) -> None:
-    if given:
-        raise click.UsageError("--git is gone: leave it out, each git history is told with the command for it", context)
-
-
-_GIT = click.option(
-    "--git",
-    is_flag=True,
-    hidden=True,
-    expose_value=False,
-    callback=_no_git,
-    help="Gone: git history is told, not written.",
-)
-
-
 @click.command(cls=Command)
 @click.option("--mask", is_flag=True, help="Put a kind and a fingerprint in the place of each secret, everywhere.")
 @_EVERYWHERE
-@_GIT
 @decided
 @pass_state
 def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> int:
@@ -304,7 +288,6 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
 @click.option("--full", is_flag=True, help="Name every row and line that goes, however many they are.")
 @click.option("--list", "listing", is_flag=True, help="The receipts of what was forgotten and masked.")
 @_EVERYWHERE
-@_GIT
 @decided
 @pass_state
 def forget(

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from nanomem_tui.cli import json_objects, memory_answers, output, passages
 from nanomem_tui.cli.memory_answers import time_lines, within
-from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state
+from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state, seen_as
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
@@ -24,8 +24,8 @@ from nanomem_tui.core.text import counted, quoted
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.memory.recall.recall import Question
-    from nanomem_tui.memory.recall.recall import Question as questions_Question
     from nanomem_tui.memory.recall.regressions import Checked
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.turn import Begun
     from nanomem_tui.workspace import Workspace
 
@@ -45,20 +45,18 @@ def show(state: State, path: Path) -> int:
         } for one in found
     ]  # fmt: skip
     columns = [
-        Column("N", right=True),
-        Column("Asked by", limit=40, optional=True),
-        Column("Message", limit=90, least=24),
-        Column("Must recall", limit=90, least=20),
+        Column("N", right=True, of=lambda one: str(one.line)),
+        Column("Asked by", limit=40, optional=True, of=lambda one: _who(one.question)),
+        Column("Message", limit=90, least=24, of=lambda one: one.question.text),
+        Column("Must recall", limit=90, least=20, of=lambda one: ", ".join(one.expect)),
     ]
-    cells = [(str(one.line), _who(one.question), one.question.text, ", ".join(one.expect)) for one in found]
-    state.show(
-        json_objects.plain(body), lambda: table(columns, cells, output.terminal_width()) or ["No saved questions."]
-    )
+
+    state.show(json_objects.plain(body), lambda: output.columned(columns, found) or ["No saved questions."])
     tell_broken(broken)
     return 0
 
 
-def _who(question: questions_Question) -> str:
+def _who(question: Question) -> str:
     """Whose question it is: `ana in telegram 42`; "" for the owner."""
     channel, chat_id, sender_id = question.audience
     chat = " ".join(filter(None, (channel, chat_id)))
@@ -101,9 +99,7 @@ _FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to", "since", 
     multiple=True,
     help="Recall what was said instead of items: passages, ranked, with what stands around them.",
 )
-@click.option("--channel", type=Words(), help="As seen from this channel.")
-@click.option("--chat-id", type=Words(), help="As seen from this chat.")
-@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@seen_as
 @click.option("--reply-to", type=Words(), default="", help="The words of the message that it replies to.")
 @dated
 @click.option("--limit", type=Count(1), help="Recall N items at most.")
@@ -136,15 +132,11 @@ def recall(
     *,
     message: str | None,
     sources: Sequence[str],
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
+    audience: Audience,
     reply_to: str,
     since: str,
     until: str,
     limit: int | None,
-    max_chars: int | None,
-    profile: str | None,
     weights: Sequence[str],
     explain: bool,
     why_not: str | None,
@@ -152,6 +144,7 @@ def recall(
     check: str | None,
     saved: bool,
     forget: str | None,
+    **asked: Any,
 ) -> int:
     """What the agent would get for a message. With a channel, chat or sender: what is visible there.
 
@@ -168,7 +161,6 @@ def recall(
       nanomem recall "what did you say about the seat?" --in sessions --in notes
     """
     from nanomem_tui.memory.recall.recall import Question
-    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turns.turn import check_message as checked
 
     if sources:
@@ -181,16 +173,8 @@ def recall(
         if check is not None:
             return _check(state, ws, Path(check) if check else _saved(ws), named=bool(check))
         text = checked(message or "")
-        question = Question(
-            text,
-            reply_to,
-            Audience(channel, chat_id, sender_id),
-            limit=limit,
-            max_chars=max_chars,
-            profile=profile,
-            weights=_weights(weights),
-            within=within(ws, since, until),
-        )
+        span = within(ws, since, until)
+        question = Question(text, reply_to, audience, limit=limit, weights=_weights(weights), within=span, **asked)
         if save:
             return _save(state, ws, question, save)
         if why_not:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Group, Words, agreed, completing, decided, paged, pass_state
+from nanomem_tui.cli.options import Group, Words, agreed, audience_options, completing, decided, paged, pass_state
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.planned import SHOWN, show_changes
 from nanomem_tui.cli.state import State, page
@@ -62,20 +62,10 @@ def list_scopes(state: State, limit: int | None, offset: int) -> None:
 
 @scopes.command()
 @click.argument("scope", type=Words(), required=False)
-@click.option("--channel", type=Words(), help="As a chat of this channel.")
-@click.option("--chat-id", type=Words(), help="As this chat.")
-@click.option("--sender-id", type=Words(), help="As this person.")
+@audience_options("As a chat of this channel.", "As this chat.", "As this person.")
 @paged
 @pass_state
-def show(
-    state: State,
-    scope: str | None,
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
-    limit: int | None,
-    offset: int,
-) -> None:
+def show(state: State, scope: str | None, audience: Audience, limit: int | None, offset: int) -> None:
     """The items of a scope; or with --channel what a chat or person sees, and through which layer.
 
     \b
@@ -83,9 +73,8 @@ def show(
       nanomem scopes show telegram:42
       nanomem scopes show --channel telegram --chat-id 42 --sender-id ana
     """
-    from nanomem_tui.memory.scopes import Audience, is_in_scope
+    from nanomem_tui.memory.scopes import is_in_scope
 
-    audience = Audience(channel, chat_id, sender_id)
     if (scope is None) == audience.is_owner:
         raise click.UsageError("name a scope, or who asks with --channel", click.get_current_context())
     with state.open() as ws:
@@ -97,7 +86,7 @@ def show(
     shown = page(found, limit, offset)
     columns = [Column("Layer"), Column("Kind", drop=1), Column("ID", limit=26, least=12), Column("Text", least=28)]
     cells = [(layer, row.kind, row.id, row.text) for row, layer in shown]
-    ending = output.counted(len(found), "item") if len(shown) == len(found) else f"{len(shown)} of {len(found)} items"
+    ending = output.of_total(len(shown), len(found), "item")
     body = [{**json_objects.item(row), "layer": layer} for row, layer in shown]
     state.show(body, lambda: [*table(columns, cells, output.terminal_width()), ending])
 
@@ -115,7 +104,7 @@ def list_leaks(state: State, limit: int | None, offset: int) -> None:
     with state.open() as ws:
         found = ws.scopes.leaks()
     shown = page(found, limit, offset)
-    ending = output.counted(len(found), "leak") if len(shown) == len(found) else f"{len(shown)} of {len(found)} leaks"
+    ending = output.of_total(len(shown), len(found), "leak")
     state.show([_leak_json(one) for one in shown], lambda: [*_leaks(shown), ending] if found else [NO_LEAK])
 
 
@@ -126,9 +115,7 @@ def list_leaks(state: State, limit: int | None, offset: int) -> None:
 @click.option("--merge", is_flag=True, help="Where the same text is there already, make one item of the two.")
 @decided
 @pass_state
-def move(
-    state: State, ids: Sequence[str], to: str, whence: str | None, *, merge: bool, yes: bool, dry_run: bool
-) -> None:
+def move(state: State, **asked: Any) -> None:
     """Move items to another scope, as one operation: who saw them before does not see them any more.
 
     \b
@@ -136,7 +123,7 @@ def move(
       nanomem scopes move ltm_1739443200123_1 --to telegram:@ana
       nanomem scopes move --from telegram:42 --to global --dry-run
     """
-    _go(state, "move", ids, to, whence, merge=merge, yes=yes, dry_run=dry_run)
+    _go(state, "move", **asked)
 
 
 @scopes.command("copy")
@@ -145,14 +132,14 @@ def move(
 @from_option
 @decided
 @pass_state
-def copy_items(state: State, ids: Sequence[str], to: str, whence: str | None, *, yes: bool, dry_run: bool) -> None:
+def copy_items(state: State, **asked: Any) -> None:
     """Copy items to another scope, as one operation: both sides see the words, each item goes its own way.
 
     \b
     Example:
       nanomem scopes copy ltm_1739443200123_1 --to telegram:42
     """
-    _go(state, "copy", ids, to, whence, merge=False, yes=yes, dry_run=dry_run)
+    _go(state, "copy", **asked)
 
 
 def _go(
@@ -161,10 +148,9 @@ def _go(
     ids: Sequence[str],
     to: str,
     whence: str | None,
-    *,
-    merge: bool,
     yes: bool,
     dry_run: bool,
+    merge: bool = False,
 ) -> None:
     if bool(ids) is (whence is not None):
         raise click.UsageError("name the items, or with --from a scope", click.get_current_context())

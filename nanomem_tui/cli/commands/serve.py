@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.options import Command, Group, Words, pass_state
+from nanomem_tui.cli.options import Command, Group, Words, audience_options, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import BadInput
@@ -39,18 +39,16 @@ def serve() -> None:
 
 
 @serve.command("mcp")
-@click.option("--channel", type=Words(), help="See only what this channel may see.")
-@click.option("--chat-id", type=Words(), help="See only what this chat may see.")
-@click.option("--sender-id", type=Words(), help="See only what this person may see.")
+@audience_options(
+    "See only what this channel may see.", "See only what this chat may see.", "See only what this person may see."
+)
 @click.option(
     "--http", type=click.IntRange(0, 65535), is_flag=False, flag_value=7333, metavar="[PORT]",
     help="Serve HTTP on 127.0.0.1 in place of the pipe (port 7333; 0: any free one).",
 )  # fmt: skip
 @click.option("--allow-writes", is_flag=True, help="Let the agent propose memories, where mcp_writes is true.")
 @pass_state
-def mcp(
-    state: State, channel: str | None, chat_id: str | None, sender_id: str | None, http: int | None, allow_writes: bool
-) -> None:
+def mcp(state: State, audience: Audience, http: int | None, allow_writes: bool) -> None:
     """Give an agent what is remembered over MCP: tools that read, and the memory files.
 
     The tools are memory_search, recall, context and knowledge_search. On stdin and stdout, or by HTTP with the token
@@ -69,12 +67,10 @@ def mcp(
       nanomem serve mcp --channel telegram --chat-id 7
       nanomem serve mcp --http
     """
-    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.servers import mcp as server
     from nanomem_tui.store import processes
 
     server.require_mcp()
-    audience = Audience(channel, chat_id, sender_id)
     with state.open(starting=True) as ws, processes.shared_use(ws.paths):
         if allow_writes and not ws.settings.mcp_writes:
             fix = "allow it for this memory first: nanomem config set mcp_writes true"

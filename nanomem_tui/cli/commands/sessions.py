@@ -68,8 +68,7 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
         found = ws.sessions.list()
         unreadable = ws.sessions.unreadable()
     shown = page(found, limit, offset)
-    total = output.counted(len(found), "session")
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = output.of_total(len(shown), len(found), "session")
     state.show([json_objects.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
     _tell_untold(ws)
     all_read(unreadable)
@@ -87,29 +86,16 @@ def _tell_untold(ws: Workspace) -> None:
 
 def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
     columns = [
-        Column("Key", least=36),
-        Column("Messages", right=True),
-        Column("Size", right=True),
-        Column("Not archived", right=True, drop=2),
-        Column("First", drop=3),
-        Column("Last"),
-        Column("Title", limit=40, least=12, drop=3, optional=True),
-        Column("Note", limit=40, least=10, drop=1, optional=True),
+        Column("Key", least=36, of=lambda info: info.key),
+        Column("Messages", right=True, of=lambda info: str(info.messages)),
+        Column("Size", right=True, of=lambda info: output.size(info.size)),
+        Column("Not archived", right=True, drop=2, of=lambda info: "" if info.imported else str(info.unarchived)),
+        Column("First", drop=3, of=lambda info: output.when(info.created_at)),
+        Column("Last", of=lambda info: output.when(info.updated_at)),
+        Column("Title", limit=40, least=12, drop=3, optional=True, of=lambda info: info.title or ""),
+        Column("Note", limit=40, least=10, drop=1, optional=True, of=_note),
     ]
-    cells = [
-        (
-            info.key,
-            str(info.messages),
-            output.size(info.size),
-            "" if info.imported else str(info.unarchived),
-            output.when(info.created_at),
-            output.when(info.updated_at),
-            info.title or "",
-            _note(info),
-        )
-        for info in found
-    ]
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, found)
 
 
 def _note(info: SessionInfo) -> str:
@@ -272,25 +258,16 @@ def compact(state: State, key: str | None, every: bool, keep: int | None, force:
 
 def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:
     columns = [
-        Column("Session", least=24),
-        Column("Messages", right=True),
-        Column("Kept", right=True),
-        Column("Removed", right=True),
-        Column("Bytes", right=True),
-        Column("Refused", limit=60, least=16, optional=True),
+        Column("Session", least=24, of=lambda plan: plan.key),
+        Column("Messages", right=True, of=lambda plan: str(plan.messages)),
+        Column("Kept", right=True, of=lambda plan: str(plan.kept)),
+        Column("Removed", right=True, of=lambda plan: str(plan.removed)),
+        Column(
+            "Bytes", right=True, of=lambda plan: f"{output.size(plan.bytes_before)} → {output.size(plan.bytes_after)}"
+        ),
+        Column("Refused", limit=60, least=16, optional=True, of=lambda plan: plan.refused),
     ]
-    cells = [
-        (
-            plan.key,
-            str(plan.messages),
-            str(plan.kept),
-            str(plan.removed),
-            f"{output.size(plan.bytes_before)} → {output.size(plan.bytes_after)}",
-            plan.refused,
-        )
-        for plan in plans
-    ]
-    return ["Would compact:", *table(columns, cells, output.terminal_width())]
+    return ["Would compact:", *output.columned(columns, plans)]
 
 
 @session.command()
@@ -346,23 +323,21 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
 
 def _rescue_lines(found: Sequence[Rescue]) -> list[str]:
     columns = [
-        Column("Session", least=24),
-        Column("Messages", right=True),
-        Column("File", least=20, limit=48),
-        Column("Becomes", least=20, limit=60, drop=1),
-        Column("Refused", limit=60, least=16, optional=True),
+        Column("Session", least=24, of=lambda one: one.key),
+        Column("Messages", right=True, of=lambda one: str(one.messages)),
+        Column("File", least=20, limit=48, of=lambda one: one.path.rpartition("/")[2]),
+        Column(
+            "Becomes",
+            least=20,
+            limit=60,
+            drop=1,
+            of=lambda one: (
+                f"the first of {output.counted(one.messages + one.joined, 'message')} there" if one.joined else one.name
+            ),
+        ),
+        Column("Refused", limit=60, least=16, optional=True, of=lambda one: one.refused),
     ]
-    cells = [
-        (
-            one.key,
-            str(one.messages),
-            one.path.rpartition("/")[2],
-            f"the first of {output.counted(one.messages + one.joined, 'message')} there" if one.joined else one.name,
-            one.refused,
-        )
-        for one in found
-    ]
-    return ["Would bring back:", *table(columns, cells, output.terminal_width())]
+    return ["Would bring back:", *output.columned(columns, found)]
 
 
 # -- `nanomem consolidate`: the oldest part of a session that outgrew its budget goes into the archive ----------------
@@ -449,21 +424,14 @@ def _nothing(state: State, plans: Sequence[Consolidation], preview: dict[str, An
 
 def _lines(plans: Sequence[Consolidation]) -> list[str]:
     columns = [
-        Column("Session", least=24),
-        Column("Messages", right=True),
-        Column("Archived", right=True),
-        Column("Tokens", right=True),
-        Column("Entries", right=True, drop=1),
-        Column("Refused", limit=60, least=16, optional=True),
+        Column("Session", least=24, of=lambda plan: plan.key),
+        Column("Messages", right=True, of=lambda plan: f"{plan.messages:,}"),
+        Column("Archived", right=True, of=lambda plan: f"{plan.start:,} to {plan.end:,}"),
+        Column("Tokens", right=True, of=lambda plan: f"{plan.tokens:,} → {plan.left:,}"),
+        Column("Entries", right=True, drop=1, of=lambda plan: str(len(plan.entries))),
+        Column("Refused", limit=60, least=16, optional=True, of=lambda plan: plan.refused),
     ]
-    cells = [
-        (
-            plan.key, f"{plan.messages:,}", f"{plan.start:,} to {plan.end:,}", f"{plan.tokens:,} → {plan.left:,}",
-            str(len(plan.entries)), plan.refused,
-        )
-        for plan in plans
-    ]  # fmt: skip
-    lines = ["Would archive:", *table(columns, cells, output.terminal_width())]
+    lines = ["Would archive:", *output.columned(columns, plans)]
     for plan in plans if len(plans) == 1 else ():
         for entry in plan.entries:
             lines += ["", entry.timestamp, *paragraph(entry.content, output.terminal_width())]

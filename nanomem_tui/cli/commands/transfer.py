@@ -59,16 +59,7 @@ _DONE = {**_TOLD, "new": "added", "update": "updated", "inbox": "put into the in
 )
 @decided
 @pass_state
-def import_(
-    state: State,
-    path: str | None,
-    prefer: str,
-    restore: bool,
-    trust: bool,
-    source_workspace: str,
-    yes: bool,
-    dry_run: bool,
-) -> None:
+def import_(state: State, path: str | None, yes: bool, dry_run: bool, **choices: Any) -> None:
     """Take memories, and records of an agent's work, from a file of another system, a Chroma folder, Markdown, or an
     export, or from all such files in a folder; none is ever written. What a folder holds and is not taken is told.
 
@@ -80,9 +71,8 @@ def import_(
       nanomem memory import ~/.nanobot/memory/longterm.db --dry-run
     """
     with output.Progress() as progress, state.open(starting=True) as ws:
-        choices: dict[str, Any] = {"prefer": prefer, "restore": restore, "trust": trust}
         source = Path(path) if path else _only_source(ws)
-        plan = ws.transfer.preview(source, **choices, source_workspace=source_workspace, tell=progress)
+        plan = ws.transfer.preview(source, **choices, tell=progress)
         progress.end()
         if not plan.entries and plan.problems and plan.counts["bad"]:
             first = plan.problems[0]

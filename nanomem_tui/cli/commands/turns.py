@@ -17,7 +17,7 @@ import click
 
 from nanomem_tui.cli import output
 from nanomem_tui.cli.options import MAX_INPUT, Command, Group, Words, json_object, paged, pass_state
-from nanomem_tui.cli.output import Column, paragraph, table
+from nanomem_tui.cli.output import Column, paragraph
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
@@ -85,27 +85,15 @@ def _turn(one: Injected) -> dict[str, Any]:
 
 def _list_lines(turns: Sequence[Injected]) -> list[str]:
     columns = [
-        Column("Began"),
-        Column("Session", least=20),
-        Column("Given", right=True),
-        Column("Characters", right=True, optional=True),
-        Column("Saved", right=True),
-        Column("What was said", least=20),
-        Column("Turn", optional=True),
+        Column("Began", of=lambda one: output.when(one.at)),
+        Column("Session", least=20, of=lambda one: one.session_key),
+        Column("Given", right=True, of=lambda one: str(len(one.items) + len(one.lessons))),
+        Column("Characters", right=True, optional=True, of=lambda one: f"{one.chars:,}"),
+        Column("Saved", right=True, of=lambda one: str(len(one.saved) + len(one.learned))),
+        Column("What was said", least=20, of=lambda one: one.user + (" (not ended)" if one.is_open else "")),
+        Column("Turn", optional=True, of=lambda one: one.turn),
     ]
-    cells = [
-        (
-            output.when(one.at),
-            one.session_key,
-            str(len(one.items) + len(one.lessons)),
-            f"{one.chars:,}",
-            str(len(one.saved) + len(one.learned)),
-            one.user + (" (not ended)" if one.is_open else ""),
-            one.turn,
-        )
-        for one in turns
-    ]
-    return table(columns, cells, output.terminal_width())
+    return output.columned(columns, turns)
 
 
 def _turns_lines(turn: Injected, given: Sequence[InjectedPart]) -> list[str]:

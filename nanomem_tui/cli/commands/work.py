@@ -18,6 +18,7 @@ from nanomem_tui.cli.options import (
     agreed,
     all_read,
     asked_query,
+    audience_options,
     decided,
     paged,
     pass_state,
@@ -31,6 +32,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.store.work.year_archive import Manifest
     from nanomem_tui.tiers.context import Context, ContextChunk
     from nanomem_tui.tiers.lifecycle import LifecyclePlan
@@ -213,12 +215,13 @@ _INDENT = "  "
     "--tiers", type=Words(), multiple=True, metavar="TIER[,TIER]", help="Of these alone: operational, working, "
     "longterm, knowledge.",
 )  # fmt: skip
-@click.option("--channel", type=Words(), help="Items and lessons as seen from this channel.")
-@click.option("--chat-id", type=Words(), help="Items and lessons as seen from this chat.")
-@click.option("--sender-id", type=Words(), help="Items and lessons as seen by this person.")
+@audience_options(
+    "Items and lessons as seen from this channel.",
+    "Items and lessons as seen from this chat.",
+    "Items and lessons as seen by this person.",
+)
 @click.option("--explain", is_flag=True, help="Show the parts of each relevance, and everything that was left out.")
 @click.option("--block", is_flag=True, help="Print the block that a model is given, all of it within the budget.")
-@click.option("--ascii", "ascii_only", is_flag=True, help="Draw the budget without block characters.")
 @pass_state
 def context(
     state: State,
@@ -226,12 +229,9 @@ def context(
     task: Sequence[str],
     max_tokens: int | None,
     tiers: Sequence[str],
-    channel: str | None,
-    chat_id: str | None,
-    sender_id: str | None,
+    audience: Audience,
     explain: bool,
     block: bool,
-    ascii_only: bool,
 ) -> None:
     """What is to be known for a task: events of now, records of work, items and lessons, documents.
 
@@ -244,15 +244,13 @@ def context(
       nanomem context "why is nginx slow?" --tiers operational,working --explain
       nanomem context "why is nginx slow?" --block
     """
-    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.tiers.context_fitting import instructing_reason
 
     named = [tier for given in tiers for tier in given.split(",")]
     with state.open() as ws:
-        found = ws.context.assemble(
-            " ".join(task), max_tokens, named, Audience(channel, chat_id, sender_id), framed=block
-        )
+        found = ws.context.assemble(" ".join(task), max_tokens, named, audience, framed=block)
         text = ws.context.block(found) if block else ""
+        ascii_only = ws.settings.ascii
     body = found.to_json() | ({"block": text} if block else {})
     for row in body["chunks"]:
         if why := instructing_reason(row["source"], row["content"]):
@@ -386,27 +384,17 @@ def plan(state: State) -> None:
 def _plan(found: LifecyclePlan) -> list[str]:
     due = [step for step in found.steps if step.rows or step.stay]
     columns = [
-        Column("Kind"),
-        Column("Rows", right=True),
-        Column("Size", right=True),
-        Column("Fate"),
-        Column("Oldest", drop=1),
-        Column("Stay", right=True, drop=2),
+        Column("Kind", of=lambda step: step.kind),
+        Column("Rows", right=True, of=lambda step: f"{step.rows:,}"),
+        Column("Size", right=True, of=lambda step: output.size(step.bytes) if step.rows else ""),
+        Column("Fate", of=lambda step: fates[step.what] if step.rows else ""),
+        Column("Oldest", drop=1, of=lambda step: output.when(step.oldest)),
+        Column("Stay", right=True, drop=2, of=lambda step: f"{step.stay:,}"),
     ]
     fates = {"moved": "to long-term memory", "averaged": "averaged by hour", "deleted": "deleted"}
-    rows = [
-        (
-            step.kind,
-            f"{step.rows:,}",
-            output.size(step.bytes) if step.rows else "",
-            fates[step.what] if step.rows else "",
-            output.when(step.oldest),
-            f"{step.stay:,}",
-        )
-        for step in due
-    ]
+
     refused = [f"Refused: {found.refused}; add --force if the clock is right."] if found.refused else []
-    return [*refused, *(table(columns, rows, output.terminal_width()) or [_NOTHING])]
+    return [*refused, *(output.columned(columns, due) or [_NOTHING])]
 
 
 def _sizes(found: LifecyclePlan) -> list[str]:
