@@ -243,7 +243,7 @@ def main() -> int:
         ("files that x on a lesson crosses", str(len(key_crosses())), "20"),
         ("test lines", f"{sum(lines_of(ROOT / 'tests', {'.py'}).values()):,}", "65,000"),
         ("settings", str(settings()), "70"),
-        ("options (those of every command once)", f"{options():,}", "700"),
+        ("options (of every command once, of a shared command once)", f"{options():,}", "700"),
         ("README", f"{readme.count(chr(10))} lines, {len(readme.split()):,} words", "120 lines"),
     ]
     width = max(len(name) for name, *_ in rows)
