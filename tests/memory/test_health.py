@@ -97,8 +97,6 @@ DAMAGE = [  # the file below the home ("+": at its end), what it holds, where it
     ("config.json", b'{"agents": ', "config.json", "not JSON", ""),
     (f"workspace/.git/objects/ab/{'c' * 38}", b"", f".git/objects/ab/{'c' * 38}", "empty git object", ""),
     ("nanomem-backups/.20261124-000000-000.nanomem-backup.01234567.nanomem-tmp", b"half", "", "interrupted", ""),
-    ("workspace/memory/MEMORY.md.01234567.nanomem-kept", b"- theirs", "memory/MEMORY.md.01234567.nanomem-kept",
-     "in one moment", ""),
     ("llm_usage.sqlite3", b"no database" * 500, "llm_usage.sqlite3", "cannot read", ""),
 ]  # fmt: skip
 

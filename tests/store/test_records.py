@@ -55,7 +55,7 @@ def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
         assert texts(ws) == {"journal_1": "Met Ana", "journal_2": "Read a book"}
         with pytest.raises(NothingToDo):
             journal(ws).change_row(journal(ws).get("journal_1"), {"text": "Met Ana"})
-        with pytest.raises(BadInput, match="2 of them"):
+        with pytest.raises(BadInput, match="2 journal entries begin with that id"):
             journal(ws).get("journal_")
         with pytest.raises(NotFound):
             journal(ws).get("none")

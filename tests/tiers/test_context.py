@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.core.errors import BadAnswer, BadInput, MissingExtra
+from nanomem_tui.core.errors import BadAnswer, BadInput
 from nanomem_tui.core.text import without_lone_surrogates
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
@@ -430,7 +430,6 @@ def test_one_finding_leaves_room_for_others_and_takes_what_they_leave() -> None:
 @given(st.lists(TEXTS.map(without_lone_surrogates), min_size=1, max_size=6, unique=True), st.integers(40, 250))
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_block_is_within_the_budget_too(ws: Workspace, texts: list[str], most: int) -> None:
-    ws.settings = ws.settings._replace(context_tokenizer="estimate")
     for number, text in enumerate(texts):
         ws.records.store("incident", {"description": f"ab {text}"}, f"i{number}")
     context = ws.context.assemble("ab 数据库", most, framed=True)
@@ -440,7 +439,6 @@ def test_a_block_is_within_the_budget_too(ws: Workspace, texts: list[str], most:
 
 
 def test_a_budget_too_small_for_a_frame_gives_no_block(ws: Workspace) -> None:
-    ws.settings = ws.settings._replace(context_tokenizer="estimate")
     ws.records.store("incident", {"description": "nginx"}, "i1")
     context = ws.context.assemble("nginx", 10, framed=True)
     assert ws.context.block(context) == ""
@@ -540,10 +538,6 @@ def test_more_text_is_not_fewer_tokens(one: str, other: str) -> None:
     assert estimate_tokens(one) >= (1 if one.strip() else 0)
 
 
-def test_the_estimate_says_that_it_is_one() -> None:
-    assert make_counter("estimate") == ("an estimate by script", estimate_tokens)
-
-
 def _tiktoken(monkeypatch: pytest.MonkeyPatch, here: set[str]) -> ModuleType:
     """A tiktoken whose vocabularies are fetched, but for those that are `here`."""
     load = SimpleNamespace(read_file=lambda path: pytest.fail("the network was asked"))
@@ -576,25 +570,7 @@ def test_one_that_would_have_to_be_fetched_does_not(monkeypatch: pytest.MonkeyPa
 
 def test_without_tiktoken_the_estimate_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert make_counter().name == "an estimate by script"
-
-
-def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(MissingExtra, match="tokenizers"):
-        make_counter(str(tmp_path / "tokenizer.json"))
-
-    class Tokenizer:
-        @staticmethod
-        def from_file(path: str) -> Any:
-            raise Exception("expected value")  # as the library does
-
-    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Tokenizer))
-    with pytest.raises(BadInput, match="no such file"):
-        make_counter(str(tmp_path / "tokenizer.json"))
-    (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(BadInput, match="expected value"):
-        make_counter(str(tmp_path / "tokenizer.json"))
+    assert make_counter() == ("an estimate by script", estimate_tokens)
 
 
 def test_a_text_that_looks_like_a_mark_of_a_model_is_text() -> None:
