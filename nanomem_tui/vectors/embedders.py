@@ -1,7 +1,7 @@
-"""The protocol of an embedder, the check of the vectors that it makes, and the newest questions.
+"""Models that make vectors of texts: a packaged one, a file, a library or an endpoint; and the check of their vectors.
 
-Owns which text of many is the one that no vector can be made of. `embedding_models` has the embedders: numpy and the
-libraries of the models are loaded with the first text. Downloads nothing, and knows no collection.
+Owns which text of many is the one that no vector can be made of. numpy and the libraries of the models are loaded with
+the first text. Downloads nothing, and knows no collection.
 """
 
 from __future__ import annotations
