@@ -107,16 +107,16 @@ def damaged(folder: Path) -> tuple[int, int]:
 def backups(folder: Path, trials: int, random_: random.Random) -> tuple[int, int]:
     """Damaged backups, and those that were taken for whole though not all was as it went in."""
     from nanomem_tui import open_workspace
-    from nanomem_tui.agents.layout import detect
+    from nanomem_tui.agents.releases import detect
     from nanomem_tui.core.errors import NanomemError
-    from nanomem_tui.core.paths import locate
+    from nanomem_tui.core.paths import find_workspace
     from nanomem_tui.store.moving import backup
 
     workspace = _promises.new_home(folder)
     with open_workspace(workspace) as ws:
         for number in range(60):
             ws.items.add(f"entry {number} is kept")
-    paths = locate(workspace)
+    paths = find_workspace(workspace)
     whole = backup.make_backup(paths, detect(paths)).path
     good = {entry.path: entry.sha256 for entry in backup.check_archive(whole)[0].entries}
     unseen = 0

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.memory.turns.turn import TurnInput
+from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.workspace import Workspace
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "recall"

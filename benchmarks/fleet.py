@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict, NanomemError, StoreError
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer, needed
 

@@ -44,7 +44,7 @@ def main() -> int:
         print("not all of the 200 man pages are here: make manuals")
         return NO_DATA
     with tempfile.TemporaryDirectory() as folder:
-        located = paths.locate(folder, starting=True)
+        located = paths.find_workspace(folder, starting=True)
         with Workspace(located, config.load(located)) as ws:
             figures = measured(ws, found, reading)
     for name, value in figures.items():

@@ -40,7 +40,7 @@ from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.memory.recall.excerpts import Excerpt
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.turns.turn import TurnInput
+from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.workspace import Workspace
 
 CHAT = Audience("telegram", "7", "7")

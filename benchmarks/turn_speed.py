@@ -32,7 +32,7 @@ from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions.files import OwnSessions
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 

@@ -56,7 +56,7 @@ from nanomem_tui.memory.facts.dialogue import SpokenMessage
 from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.memory.turns import capture
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 

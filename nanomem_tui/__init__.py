@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.errors import NanomemError
     from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.memory.turns.turn import turn_end, turn_input
+    from nanomem_tui.memory.turns.request import turn_end, turn_input
     from nanomem_tui.tiers.semantic import KnowledgeBase, Memory
     from nanomem_tui.workspace import Workspace, open_workspace
 
@@ -36,8 +36,8 @@ _PLACES = {
     "Question": "memory.recall.recall",
     "Workspace": "workspace",
     "open_workspace": "workspace",
-    "turn_end": "memory.turns.turn",
-    "turn_input": "memory.turns.turn",
+    "turn_end": "memory.turns.request",
+    "turn_input": "memory.turns.request",
 }
 
 

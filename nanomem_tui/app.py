@@ -54,7 +54,7 @@ from nanomem_tui.terminal import SIGNALS
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog
-from nanomem_tui.widgets.keys import KeysInOrder, as_keymap, caught_up, key_names
+from nanomem_tui.widgets.key_queue import KeysInOrder, as_keymap, caught_up, key_names
 from nanomem_tui.widgets.real_cursor import RealCursor
 from nanomem_tui.widgets.theme import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.tour import Touring
@@ -87,7 +87,7 @@ def _located(known: Known, visited: Mapping[Path, str]) -> Opening:
     """The other workspace, with its settings; nothing of it is read yet. Raises why it cannot be opened."""
     from nanomem_tui.core import config, paths
 
-    found = paths.locate(known.place)
+    found = paths.find_workspace(known.place)
     return Opening(found, config.load(found), made_up=visited.get(found.workspace, ""))
 
 

@@ -131,7 +131,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         only_exports=ws.store.only_exports_wait,
     )
     if ws.store.loaded and (everything or state.inbox is None or state != before):  # counting loads nothing
-        from nanomem_tui.review.waiting import HeldBackQueue
+        from nanomem_tui.review.held_back import HeldBackQueue
 
         state = state._replace(inbox=HeldBackQueue(ws).count())
     if everything or look == 1 or state != before:

@@ -21,12 +21,12 @@ from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.core.paths import DREAM_CURSOR, Paths, locate
+from nanomem_tui.core.paths import DREAM_CURSOR, Paths, find_workspace
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import edits
 from nanomem_tui.memory.facts.facts import FactValue
 from nanomem_tui.memory.scopes import Audience, key_for
-from nanomem_tui.memory.turns.turn import TurnEnd, TurnInput
+from nanomem_tui.memory.turns.request import TurnEnd, TurnInput
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.tiers.knowledge_sources import Found, text_document
@@ -479,7 +479,7 @@ def build(home: Path) -> Path:
     atomic.write_atomic(home / "sessions" / WORKSPACE_ID / ".workspace", f"{workspace}\n".encode())
     for name, text in (("SOUL.md", SOUL), ("USER.md", USER)):
         atomic.write_atomic(workspace / name, text.encode())
-    paths = locate(workspace)
+    paths = find_workspace(workspace)
     _write_rows(paths, now)
     _write_history(paths, now)
     _write_sessions(home, now)

@@ -75,7 +75,7 @@ def _show(workspace: str | None, ascii_only: bool, config_file: str | None) -> i
         from nanomem_tui.opening import Opening
         from nanomem_tui.store import processes
 
-        found = paths.locate(workspace, config=config_file)
+        found = paths.find_workspace(workspace, config=config_file)
         with processes.shared_use(found):
             return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
 
@@ -87,7 +87,7 @@ def _demonstrate(ascii_only: bool) -> int:
         from nanomem_tui.opening import Opening
 
         with demo_home() as folder:
-            found = paths.locate(folder)
+            found = paths.find_workspace(folder)
             return _run(Opening(found, config.load(found), made_up="demo"), ascii_only, ending, "walk")
 
 
@@ -277,7 +277,7 @@ def snapshot_screen(
 
     if screen not in actions.SCREENS:
         raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
-    found = paths.locate(workspace, config=config_file)
+    found = paths.find_workspace(workspace, config=config_file)
     opening = Opening(found, config.load(found))
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     import asyncio

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nanomem_tui.agents import databases as agents_databases
-from nanomem_tui.agents import layout
+from nanomem_tui.agents import releases
 from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import backfill
+from nanomem_tui.review.held_back import HeldBackQueue, edits_waiting
 from nanomem_tui.review.parts import ReviewedMemory
-from nanomem_tui.review.waiting import HeldBackQueue, edits_waiting
 from nanomem_tui.store import forgotten, lookup
 from nanomem_tui.store.work.kinds import TIERS
 
@@ -206,7 +206,7 @@ def _tiers(ws: CountedMemory) -> dict[str, Any]:
 
 def _sessions(ws: CountedMemory) -> int:
     """Return how many transcripts lie in files; where there is none, what reads them is not imported."""
-    return len(ws.sessions.of_files()) if layout.has_session_files(ws.paths, ws.layout) else 0
+    return len(ws.sessions.of_files()) if releases.has_session_files(ws.paths, ws.layout) else 0
 
 
 def _checkpoint(ws: CountedMemory) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.agents.layout import unsupported_agent
+from nanomem_tui.agents.releases import unsupported_agent
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import (
     CorruptDatabase,
@@ -38,7 +38,7 @@ from nanomem_tui.store.values import ROW_LAYERS
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import ReadTo
     from nanomem_tui.agents.git_history import GitHistory
-    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.releases import Layout
     from nanomem_tui.core.operations import Change, Layer
     from nanomem_tui.dreams.blame import Blames
     from nanomem_tui.dreams.service import Dreams
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.facts.journal import Journal, Reflections
     from nanomem_tui.memory.facts.search import MemorySearch
     from nanomem_tui.memory.facts.usage import Usage
-    from nanomem_tui.memory.inbox import Inbox
+    from nanomem_tui.memory.held_rows import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
@@ -65,11 +65,11 @@ if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
+    from nanomem_tui.review.held_back import HeldBackQueue
+    from nanomem_tui.review.inbox import Triage
     from nanomem_tui.review.leaks import Scopes
     from nanomem_tui.review.moments import Moments
     from nanomem_tui.review.pairs import Pairs
-    from nanomem_tui.review.queue import Triage
-    from nanomem_tui.review.waiting import HeldBackQueue
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence, Watch
     from nanomem_tui.store.files.user import Habits
@@ -95,7 +95,7 @@ def open_workspace(path: Path | str | None = None, config_file: Path | str | Non
     """Return the workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
     first makes it a workspace. `config_file`: the agent's configuration where it is not the usual one. Raises
     WorkspaceMissing, NotAWorkspace, AccessDenied, BadInput, InvalidConfig. Changes no byte."""
-    found = paths.locate(path, starting=path is not None, config=config_file)
+    found = paths.find_workspace(path, starting=path is not None, config=config_file)
     return Workspace(found, config.load(found))
 
 
@@ -121,7 +121,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def layout(self) -> Layout:
         """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
         this is open brings other folders."""
-        from nanomem_tui.agents import layout as agents_layout
+        from nanomem_tui.agents import releases as agents_layout
         from nanomem_tui.memory.turn_log import wal_folder
 
         ours = own_sessions_folder(self.paths, self.id)
@@ -290,7 +290,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def inbox(self) -> Inbox:
         """What waits for a person."""
-        from nanomem_tui.memory.inbox import Inbox
+        from nanomem_tui.memory.held_rows import Inbox
 
         return Inbox(self.store, self.perform)
 
@@ -484,14 +484,14 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def waits(self) -> HeldBackQueue:
         """What was held back: items, lessons and edits of Dreams."""
-        from nanomem_tui.review.waiting import HeldBackQueue
+        from nanomem_tui.review.held_back import HeldBackQueue
 
         return HeldBackQueue(self)
 
     @cached_property
     def triage(self) -> Triage:
         """The queue of all that wants a person."""
-        from nanomem_tui.review.queue import Triage
+        from nanomem_tui.review.inbox import Triage
 
         def find_all() -> Sequence[Finder]:
             from nanomem_tui.review.finders import finders
@@ -572,7 +572,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         if name == "file":
             return self.documents
         if name == "session":
-            from nanomem_tui.agents.layout import named_folders
+            from nanomem_tui.agents.releases import named_folders
             from nanomem_tui.memory.sessions.files import SessionLayer
 
             ours = own_sessions_folder(self.paths, self.id)
@@ -791,7 +791,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def problems(self) -> list[Problem]:
         """Return what could not be read, of everything that was looked at so far."""
-        from nanomem_tui.agents.layout import missing_sessions
+        from nanomem_tui.agents.releases import missing_sessions
 
         found = [*self.configuration.problems, *self.paths.problems(), *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",

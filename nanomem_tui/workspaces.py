@@ -115,7 +115,7 @@ def _told(entries: Sequence[str], opened: Mapping[Path, str], *, again: bool) ->
 
 def _row(name: str, path: str, origin: Origin) -> Known:
     try:
-        return Known(name, path, origin, paths.locate(path))
+        return Known(name, path, origin, paths.find_workspace(path))
     except NanomemError as error:
         return Known(name, os.path.expanduser(path), origin, None, error)
 
@@ -162,7 +162,7 @@ def add(path: str, name: str = "", *, dry_run: bool = False) -> Known:
 
     Raises the errors of a folder that is no workspace, and BadInput for a name that another one has.
     """
-    found = paths.locate(path)
+    found = paths.find_workspace(path)
     listed = known()
     other = listed.named(name) if name else None
     if "/" in name or "=" in name:

@@ -133,7 +133,7 @@ def crossed() -> Iterator[set[str]]:
 def turn_crosses() -> set[str]:
     """Return the files that one turn of an agent crosses, begin and end, in an open workspace."""
     from nanomem_tui import open_workspace
-    from nanomem_tui.memory.turns.turn import turn_end, turn_input
+    from nanomem_tui.memory.turns.request import turn_end, turn_input
 
     def turn(text: str) -> None:
         who = {"channel": "telegram", "chat_id": "7", "sender_id": "ana"}
@@ -156,7 +156,7 @@ def key_crosses() -> set[str]:
     from nanomem_tui.opening import Opening
 
     async def press(workspace: Path) -> set[str]:
-        place = paths.locate(workspace)
+        place = paths.find_workspace(workspace)
         app = NanomemApp(Opening(place, config.load(place)), first_screen="lessons")
         with crossed() as files:
             async with app.run_test(size=(120, 40)) as pilot:

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
-from nanomem_tui.memory.turns.turn import turn_input
+from nanomem_tui.memory.turns.request import turn_input
 from tests.agents.chroma_homes import fact, make, named
 from tests.store.homes import files, kill, make_home
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import workspaces
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.workspace import Workspace, open_workspace
 from nanomem_tui.workspaces import FoundTogether, Known, Together, summary
 
@@ -20,7 +20,7 @@ def made(folder: Path, name: str, *texts: str) -> Known:
     with open_workspace(workspace) as ws:
         for text in texts:
             ws.items.add(text)
-    return Known(name, str(workspace), "settings", locate(workspace))
+    return Known(name, str(workspace), "settings", find_workspace(workspace))
 
 
 def asked(search: Together, query: str, limit: int = 50) -> FoundTogether:
@@ -44,7 +44,7 @@ def test_two_workspaces_of_one_home_stay_two(tmp_path: Path) -> None:
     (beside / "memory").mkdir(parents=True)
     with open_workspace(beside) as ws:
         ws.items.add("the boat is red")
-    other = Known("b", str(beside), "settings", locate(beside))
+    other = Known("b", str(beside), "settings", find_workspace(beside))
     found = asked(Together(lambda: [one, other]), "boat")
     assert {(hit.known.name, hit.place.title) for hit in found.hits} == {
         ("home", "the boat is green"), ("b", "the boat is red"),

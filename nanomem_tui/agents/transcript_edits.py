@@ -31,7 +31,7 @@ from nanomem_tui.agents.transcripts import (
 from nanomem_tui.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.messages import Message
+    from nanomem_tui.agents.session_file import Message
 
 MAX_SUMMARY = 12_000
 """Characters of the summary that an agent carries along in each prompt."""

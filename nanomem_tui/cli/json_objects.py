@@ -15,7 +15,7 @@ from nanomem_tui.core import clock
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.agents.git import Commit, FileDiff
-    from nanomem_tui.agents.messages import Message, Session
+    from nanomem_tui.agents.session_file import Message, Session
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.recall.conversations import ConversationHit

@@ -72,7 +72,7 @@ class State:
         """The paths of the workspace asked for. Raises WorkspaceMissing, NotAWorkspace, AccessDenied or BadInput."""
         from nanomem_tui.core import paths
 
-        found = paths.locate(self.named(), starting=starting, config=self.agent_config)
+        found = paths.find_workspace(self.named(), starting=starting, config=self.agent_config)
         if not self._noted:
             output.notes(f"Note: {problem.text()}" for problem in found.problems())
             self._noted = True

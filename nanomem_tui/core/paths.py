@@ -384,7 +384,9 @@ def configured_workspace(config: Path) -> Path | None:
     return expand_home(configured) if isinstance(configured, str) and configured else None
 
 
-def locate(path: Path | str | None = None, *, starting: bool = False, config: Path | str | None = None) -> Paths:
+def find_workspace(
+    path: Path | str | None = None, *, starting: bool = False, config: Path | str | None = None
+) -> Paths:
     """The paths of the workspace at `path`, or of an agent home that holds or names one; default: the workspace that
     `config` names, else `default_workspace()`.
 

@@ -40,7 +40,7 @@ from nanomem_tui.store.files.layer import FileLayer
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from nanomem_tui.agents.messages import Message
+    from nanomem_tui.agents.session_file import Message
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.memory.sessions.archive import History
     from nanomem_tui.memory.sessions.sessions import Sessions

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui.agents import layout as agents_layout
-from nanomem_tui.agents.layout import zone_of
+from nanomem_tui.agents import releases as agents_layout
+from nanomem_tui.agents.releases import zone_of
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.clock import cron_next
 from nanomem_tui.core.errors import (
@@ -32,7 +32,7 @@ from nanomem_tui.core.settings import cron_trouble
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.releases import Layout
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.dreams.log import Queue
     from nanomem_tui.dreams.run import DreamResult

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nanomem_tui.agents.archive import HistoryEntry, cap_content
-from nanomem_tui.agents.messages import Message, Session, parse_session
+from nanomem_tui.agents.session_file import Message, Session, parse_session
 from nanomem_tui.agents.transcript_edits import (
     Slice,
     apply_splices,

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nanomem_tui.agents import databases as agents_databases
-from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents import releases as agents_layout
 from nanomem_tui.agents.archive import parse_cursor, parse_history
 from nanomem_tui.agents.git_history import GitHistory, find_repository
 from nanomem_tui.agents.jsonl import repairable
-from nanomem_tui.agents.layout import Layout, agent_settings, session_folders
 from nanomem_tui.agents.markdown import WIDE_FIX, decode
+from nanomem_tui.agents.releases import Layout, agent_settings, session_folders
 from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.agents.snapshot_files import parse_audit, parse_lessons, parse_snapshot
 from nanomem_tui.core import atomic

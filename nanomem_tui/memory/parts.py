@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.git_history import GitHistory
-    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.releases import Layout
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.core.settings import Settings

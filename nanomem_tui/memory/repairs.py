@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.agents import layout
+from nanomem_tui.agents import releases
 from nanomem_tui.agents.archive import parse_cursor, parse_history
 from nanomem_tui.agents.jsonl import BOM, count_shared_lines, parse_jsonl
-from nanomem_tui.agents.layout import session_folders
+from nanomem_tui.agents.releases import session_folders
 from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
@@ -253,7 +253,7 @@ def _misplaced(ws: Memory) -> Iterator[Repair]:
 
 def _identity(ws: Memory) -> Iterator[Repair]:
     """Yield the id by which the agent finds its sessions, where one folder alone can be theirs."""
-    kept, known = layout.workspace_id(ws.paths), ws.layout.workspace_id
+    kept, known = releases.workspace_id(ws.paths), ws.layout.workspace_id
     if known is None or kept == known:
         return
     path = ws.paths.workspace_id_file

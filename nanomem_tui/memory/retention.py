@@ -1,7 +1,7 @@
 """How long a memory lives: superseded by a newer one, expired, deleted, restored, or removed by the cap.
 
 Owns the mark of a superseded row (disabled, with the winner, the time and the reason in its free fields, see
-docs/decisions/0052), the expiry of each kind, and the compaction at the cap with its notice. Must not decide what is
+docs/decisions/0104), the expiry of each kind, and the compaction at the cap with its notice. Must not decide what is
 captured.
 """
 

@@ -1,7 +1,7 @@
 """Scopes (seed 001 §5): the keys of chat, user and global memory, and who may see what.
 
-Owns the one decision about visibility, `layers`, and what it means that an item waits in the inbox. Pure functions over
-values: must not read a store, and nobody else may decide whether an item is visible.
+Owns the one decision about visibility, `visible_layers`, and what it means that an item waits in the inbox. Pure
+functions over values: must not read a store, and nobody else may decide whether an item is visible.
 
 A key is `channel:{channel}:chat:{chat_id}`, `channel:{channel}:user:{sender_id or chat_id}` or
 `workspace:{workspace_id}:global`. A channel holds no colon, so that a key names one chat and no other.
@@ -254,7 +254,7 @@ def sessions_of(audience: Audience, session_key: str = "") -> frozenset[str] | N
 
 
 def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
-    """Return the layer of one item; `layers` is the same for many."""
+    """Return the layer of one item; `visible_layers` is the same for many."""
     return visible_layers(audience, scope, with_global=with_global)(item)
 
 

@@ -37,7 +37,7 @@ from nanomem_tui.vectors import collection as vectors
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.releases import Layout
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.store.database.engine import SqliteDatabase
     from nanomem_tui.store.database.postgres import PostgresDatabase
@@ -108,7 +108,6 @@ def _agents_rows(memory: Memory) -> list[AnyRow]:
 
 
 def _recovery(memory: Memory, database: SqliteDatabase) -> DatabaseRecovery:
-    from nanomem_tui.store.recovery import DatabaseRecovery
 
     return DatabaseRecovery(database, memory.paths.copies, memory.paths.quarantine)
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents import git
 from nanomem_tui.agents.git_history import GitHistory, find_repository
-from nanomem_tui.agents.layout import Layout, missing_sessions, session_folders
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.releases import Layout, missing_sessions, session_folders
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.session_names import (
     CHECKPOINT_SUFFIX,
     SUFFIX,

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui.agents.layout import Layout, session_folders
+from nanomem_tui.agents.releases import Layout, session_folders
 from nanomem_tui.agents.session_names import (
     CHECKPOINT_SUFFIX,
     SUFFIX,

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.queue import TriagedMemory
+    from nanomem_tui.review.inbox import TriagedMemory
     from nanomem_tui.store.values import Item
 
 DAYS = 3_660

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.memory.facts.journal import Journal, Reflections
     from nanomem_tui.memory.facts.usage import Usage
-    from nanomem_tui.memory.inbox import Inbox
+    from nanomem_tui.memory.held_rows import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes

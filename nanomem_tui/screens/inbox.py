@@ -31,7 +31,7 @@ from nanomem_tui.review.findings import (
     finding_field,
     finding_text,
 )
-from nanomem_tui.review.queue import DECISION_VERBS, HELD, Rule, can_rule, rule_like
+from nanomem_tui.review.inbox import DECISION_VERBS, HELD, Rule, can_rule, rule_like
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.list_screen import View
@@ -44,9 +44,9 @@ from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Preview, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.queue import Decided, Triage
-    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
+    from nanomem_tui.memory.held_rows import Waiting
+    from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
+    from nanomem_tui.review.inbox import Decided, Triage
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 
-from nanomem_tui.agents.messages import flat_text
+from nanomem_tui.agents.session_file import flat_text
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NothingToDo
 from nanomem_tui.core.text import counted, one_line
@@ -31,7 +31,7 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading,
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
-    from nanomem_tui.agents.messages import Message, Session, ToolCall
+    from nanomem_tui.agents.session_file import Message, Session, ToolCall
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.session_archive import Consolidation
     from nanomem_tui.memory.sessions.sessions import SessionCompaction, SessionInfo

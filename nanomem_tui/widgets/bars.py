@@ -25,7 +25,7 @@ from textual.widgets import Input
 from nanomem_tui.actions import SCREENS, Context, actions_on, key_text, keys_of
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
-from nanomem_tui.widgets.keys import moved_keys
+from nanomem_tui.widgets.key_queue import moved_keys
 from nanomem_tui.widgets.text_view import Span
 from nanomem_tui.widgets.theme import ASCII, glyphs, joined
 

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from nanomem_tui.core.text import one_line, safe_text
-from nanomem_tui.widgets.keys import widget_bindings
+from nanomem_tui.widgets.key_queue import widget_bindings
 from nanomem_tui.widgets.text_view import Block, Line, Span, TextView, lay_out, wrap_spans
 from nanomem_tui.widgets.theme import glyphs
 

@@ -28,7 +28,7 @@ from nanomem_tui.memory.filters import fold, parse, rank_matches, search
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import ChoosingDialog, Dialog
-from nanomem_tui.widgets.keys import moved_keys
+from nanomem_tui.widgets.key_queue import moved_keys
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Preview, Spans
 

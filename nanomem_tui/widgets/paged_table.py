@@ -13,7 +13,7 @@ from textual.binding import BindingType
 
 from nanomem_tui.widgets import table
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.keys import widget_bindings
+from nanomem_tui.widgets.key_queue import widget_bindings
 from nanomem_tui.widgets.table import LineTable, Marks, TableMessage
 
 Row = TypeVar("Row")

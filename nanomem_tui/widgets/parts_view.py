@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from nanomem_tui.core.text import one_line
-from nanomem_tui.widgets.keys import widget_bindings
+from nanomem_tui.widgets.key_queue import widget_bindings
 from nanomem_tui.widgets.text_view import Block, Document, Line, Span, TextView, lay_out
 from nanomem_tui.widgets.theme import glyphs, joined
 

@@ -21,7 +21,7 @@ from textual.strip import Strip
 
 from nanomem_tui.core.text import one_line, pad, safe_text, wrap
 from nanomem_tui.widgets.columns import Column, fit
-from nanomem_tui.widgets.keys import Moves, widget_bindings
+from nanomem_tui.widgets.key_queue import Moves, widget_bindings
 from nanomem_tui.widgets.theme import Glyphs, glyphs, joined
 
 Row = TypeVar("Row")

@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from nanomem_tui.core.text import cell_width, cut, one_line, pad, safe_text, wrap
-from nanomem_tui.widgets.keys import Moves, widget_bindings
+from nanomem_tui.widgets.key_queue import Moves, widget_bindings
 from nanomem_tui.widgets.theme import joined
 
 # What a detail pane shows, as values: fields, headings and texts, and how they become lines of a width.

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry, parse_history, parse_history_md
 from nanomem_tui.agents.jsonl import dump_line
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.snapshot_files import LtmItem, LtmSnapshot, dump_snapshot, parse_snapshot
 from nanomem_tui.agents.transcripts import compact, uncompact
 from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_wal

@@ -19,14 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import demo
-from nanomem_tui.agents import (  # fmt: skip
+from nanomem_tui.agents import (
     archive,
     documents,
     git,
     jsonl,
-    layout,
     markdown,
-    messages,
+    releases,
+    session_file,
     snapshot_files,
     turn_log,
 )
@@ -34,11 +34,11 @@ from nanomem_tui.cli.options import json_object
 from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.memory import filters
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.transfer import detect
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.store.first_edition.contents import read_ledgers
 from nanomem_tui.store.moving.backup import check_archive as check_backup
 from nanomem_tui.store.moving.backup import make_backup
@@ -72,7 +72,7 @@ def in_file(name: str, read: Callable[[Path], object]) -> Parse:
 
 def place_of(path: Path) -> Paths:
     (path.parents[1] / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
-    return locate(path.parents[1] / "workspace")
+    return find_workspace(path.parents[1] / "workspace")
 
 
 def settings_of(path: Path) -> object:
@@ -81,7 +81,7 @@ def settings_of(path: Path) -> object:
 
 def home_of(path: Path) -> object:
     found = place_of(path.parent / "x" / "y")
-    return layout.detect(found), layout.agent_settings(found)
+    return releases.detect(found), releases.agent_settings(found)
 
 
 def head_of(path: Path) -> object:
@@ -93,9 +93,9 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "history in Markdown": ("memory/MEMORY.md", lambda data, _: archive.parse_history_md(data, "x", 0.0)),
     "cursor": ("memory/.cursor", lambda data, _: archive.parse_cursor(data)),
     "lines of JSON": ("memory/history.jsonl", lambda data, _: jsonl.parse_jsonl(data, "x")),
-    "transcript": ("../sessions/", lambda data, _: messages.parse_session(data, "x", "cli:x")),
-    "head of a transcript": ("../sessions/", lambda data, _: messages.session_header(data, "x")),
-    "count of messages": ("../sessions/", lambda data, _: messages.count_messages(data)),
+    "transcript": ("../sessions/", lambda data, _: session_file.parse_session(data, "x", "cli:x")),
+    "head of a transcript": ("../sessions/", lambda data, _: session_file.session_header(data, "x")),
+    "count of messages": ("../sessions/", lambda data, _: session_file.count_messages(data)),
     "torn tail": ("memory/history.jsonl", lambda data, _: jsonl.torn_tail(data)),
     "turn log": ("memory/session-state/", lambda data, _: turn_log.parse_wal(data, "x")),
     "snapshot": ("memory/LTM_SNAPSHOT.json", lambda data, _: snapshot_files.parse_snapshot(data, "x")),
@@ -147,8 +147,8 @@ def samples_in(folder: Path) -> Samples:
     """Make a home in a folder, and take a real file for each parser out of it."""
     home = demo.build(folder / ".nanobot")
     workspace = home if home.name == "workspace" else home / "workspace"
-    paths = locate(workspace)
-    made = make_backup(paths, layout.detect(paths), folder / "backup").path.read_bytes()
+    paths = find_workspace(workspace)
+    made = make_backup(paths, releases.detect(paths), folder / "backup").path.read_bytes()
     turn = {"session_key": "telegram:1", "text": "hi", "assistant": "yes", "tools": [{"name": "x", "result": "y"}]}
     change = ["item", "ltm_1", None, {"text": "a"}]
     operation = {

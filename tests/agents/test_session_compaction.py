@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.agents import transcript_edits
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.transcript_edits import compact_long
 from nanomem_tui.agents.transcripts import BOUNDARY_TEXT, compact, uncompact, without_unreadable
 from nanomem_tui.core.errors import BadInput

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents.messages import Message, parse_session
+from nanomem_tui.agents.session_file import Message, parse_session
 from nanomem_tui.agents.transcript_edits import (
     RAW_CHARS,
     Splice,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.agents.jsonl import dump_line
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.transcripts import plain_messages
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.attach.turns import Place
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from tests.store.homes import make_home
 
 HERE = Place("telegram:42", "telegram", "42", "ana", "m1", "item number 2")

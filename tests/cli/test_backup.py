@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.agents.layout import detect
+from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import AccessDenied
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.store.moving import backup
@@ -189,7 +189,7 @@ def test_latest_says_what_it_passes_over(run: Run, made: Path) -> None:
 
 def test_latest_where_only_nanomem_made_one(run: Run, made: Path, ramfirst: Path) -> None:
     made.unlink()
-    paths = locate(ramfirst)
+    paths = find_workspace(ramfirst)
     own = backup.make_backup(paths, detect(paths), reason="before doctor --fix").path.name
     told = run("backup", "restore", "latest", "--yes")
     assert (told.code, f"no backup that you made; nanomem itself made {own}" in told.err) == (2, True)

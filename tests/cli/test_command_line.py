@@ -21,7 +21,7 @@ from nanomem_tui import __version__, actions, demo
 from nanomem_tui.cli import output
 from nanomem_tui.cli.main import monospaced, root
 from nanomem_tui.core import errors
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
@@ -499,7 +499,7 @@ def test_the_help_of_the_service_says_where_its_socket_is(tmp_path: Path) -> Non
     for workspace in (alone, inside):
         (workspace / "memory").mkdir(parents=True)
     (inside.parent / "config.json").write_text("{}")
-    assert locate(alone).data == alone / "memory" / "nanomem"
-    assert locate(inside).data == inside.parent / "nanomem"
+    assert find_workspace(alone).data == alone / "memory" / "nanomem"
+    assert find_workspace(inside).data == inside.parent / "nanomem"
     assert "`nanomem` beside the workspace" in told
     assert "`memory/nanomem` in a workspace that is in no agent's home" in told

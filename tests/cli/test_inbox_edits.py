@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.dreams.edits import LineEdit
 from tests.cli.conftest import Run
 from tests.review.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
@@ -109,7 +109,7 @@ def test_a_secret_in_the_line_that_goes_is_nowhere_told_and_the_line_is_found(
         run("inbox", *words).out for words in (["list"], ["list", "--json"], ["show", key], ["show", key, "--json"])
     ]
     assert all("[GitHub token #" in text and TOKEN not in text for text in shown)
-    kept = b"".join(path.read_bytes() for path in locate(workspace).review.glob("*.json"))
+    kept = b"".join(path.read_bytes() for path in find_workspace(workspace).review.glob("*.json"))
     assert (b"[GitHub token #" in kept, TOKEN.encode() in kept) == (True, False)
     assert run("inbox", "accept", key).code == 0
     assert text(workspace) == after

@@ -89,7 +89,7 @@ def test_any_memory_of_its_own_makes_the_named_folder_the_one(tmp_path: Path, si
     (tmp_path / sign).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / sign).write_text("x")
     inner = remember(tmp_path / "workspace")
-    found = paths.locate(tmp_path)
+    found = paths.find_workspace(tmp_path)
     assert (found.workspace, found.others) == (tmp_path, (inner,))
     assert [problem.severity for problem in found.problems()] == ["warning"]
 
@@ -98,28 +98,28 @@ def test_a_home_with_the_database_of_another_system_is_no_workspace(tmp_path: Pa
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "longterm.db").write_bytes(b"")
     inner = soul(tmp_path / "workspace")
-    assert paths.locate(tmp_path).workspace == inner
+    assert paths.find_workspace(tmp_path).workspace == inner
 
 
 def test_a_memory_inside_is_opened_where_the_named_folder_has_none(tmp_path: Path) -> None:
     soul(tmp_path)
     inner = remember(tmp_path / "workspace")
-    found = paths.locate(tmp_path)
+    found = paths.find_workspace(tmp_path)
     assert (found.workspace, found.others) == (inner, (tmp_path,))
     (tmp_path / "SOUL.md").unlink()
-    assert paths.locate(tmp_path).others == ()
+    assert paths.find_workspace(tmp_path).others == ()
 
 
 def test_two_memories_in_a_folder_without_one_are_a_choice(tmp_path: Path, run: Run) -> None:
     first, second = remember(tmp_path / "workspace"), remember(tmp_path / ".nanobot" / "workspace")
     with pytest.raises(NotAWorkspace):
-        paths.locate(tmp_path)
+        paths.find_workspace(tmp_path)
     told = run("memory", "list", "--workspace", tmp_path)
     assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
     assert f"two workspaces here: {first} and {second}. Fix: name one: --workspace {first}" in told.err
     configured = {"agents": {"defaults": {"workspace": str(second)}}}
     (tmp_path / ".nanobot" / "config.json").write_text(json.dumps(configured))
-    found = paths.locate(tmp_path)
+    found = paths.find_workspace(tmp_path)
     assert (found.workspace, found.others) == (second, (first,)), "the agent's configuration says which"
 
 
@@ -175,7 +175,7 @@ def test_sessions_beside_another_configuration_are_found_by_its_name(
     assert [row["path"] for row in run("session", "list", "--json").json] == [str(transcript)]
     with open_workspace(config_file=config) as ws:
         assert (ws.paths.workspace, ws.paths.agent_config) == (workspace, config)
-        assert ws.paths.data == paths.locate(workspace).data, "it is one memory, however it is named"
+        assert ws.paths.data == paths.find_workspace(workspace).data, "it is one memory, however it is named"
 
 
 def test_the_console_finds_them_too(instance: tuple[Path, Path, Path], run: Run) -> None:
@@ -266,7 +266,7 @@ def test_a_configured_workspace_that_is_gone_is_named(instance: tuple[Path, Path
         told = run("memory", "list", *line)
         assert (told.code, str(workspace) in told.err) == (2, True)
     with pytest.raises(WorkspaceMissing):
-        paths.locate(config.parent)
+        paths.find_workspace(config.parent)
     told = run("memory", "list", "--workspace", config)
     assert f"--config {config}" in told.err
 
@@ -356,7 +356,7 @@ def test_a_record_of_an_agent_that_names_nobody_s_home_breaks_nothing(tmp_path: 
         for recorded in ("~nobody-of-that-name/x", "nul\0", "/nowhere/at/all"):
             record = {"pid": process.pid, "workspace": recorded}
             (tmp_path / "run" / "gateway.json").write_text(json.dumps(record))
-            assert presence.find_running_agent(paths.locate(workspace)).running, recorded
+            assert presence.find_running_agent(paths.find_workspace(workspace)).running, recorded
     finally:
         process.communicate()
 

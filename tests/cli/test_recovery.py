@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns import keeping
-from nanomem_tui.memory.turns.turn import turn_input
+from nanomem_tui.memory.turns.request import turn_input
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
 from tests.store.homes import kill

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import TurnEnd, TurnInput
+from nanomem_tui.memory.turns.request import TurnEnd, TurnInput
 from tests.cli.conftest import Run
 
 

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import config, settings
 from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError
-from nanomem_tui.core.paths import Paths, locate, user_settings
+from nanomem_tui.core.paths import Paths, find_workspace, user_settings
 from nanomem_tui.core.settings import Settings
 from tests.store.homes import make_home
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("recall_as_set")
 @pytest.fixture
 def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
-    return locate(make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 5}}}))
+    return find_workspace(make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 5}}}))
 
 
 def write(path: Path, text: str) -> None:
@@ -29,7 +29,7 @@ def write(path: Path, text: str) -> None:
 
 
 def test_a_setting_of_an_earlier_version_is_named_and_has_no_effect(tmp_path: Path) -> None:
-    paths = locate(make_home(tmp_path))
+    paths = find_workspace(make_home(tmp_path))
     paths.settings.parent.mkdir(exist_ok=True)
     paths.settings.write_text("tiers_undo_days = 3\nmax_items = 7\n")
     loaded = config.load(paths)

@@ -17,10 +17,10 @@ from tests.store.homes import files, make_home
 def test_a_home_is_told_by_what_lies_beside_the_workspace(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
-    alone = paths.locate(workspace)
+    alone = paths.find_workspace(workspace)
     assert (alone.home, alone.data) == (None, workspace / "memory" / "nanomem")
     (tmp_path / "config.json").write_text("{}")
-    found = paths.locate(workspace)
+    found = paths.find_workspace(workspace)
     assert (found.home, found.data) == (tmp_path, tmp_path / "nanomem")
     assert found.agent_config == tmp_path / "config.json"
     assert (found.longterm_db, found.facts_db) == (None, None)
@@ -33,7 +33,7 @@ def test_every_sample_is_found_from_its_workspace_and_from_its_home(
     home = sample_copy(name) / "home" / ".nanobot"
     before = files(home)
     for given in (home / "workspace", home, home.parent, str(home / "workspace" / "..")):
-        found = paths.locate(given)
+        found = paths.find_workspace(given)
         assert found.workspace == home / "workspace"
         alone = name == "v0_1_5"  # nothing but the workspace is left of that home
         assert found.data == (home / "workspace" / "memory" if alone else home) / "nanomem"
@@ -43,7 +43,7 @@ def test_every_sample_is_found_from_its_workspace_and_from_its_home(
 def test_a_link_leads_to_the_real_place(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     (tmp_path / "link").symlink_to(workspace)
-    assert paths.locate(tmp_path / "link") == paths.locate(workspace)
+    assert paths.find_workspace(tmp_path / "link") == paths.find_workspace(workspace)
 
 
 def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
     ):
         given = name if name.startswith("~") else tmp_path / name
         with pytest.raises(error) as caught:
-            paths.locate(given)
+            paths.find_workspace(given)
         assert "\n" not in caught.value.line()
         assert caught.value.fix
 
@@ -69,33 +69,33 @@ def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
 def test_who_starts_needs_an_empty_folder_only(tmp_path: Path) -> None:
     workspace = tmp_path / ".nanobot" / "workspace"
     with pytest.raises(WorkspaceMissing, match=f"mkdir -p {workspace}"):
-        paths.locate(workspace, starting=True)
+        paths.find_workspace(workspace, starting=True)
     workspace.mkdir(parents=True)
     for given in (workspace, workspace.parent, tmp_path):
-        assert paths.locate(given, starting=True).workspace == workspace
+        assert paths.find_workspace(given, starting=True).workspace == workspace
         with pytest.raises(NotAWorkspace):
-            paths.locate(given)
+            paths.find_workspace(given)
     (workspace.parent / "config.json").write_text("{}")
-    found = paths.locate(workspace, starting=True)
+    found = paths.find_workspace(workspace, starting=True)
     assert (found.home, found.data) == (workspace.parent, workspace.parent / "nanomem")
     found.own_id.parent.mkdir(parents=True)
     found.own_id.write_text("a" * 16)
-    assert paths.locate(workspace) == found  # what was begun stays a workspace
+    assert paths.find_workspace(workspace) == found  # what was begun stays a workspace
     full = tmp_path / "full"
     full.mkdir()
     (full / "letter.txt").write_text("x")
     with pytest.raises(NotAWorkspace, match=f"mkdir -p {full / 'memory'}"):
-        paths.locate(full, starting=True)
+        paths.find_workspace(full, starting=True)
     (full / "config.json").write_text("{}")
     with pytest.raises(NotAWorkspace, match=f"mkdir -p {full / 'workspace'}"):
-        paths.locate(full, starting=True)
+        paths.find_workspace(full, starting=True)
 
 
 def test_a_database_beside_a_workspace_that_is_not_there_is_named(sample_copy: Callable[[str], Path]) -> None:
     home = sample_copy("crystal") / "home" / ".nanobot"
     for given in (home / "workspace", home):
         with pytest.raises((WorkspaceMissing, NotAWorkspace)) as caught:
-            paths.locate(given)
+            paths.find_workspace(given)
         assert f"mkdir -p {home / 'workspace'} && nanomem memory import {home / 'memory.db'}" in caught.value.fix
 
 
@@ -107,7 +107,7 @@ def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(os, "listdir", denied)
     with pytest.raises(AccessDenied, match="no permission"):
-        paths.locate(workspace)
+        paths.find_workspace(workspace)
 
 
 def test_the_default_is_what_the_agent_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_the_default_is_what_the_agent_says(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_names_are_said_as_a_person_would(tmp_path: Path) -> None:
-    found = paths.locate(make_home(tmp_path))
+    found = paths.find_workspace(make_home(tmp_path))
     assert found.relative(found.ltm_snapshot) == "memory/LTM_SNAPSHOT.json"
     assert found.relative(found.database) == "nanomem/nanomem.db"
     assert found.relative(Path("/elsewhere/x")) == "/elsewhere/x"

@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.settings import Price, Settings, from_text, price, price_of
 from nanomem_tui.model.settings import model_config
 from tests.store.homes import make_home
@@ -61,7 +61,7 @@ def test_prices_are_set_in_any_of_the_forms_of_a_table(tmp_path: Path, monkeypat
 
 
 def test_the_model_that_is_asked_costs_what_its_name_says(tmp_path: Path) -> None:
-    paths = locate(make_home(tmp_path))
+    paths = find_workspace(make_home(tmp_path))
     known = Settings(model_base_url="http://127.0.0.1:1/v1", model_name="gpt-4o-mini", model_prices=PRICES)
     found = model_config(paths, known, {})
     assert (found.price_in, found.price_out) == (0.15, 0.6)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 
 ROOT = Path(__file__).resolve().parents[2]
 WAY = os.environ.get("NANOMEM_PROBE", "item")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, run_in_child

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, check, looks_of, run_in_child
 from tests.crash.test_kill import WHERE, copied, prepared

@@ -20,7 +20,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.git_samples import git, write

@@ -9,13 +9,13 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.agents.messages import Message
+from nanomem_tui.agents.session_file import Message
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.blame import Candidates, SessionWords
 from nanomem_tui.dreams.log import EntryEvidence
-from nanomem_tui.review.waiting import HeldBackQueue
+from nanomem_tui.review.held_back import HeldBackQueue
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 

@@ -16,7 +16,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.memory.sessions.files import SessionLayer
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
 

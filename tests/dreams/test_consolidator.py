@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core.atomic import locked, make_folder
 from nanomem_tui.core.errors import Conflict, DiskFull, InvalidConfig, NotFound, NothingToDo, Refused

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.model.client import Usage
@@ -65,7 +65,7 @@ def test_a_commit_that_no_operation_made_has_none_of_it(workspace: Path) -> None
         edit = ws.dream.commits()[0]
         assert not edit.is_dream
         assert ws.dream.recorded().of(edit) is None
-    shutil.rmtree(locate(workspace).data)
+    shutil.rmtree(find_workspace(workspace).data)
     with open_workspace(workspace) as ws:
         run = ws.dream.runs()[0]
         assert (run.tokens, run.cost, run.refused, run.dreamer) == (None, None, None, None)

@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.dreams.run import DreamRunner
 from nanomem_tui.store.files.presence import Presence
 from tests.dreams.pipeline import Bench
@@ -26,7 +26,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def fresh(tmp_path: Path) -> Bench:
     (tmp_path / "workspace/memory").mkdir(parents=True)
-    return Bench(locate(tmp_path / "workspace"))
+    return Bench(find_workspace(tmp_path / "workspace"))
 
 
 def tree_of(folder: Path) -> dict[str, bytes]:

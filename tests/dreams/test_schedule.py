@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents import releases as agents_layout
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.agents.layout import Layout
+from nanomem_tui.agents.releases import Layout
 from nanomem_tui.core import clock, paths
 from nanomem_tui.core.errors import ModelRefused, ModelUnavailable
 from nanomem_tui.core.paths import Paths
@@ -85,7 +85,7 @@ class Clocked:
 def at(tmp_path: Path) -> Clocked:
     """An empty workspace in which nobody else dreams."""
     (tmp_path / "workspace" / "memory").mkdir(parents=True)
-    return Clocked(Bench(paths.locate(tmp_path / "workspace")))
+    return Clocked(Bench(paths.find_workspace(tmp_path / "workspace")))
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_a_batch_that_leads_to_no_change_advances(at: Clocked) -> None:
 
 def test_a_cron_line_says_when_in_the_zone_of_the_agent(at: Clocked, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"agents": {"defaults": {"timezone": "Asia/Tokyo"}}}))
-    at.on.paths = paths.locate(tmp_path / "workspace")
+    at.on.paths = paths.find_workspace(tmp_path / "workspace")
     at.set(dream_cron="30 4 * * *", dream_schedule="on")
     at.now = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
     at.on.remember("- [durable] User likes tea")
@@ -218,7 +218,7 @@ def home(tmp_path: Path, config: dict[str, Any] | None) -> Paths:
     (tmp_path / "home" / "run").mkdir()
     if config is not None:
         (tmp_path / "home" / "config.json").write_text(json.dumps({"agents": {"defaults": config}}))
-    return paths.locate(workspace)
+    return paths.find_workspace(workspace)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_an_agent_that_runs_here_counts_whatever_the_configuration_names(tmp_pat
 
 def test_the_samples_dream_by_themselves(sample_copy: Callable[[str], Path]) -> None:
     for name, on in (("nb035", False), ("v0_1_5", False), ("ramfirst", True)):
-        found = paths.locate(sample_copy(name) / "home" / ".nanobot" / "workspace")
+        found = paths.find_workspace(sample_copy(name) / "home" / ".nanobot" / "workspace")
         at = Clocked(Bench(found), agents_layout.detect(found))
         assert at.schedule.plan().on is on, at.schedule.plan().why
 

@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.memory.turns.turn import ToolUse, TurnEnd, TurnInput
+from nanomem_tui.memory.turns.request import ToolUse, TurnEnd, TurnInput
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.layout import detect, session_folders
+from nanomem_tui.agents.releases import detect, session_folders
 from nanomem_tui.core import files
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.files import chunks
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from tests.hostile.test_traps import PLACES, SOFT, built, few, planted, workspace
 
 __all__ = ["built", "workspace"]  # fixtures
@@ -71,7 +71,7 @@ def test_what_stands_beside_it_is_there(workspace: Path) -> None:
 
 
 def test_a_session_of_gigabytes_hides_no_other(workspace: Path) -> None:
-    paths = locate(workspace)
+    paths = find_workspace(workspace)
     folder = next(one for one in session_folders(paths, detect(paths)) if any(one.glob("*.jsonl")))
     before = run(workspace, "session", "list").stdout
     gigabytes(folder / "telegram_huge.jsonl")

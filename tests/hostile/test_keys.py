@@ -14,7 +14,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home

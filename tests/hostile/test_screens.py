@@ -25,7 +25,7 @@ import sys
 from nanomem_tui.core import config, paths
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.opening import Opening
-found = paths.locate(sys.argv[1])
+found = paths.find_workspace(sys.argv[1])
 opening = Opening(found, config.load(found, forgiving=True))
 NanomemApp(opening, first_screen=sys.argv[2]).run()
 if opening.opened is not None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.layout import detect
+from nanomem_tui.agents.releases import detect
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.agents.turn_log import dump_header, dump_pre
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.core.operations import new_key
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory import repairs
 from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
 from nanomem_tui.memory.turn_log import may_go_on
@@ -31,7 +31,7 @@ OLD = time.time() - 7200
 
 
 def report(home, agent=None, known=()):
-    paths = locate(home)
+    paths = find_workspace(home)
     return examine(paths, detect(paths), known, agent or Presence())
 
 
@@ -195,20 +195,20 @@ def test_a_lost_id_where_several_folders_may_be_it(home):
     assert known in problem.what
     assert other in problem.what
     left = []
-    backup.all_files(locate(home), detect(locate(home)), lambda *told: left.append(told))
+    backup.all_files(find_workspace(home), detect(find_workspace(home)), lambda *told: left.append(told))
     [(_, why)] = [told for told in left if told[0] == "sessions"]
     assert known in why
     second = home / "second" / ".nanobot" / "workspace-id"  # another workspace of this home has that id
     second.parent.mkdir(parents=True)
     second.write_text(other)
-    assert detect(locate(home / "workspace")).workspace_id == known
+    assert detect(find_workspace(home / "workspace")).workspace_id == known
 
 
 def test_sessions_of_a_workspace_that_was_removed_are_not_taken_for_ours(home):
     ours = home / "workspace" / ".nanobot" / "workspace-id"
     (home / "sessions" / ours.read_text().strip() / ".workspace").write_text(f"{home / 'removed'}\n")
     ours.unlink()
-    assert detect(locate(home)).sessions_dir is None
+    assert detect(find_workspace(home)).sessions_dir is None
 
 
 def test_an_empty_dream_cursor_before_the_first_dream_is_no_error(tmp_path):

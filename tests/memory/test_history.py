@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nanomem_tui.core.errors import NotFound
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory.sessions.archive import History
 
 
@@ -17,7 +17,7 @@ def memory(tmp_path):
 
 @pytest.fixture
 def history(memory):
-    return History(locate(memory.parent))
+    return History(find_workspace(memory.parent))
 
 
 def entry(cursor, content="text", **more):
@@ -33,13 +33,13 @@ def entry(cursor, content="text", **more):
     ],
 )
 def test_the_samples_are_counted(samples, name, counts):
-    history = History(locate(samples / name / "home" / ".nanobot"))
+    history = History(find_workspace(samples / name / "home" / ".nanobot"))
     assert history.count() == counts
     assert history.problems() == []
 
 
 def test_the_newest_come_first_a_page_at_a_time(samples):
-    history = History(locate(samples / "nb035" / "home" / ".nanobot"))
+    history = History(find_workspace(samples / "nb035" / "home" / ".nanobot"))
     assert [found.cursor for found in history.entries(limit=3)] == [282, 281, 280]
     assert [found.cursor for found in history.entries(limit=2, offset=280)] == [2, 1]
     assert len(history.entries()) == 282
@@ -47,7 +47,7 @@ def test_the_newest_come_first_a_page_at_a_time(samples):
 
 
 def test_search_finds_words_in_any_case_and_chinese(samples):
-    history = History(locate(samples / "nb035" / "home" / ".nanobot"))
+    history = History(find_workspace(samples / "nb035" / "home" / ".nanobot"))
     found = history.search("数据库 WINDOW")
     assert found
     assert all("数据库" in hit.content and "window" in hit.content.lower() for hit in found)

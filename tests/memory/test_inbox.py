@@ -15,7 +15,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import retention, scopes
-from nanomem_tui.memory.turns.turn import Ended, turn_end, turn_input
+from nanomem_tui.memory.turns.request import Ended, turn_end, turn_input
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.workspace import Workspace

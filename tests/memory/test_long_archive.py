@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import HistoryEntry, dump_entry, parse_history
 from nanomem_tui.core import files
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory.filters import matcher
 from nanomem_tui.memory.sessions import archive
 from nanomem_tui.memory.sessions.archive import History
@@ -53,7 +53,7 @@ def history(tmp_path: Path, small: None) -> Callable[[bytes], tuple[History, His
             (workspace / "memory").mkdir(parents=True, exist_ok=True)
             (workspace / "memory" / "history.jsonl").write_bytes(data)
             (workspace / "memory" / ".dream_cursor").write_text("37")
-            found.append(Kept(locate(workspace, starting=True), most))
+            found.append(Kept(find_workspace(workspace, starting=True), most))
         return found[0], found[1]
 
     return of

@@ -3,7 +3,7 @@
 import pytest
 
 from nanomem_tui.core.errors import NotFound
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory.notes import Notes
 
 
@@ -16,11 +16,11 @@ def memory(tmp_path):
 
 @pytest.fixture
 def notes(memory):
-    return Notes(locate(memory.parent))
+    return Notes(find_workspace(memory.parent))
 
 
 def test_the_mirrors_of_the_sample(samples):
-    notes = Notes(locate(samples / "ftswal" / "home" / ".nanobot"))
+    notes = Notes(find_workspace(samples / "ftswal" / "home" / ".nanobot"))
     names = [note.name for note in notes.list()]
     assert len(names) == 11
     assert names[0] == "episodic/2026-02-17.md"
@@ -32,7 +32,7 @@ def test_the_mirrors_of_the_sample(samples):
 
 
 def test_the_daily_note_of_the_sample(samples):
-    notes = Notes(locate(samples / "ramfirst" / "home" / ".nanobot"))
+    notes = Notes(find_workspace(samples / "ramfirst" / "home" / ".nanobot"))
     (note,) = notes.list()
     assert (note.name, note.date, note.size) == ("2026-02-21.md", "2026-02-21", 24)
     assert notes.read(note.name) == "# 2026-02-21\n\ndaily note"
@@ -79,5 +79,5 @@ def test_a_changed_note_is_read_again(memory, notes):
 
 def test_a_workspace_without_notes(tmp_path):
     (tmp_path / "SOUL.md").write_text("x")
-    notes = Notes(locate(tmp_path))
+    notes = Notes(find_workspace(tmp_path))
     assert (notes.list(), notes.search("x"), notes.problems()) == ([], [], [])

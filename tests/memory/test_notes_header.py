@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import turn_input
+from nanomem_tui.memory.turns.request import turn_input
 from tests.memory.turns import begin, said
 from tests.store.homes import make_home
 

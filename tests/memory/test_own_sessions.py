@@ -11,7 +11,7 @@ from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions.files import OwnSessions
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 
 SMALL = Settings(session_compact_threshold_messages=40, session_keep_messages=30)
 

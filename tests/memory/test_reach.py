@@ -13,7 +13,7 @@ from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.memory.scopes import Audience, sessions_of
 from nanomem_tui.memory.turns import prompt
-from nanomem_tui.memory.turns.turn import Begun, turn_end, turn_input
+from nanomem_tui.memory.turns.request import Begun, turn_end, turn_input
 from nanomem_tui.store import forgotten
 from nanomem_tui.workspace import Workspace
 

@@ -13,7 +13,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.language import dates
-from nanomem_tui.memory.turns.turn import turn_input
+from nanomem_tui.memory.turns.request import turn_input
 from nanomem_tui.servers.tools import Tools
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import transcript_edits
-from nanomem_tui.agents.messages import Session
+from nanomem_tui.agents.session_file import Session
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import atomic, files
 from nanomem_tui.core.errors import Conflict

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from nanomem_tui.agents.layout import detect, named_folders
-from nanomem_tui.agents.messages import parse_session
+from nanomem_tui.agents.releases import detect, named_folders
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory.sessions.files import SessionLayer
 from nanomem_tui.memory.sessions.sessions import Sessions
 from nanomem_tui.store.files.presence import Presence
@@ -29,7 +29,7 @@ class Desk:
     """Sessions of one home with the shortest possible way from an operation to the file, and an agent to switch on."""
 
     def __init__(self, home):
-        self.paths = locate(home)
+        self.paths = find_workspace(home)
         self.layout = detect(self.paths)
         self.agent = Presence()
         folders = named_folders(self.paths, self.layout)

@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.attach.turns import Place
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, turn
 from tests.store.homes import make_home

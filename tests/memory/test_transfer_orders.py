@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import TurnInput
+from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_transfer_crystal import NOW, database, imported
 from tests.store.homes import make_home

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.scopes import state_key
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.workspace import open_workspace
 
 LEFT = "the hidden answer of chat A"

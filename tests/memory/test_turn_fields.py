@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from tests.memory.turns import begin, end, said, state_file
 from tests.store.homes import files, make_home
 

@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import DiskFull, Unsaved
 from nanomem_tui.memory import lessons
-from nanomem_tui.memory.turns.turn import turn_input
+from nanomem_tui.memory.turns.request import turn_input
 from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn

@@ -21,7 +21,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.turns import keeping
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, state_file
 from tests.store.homes import kill, make_home

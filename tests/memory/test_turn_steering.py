@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.turns.turn import TurnEnd, turn_input
+from nanomem_tui.memory.turns.request import TurnEnd, turn_input
 from tests.memory.turns import begin, end, said, settle, turn
 from tests.store.homes import files, kill, make_home
 

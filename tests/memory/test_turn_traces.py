@@ -9,7 +9,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.text import FORGOTTEN
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 from nanomem_tui.store import forgotten
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, said, state_file

@@ -14,7 +14,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict
-from nanomem_tui.memory.turns.turn import turn_end, turn_input
+from nanomem_tui.memory.turns.request import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 from tests.conftest import LONG
 from tests.crash.harness import fork

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import turn_end
+from nanomem_tui.memory.turns.request import turn_end
 from tests.memory.turns import begin, end, said, settle, turn
 from tests.store.homes import make_home
 

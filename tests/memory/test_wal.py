@@ -6,13 +6,13 @@ import pytest
 
 from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre
 from nanomem_tui.core.errors import NotFound
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory.turn_log import WalStates
 
 
 @pytest.fixture
 def sample(samples):
-    return WalStates(locate(samples / "ftswal" / "home" / ".nanobot"))
+    return WalStates(find_workspace(samples / "ftswal" / "home" / ".nanobot"))
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def wal(folder):
-    return WalStates(locate(folder.parents[1]))
+    return WalStates(find_workspace(folder.parents[1]))
 
 
 def turn(number, post=True):
@@ -111,5 +111,5 @@ def test_damage_is_reported_and_the_rest_is_shown(folder, wal, tmp_path):
 
 def test_a_workspace_without_logs(tmp_path):
     (tmp_path / "SOUL.md").write_text("x")
-    wal = WalStates(locate(tmp_path))
+    wal = WalStates(find_workspace(tmp_path))
     assert (wal.list(), wal.check(), wal.counts()) == ([], [], {"files": 0, "turns": 0, "open": 0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nanomem_tui.memory.turns.turn import Begun, Ended, turn_end, turn_input
+from nanomem_tui.memory.turns.request import Begun, Ended, turn_end, turn_input
 from nanomem_tui.workspace import Workspace
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.core.errors import InvalidConfig
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.settings import model_config
@@ -25,7 +25,7 @@ def resolve(tmp_path: Path) -> Any:
         (tmp_path / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
         if agent is not None:
             (tmp_path / "config.json").write_text(agent if isinstance(agent, str) else json.dumps(agent))
-        return model_config(locate(tmp_path / "workspace"), Settings(**settings), environ or {})
+        return model_config(find_workspace(tmp_path / "workspace"), Settings(**settings), environ or {})
 
     return call
 

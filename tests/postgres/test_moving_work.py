@@ -122,6 +122,6 @@ def test_what_is_forgotten_is_in_no_file_that_a_move_left(tmp_path: Path, postgr
         ws.flush()
     assert command(workspace, "migrate-store", "sqlite", postgres.fresh()[1], "--yes") == 0
     assert command(workspace, "forget", "--text", secret, "--yes") == 0
-    data = paths.locate(workspace).data
+    data = paths.find_workspace(workspace).data
     held = [file.name for file in data.rglob("*") if file.is_file() and b"platypus" in file.read_bytes()]
     assert held == []

@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict, NotFound, Refused
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store import processes
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -60,7 +60,7 @@ def test_who_only_looks_is_seen_and_named(engine: subprocess.Popen[bytes], home_
 
 
 def test_looking_is_no_hindrance_and_changes_no_byte(home_of_one: Path) -> None:
-    paths = locate(home_of_one)
+    paths = find_workspace(home_of_one)
     before = {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))}
     with processes.shared_use(paths), processes.shared_use(paths):
         pass
@@ -94,6 +94,6 @@ def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path
 
 
 def test_who_stays_hinders_no_dream(home_of_one: Path, run: Run) -> None:
-    with processes.shared_use(locate(home_of_one)):
+    with processes.shared_use(find_workspace(home_of_one)):
         assert "busy" not in run("dream", "run").err
         assert run("forget", "--text", SAID, "--yes").code == 2

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import TurnInput
+from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.vectors.collection import PassageVectors
 from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning

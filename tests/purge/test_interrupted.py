@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.purge import stored_files
 from nanomem_tui.store import forgotten
 from tests.cli.conftest import Result
@@ -163,7 +163,7 @@ def test_what_goes_with_a_conversation_is_known_when_that_is_gone(
 
 
 def test_what_an_earlier_version_left_is_ended_by_a_command_that_there_is(workspace: Path, run: Run) -> None:
-    paths = locate(workspace)
+    paths = find_workspace(workspace)
     kept = forgotten.with_more(forgotten.NOTHING, "receipt-1", {"text": ["blue bike"]})
     begun = forgotten.Interrupted("forget", "receipt-1", "", {"text": 1}, ("--git", "--backups"), kept=kept)
     forgotten.begin_forgetting(paths, begun)

@@ -14,7 +14,7 @@ GONE = "postgresql+psycopg://agent@db.example/memory"
 
 
 def test_a_server_that_was_left_is_named_until_its_line_is_put_out(workspace: Path, run: Run) -> None:
-    found = paths.locate(workspace)
+    found = paths.find_workspace(workspace)
     assert run("memory", "add", "--text", "the purple giraffe").code == 0
     storage.note_servers(found, paths.workspace_id(found), GONE)
     for line in (["scrub"], ["forget", "--text", "purple giraffe", "--yes"]):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.store import forgotten
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -62,7 +62,7 @@ def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home: Callable[[str
 def test_what_a_backup_has_as_forgotten_is_joined(workspace: Path, run: Run) -> None:
     assert run("memory", "add", "--text", "the red hat is old").code == 0
     assert run("forget", "--text", "red hat", "--yes").code == 0
-    paths = locate(workspace)
+    paths = find_workspace(workspace)
     made = Path(run("backup", "make", "--json").json["path"]).name
     (paths.data / "forgotten.json").unlink()
     assert run("memory", "add", "--text", "the red hat is new").code == 0
@@ -94,7 +94,7 @@ def test_a_copy_at_a_new_place_is_said_to_hold_what_was_forgotten_since(
 @pytest.fixture
 def paths(workspace: Path) -> Paths:
     """The small home."""
-    return locate(workspace)
+    return find_workspace(workspace)
 
 
 def test_the_same_key_is_one_list(paths: Paths) -> None:

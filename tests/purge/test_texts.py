@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.core.text import FORGOTTEN
 from nanomem_tui.purge.matchers import Marks, Secrets, Words
 from nanomem_tui.purge.texts import in_bytes, in_value
@@ -32,7 +32,7 @@ JSON = st.recursive(
 def paths(tmp_path: Path) -> Paths:
     """An empty workspace of its own."""
     (tmp_path / "memory").mkdir()
-    return locate(tmp_path, starting=True)
+    return find_workspace(tmp_path, starting=True)
 
 
 def cleaned(data: bytes, sought: Any = WORDS, **more: Any) -> tuple[bytes, Counter[str]]:

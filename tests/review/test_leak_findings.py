@@ -13,8 +13,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.review.findings import DecisionDetails, Finding
+from nanomem_tui.review.inbox import rule_like
 from nanomem_tui.review.leaks import KnownNames, LeakSearch, find_leak
-from nanomem_tui.review.queue import rule_like
 from nanomem_tui.workspace import Workspace
 from tests.review.test_scopes import put
 from tests.store.homes import make_home

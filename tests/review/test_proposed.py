@@ -8,7 +8,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.review.queue import rule_like
+from nanomem_tui.review.inbox import rule_like
 from tests.memory.test_inbox import hold
 from tests.store.homes import make_home
 

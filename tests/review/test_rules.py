@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nanomem_tui import demo, open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.review.findings import Finding
-from nanomem_tui.review.queue import pattern_of, rule_like
+from nanomem_tui.review.inbox import pattern_of, rule_like
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold
 from tests.review.lookers import look_for_junk

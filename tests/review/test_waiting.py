@@ -12,7 +12,7 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.review import waiting_changes
-from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
+from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.store.homes import make_home

@@ -159,7 +159,7 @@ async def console(
     painted: bool = False,
 ) -> AsyncIterator[Console]:
     """The console on `workspace`, showing `screen`, all read; `painted`: every frame, as for a terminal."""
-    found = paths.locate(workspace)
+    found = paths.find_workspace(workspace)
     opening = Opening(found, config.load(found))
     app = kind(opening, first_screen=screen)
     with quick(painted=painted) as patch:

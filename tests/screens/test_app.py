@@ -198,7 +198,7 @@ async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo
 
 
 async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = paths.locate(demo)
+    found = paths.find_workspace(demo)
     loaded = config.load(found)
     settings = loaded.settings._replace(keys={"delete": "f6", "fly": "f"})
     app = NanomemApp(Opening(found, loaded._replace(settings=settings)))
@@ -215,7 +215,7 @@ async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypat
 
 @pytest.mark.slow
 async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -> None:
-    found = paths.locate(demo)
+    found = paths.find_workspace(demo)
     loaded = config.load(found)
     moved = {"delete": "f6", "go_lessons": "f2", "palette": "f9, dollar_sign", "theme": "f3", "next_list": "f4"}
     app = NanomemApp(Opening(found, loaded._replace(settings=loaded.settings._replace(keys=moved))))
@@ -241,7 +241,7 @@ async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -
 
 
 async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None:
-    found = paths.locate(demo)
+    found = paths.find_workspace(demo)
     app = NanomemApp(Opening(found, config.load(found)))
     async with app.run_test(size=(120, 30)) as pilot:
         on = Console(app, pilot)

@@ -14,7 +14,7 @@ from tests.store.homes import make_home
 
 
 def drafts(home: Path) -> list[Path]:
-    folder = paths.locate(home).data / "drafts"
+    folder = paths.find_workspace(home).data / "drafts"
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 

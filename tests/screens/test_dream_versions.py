@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui.agents.git import DamagedGit
 from nanomem_tui.dreams.blame import Versions
-from nanomem_tui.memory.turns.turn import Saved
+from nanomem_tui.memory.turns.request import Saved
 from nanomem_tui.screens.dreams.dream_versions import VersionsScreen, version_lines
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns.turn import TurnInput
+from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import Workspace
 from tests.screens.console import Console, console

@@ -82,13 +82,13 @@ async def test_a_megabyte_that_is_pasted_into_a_field_is_cut_in_words(workspace:
     ],
 )
 async def test_a_wrong_theme_or_keymap_is_told_and_the_console_starts(workspace: Path, text: str, said: str) -> None:
-    file = paths.locate(workspace).settings
+    file = paths.find_workspace(workspace).settings
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     async with console(workspace, "items", (160, 45)) as on:
         told = "".join(line.split("▌ ")[-1].replace(" ", "") for line in on.text.splitlines() if "▌" in line)
         assert said.replace(" ", "") in told
-        assert config.load(paths.locate(workspace)).settings.max_items == 100_000
+        assert config.load(paths.find_workspace(workspace)).settings.max_items == 100_000
         await on.press("2", "1", "j")
         assert on.screen.table.cursor == 1
 

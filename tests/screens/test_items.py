@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.messages import Message
+from nanomem_tui.agents.session_file import Message
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.background import look_at_workspace
 from nanomem_tui.core import clock

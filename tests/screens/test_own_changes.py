@@ -101,7 +101,7 @@ async def test_an_older_dream_and_one_by_schedule_stay(sample: Callable[[str], P
 
 
 async def test_what_an_agent_keeps_through_the_same_object_stays(demo: Path) -> None:
-    from nanomem_tui.memory.turns.turn import turn_end, turn_input
+    from nanomem_tui.memory.turns.request import turn_end, turn_input
 
     async with console(demo, "items") as on:
         who = {"channel": "telegram", "chat_id": "20417", "sender_id": "20417|ana"}

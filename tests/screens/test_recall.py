@@ -17,8 +17,8 @@ from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.turns.request import TurnEnd, TurnInput
 from nanomem_tui.memory.turns.traces import COUNTERS
-from nanomem_tui.memory.turns.turn import TurnEnd, TurnInput
 from nanomem_tui.screens.recall.answer import Answer, Asked, RecallRow, audience_named, audience_words
 from nanomem_tui.screens.recall.recall import marked
 from nanomem_tui.screens.status import GROUPS

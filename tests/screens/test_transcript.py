@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.agents.messages import Session, parse_session
+from nanomem_tui.agents.session_file import Session, parse_session
 from nanomem_tui.screens.sessions import Rule, Said, parts_of
 from nanomem_tui.widgets.text_view import Body
 

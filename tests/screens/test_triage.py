@@ -160,7 +160,7 @@ async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(ho
 
 async def test_a_kept_rule_is_applied_and_let_go_on_its_own_screen(home: Path) -> None:
     with open_workspace(home) as ws:
-        from nanomem_tui.review.queue import rule_like
+        from nanomem_tui.review.inbox import rule_like
 
         ws.triage.rules.add(rule_like(ws.triage.findings(("long",))[0], "delete"))
     async with console(home, "rules") as on:

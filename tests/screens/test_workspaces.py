@@ -13,7 +13,7 @@ from nanomem_tui import app, workspaces
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import DiskFull
-from nanomem_tui.memory.turns.turn import TurnInput
+from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.files.user import Bookmark, Drafts, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
@@ -225,7 +225,7 @@ async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> N
 
 
 async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path, Path]) -> None:
-    Drafts(paths.locate(two[1])).keep("Edit", "fish", "a fish that was being written")
+    Drafts(paths.find_workspace(two[1])).keep("Edit", "fish", "a fish that was being written")
     async with console(two[0], "items") as on:
         assert "not saved yet" not in on.text
         await over(on, "家猫")

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.core.errors import BadInput, Refused
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.servers import http
 from nanomem_tui.servers import http as servers_http
 from tests.cli.conftest import Run
@@ -59,7 +59,7 @@ class Server:
 
 
 def file_of(place: Path) -> Path:
-    return locate(place).data / "mcp.token"
+    return find_workspace(place).data / "mcp.token"
 
 
 @contextlib.contextmanager

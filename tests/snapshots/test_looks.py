@@ -24,7 +24,7 @@ from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
 from nanomem_tui.memory.turns.traces import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening
-from nanomem_tui.review.queue import Rule, rule_like
+from nanomem_tui.review.inbox import Rule, rule_like
 from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
 from tests.snapshots.waiting import steady
 
@@ -118,7 +118,7 @@ async def test_look(
     monkeypatch.setattr(CheckpointLog, "last", lambda *_: timed)
     if screen == "rules":
         keep_rules(pictured)
-    found = paths.locate(pictured)
+    found = paths.find_workspace(pictured)
     opening = Opening(found, config.load(found))
     try:
         picture = await pictures(Pictured(opening, first_screen=screen))

@@ -65,7 +65,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @contextmanager
 def console(workspace: Path, screen: str) -> Iterator[NanomemApp]:
     """The console on a workspace, closed at the end."""
-    found = paths.locate(workspace)
+    found = paths.find_workspace(workspace)
     opening = Opening(found, config.load(found))
     yield Pictured(opening, first_screen=screen)
     if opening.opened is not None:

@@ -75,7 +75,7 @@ async def test_dialog(
         dialog
     ]
     look(name)
-    found = paths.locate(pictured)
+    found = paths.find_workspace(pictured)
     opening = Opening(found, config.load(found))
     lines: list[str] = []
     app = Pictured(opening)

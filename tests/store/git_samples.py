@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from tests.conftest import SAMPLES
 
 _ENVIRONMENT = {
@@ -56,13 +56,13 @@ def _unpacked() -> Path:
 def sample(name: str, folder: Path) -> Paths:
     """The workspace of one sample home, copied into `folder`."""
     shutil.copytree(_unpacked() / name, folder / name, symlinks=True)
-    return locate(folder / name / "home" / ".nanobot" / "workspace")
+    return find_workspace(folder / name / "home" / ".nanobot" / "workspace")
 
 
 def small(folder: Path) -> Paths:
     """A workspace with two commits by the git binary on the branch `main`."""
     shutil.copytree(_small(), folder / "workspace", copy_function=shutil.copy)
-    return locate(folder / "workspace")
+    return find_workspace(folder / "workspace")
 
 
 @cache

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.layout import Layout, detect
+from nanomem_tui.agents.releases import Layout, detect
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.store.moving import backup, restore
 from nanomem_tui.store.moving.backup import SUFFIX
 
@@ -45,7 +45,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     with open_workspace(workspace) as ws:
         ws.items.add("Likes tea")
         ws.items.add("Likes 茶")
-    return locate(workspace)
+    return find_workspace(workspace)
 
 
 def layout(paths: Paths) -> Layout:
@@ -130,7 +130,7 @@ def test_what_is_brought_back_of_one_workspace_takes_nothing_from_another_of_the
     (second / "memory").mkdir(parents=True)
     with open_workspace(second) as ws:
         ws.items.add("Of the second")
-    other = locate(second)
+    other = find_workspace(second)
     made = make(other)
     with open_workspace(second) as ws:
         ws.items.add("Later")
@@ -310,7 +310,7 @@ def test_for_another_memory_it_is_refused(paths: Paths, tmp_path: Path) -> None:
     other = home(tmp_path / "two")
     with open_workspace(other) as ws:
         ws.items.add("Somebody else's")
-    elsewhere = locate(other)
+    elsewhere = find_workspace(other)
     with pytest.raises(Refused, match="another memory"):
         restore.restore_in_place(elsewhere, layout(elsewhere), made.path)
     assert texts(other) == ["Somebody else's"]

@@ -88,7 +88,7 @@ def test_it_is_brought_to_a_place_of_its_own_and_moves_from_there(
 
 
 def test_a_server_that_is_away_makes_no_backup(workspace: Path, capsys: Capture, postgres: PostgresServer) -> None:
-    settings = paths.locate(workspace).settings
+    settings = paths.find_workspace(workspace).settings
     settings.write_text(settings.read_text().replace(str(postgres.folder), str(postgres.folder / "nobody")))
     capsys.readouterr()
     assert command(workspace, "backup", "make") == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.layout import detect
+from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store.moving import backup, restore

@@ -17,7 +17,7 @@ from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.store.files.layer import FileLayer
 from tests.store.git_samples import git, needs_git, sample, small, write
 
@@ -311,7 +311,7 @@ def test_applying_twice_is_applying_once(tmp_path: Path) -> None:
 
 def test_without_a_repository_edits_are_just_written(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
-    layer = layer_of(locate(tmp_path))
+    layer = layer_of(find_workspace(tmp_path))
     perform(layer, layer.edit_operation("memory/MEMORY.md", "# M\n"))
     assert (tmp_path / "memory/MEMORY.md").read_text() == "# M\n"
     assert not (tmp_path / ".git").exists()
@@ -325,7 +325,7 @@ lines = st.lists(st.sampled_from(["# H", "- a", "- b", "", "你好", "x\r"]), ma
 def test_edits_are_taken_back_in_any_depth(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("files")
     (folder / "memory").mkdir()
-    layer = layer_of(locate(folder))
+    layer = layer_of(find_workspace(folder))
     states, done = [layer.load("USER.md").data], []
     for text in texts:
         try:
@@ -344,11 +344,11 @@ def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp
     paths, began = small(tmp_path), clock.iso(clock.now())
     code = f"""
 import os, signal
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.operations import new_operation
-paths = locate({str(paths.workspace)!r})
+paths = find_workspace({str(paths.workspace)!r})
 layer = FileLayer(paths, lambda: GitHistory.open(paths))
 changes = [layer.change("USER.md", "# User\\n- new\\n"), layer.change("memory/.dream_cursor", "40")]
 count = [0]

@@ -71,7 +71,7 @@ def home(tmp_path: Path) -> Callable[[str], Home]:
     def unpacked(name: str) -> Home:
         with tarfile.open(ARCHIVE) as archive:
             archive.extractall(tmp_path, filter="data")
-        found = paths.locate(tmp_path / name / "workspace")
+        found = paths.find_workspace(tmp_path / name / "workspace")
         shown = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
         assert paths.workspace_id(found) == shown["workspace_id"]
         return Home(found, shown["workspace_id"], shown)
@@ -258,7 +258,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
 @pytest.mark.parametrize("first", ["workspace", "other"])
 def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callable[[str], Home], first: str) -> None:
     old = home("sharing")
-    other = paths.locate(old.paths.workspace.with_name("other"))
+    other = paths.find_workspace(old.paths.workspace.with_name("other"))
     database = old.paths.data / "workspace-other" / "nanomem.db"
     key = paths.workspace_id(other)
     if first == "workspace":
@@ -535,7 +535,7 @@ import os, signal, sys
 from pathlib import Path
 from nanomem_tui.core import paths
 from nanomem_tui.store.first_edition import takeover
-found = paths.locate(Path(sys.argv[1]))
+found = paths.find_workspace(Path(sys.argv[1]))
 key = paths.workspace_id(found)
 def dying(name, steps):
     original = getattr(os, name)

@@ -38,7 +38,7 @@ def test_who_reads_and_who_writes_is_told_how_to_move_it(
             ) as refused:
                 act()
             assert "migrate-store" in refused.value.fix
-    key = paths.workspace_id(paths.locate(home))
+    key = paths.workspace_id(paths.find_workspace(home))
     assert postgres.run(name, f"SELECT tablename FROM pg_tables WHERE schemaname = '{key}'") == []
     with open_workspace(home) as ws:
         postgres.run(name, f"INSERT INTO memory_meta (key, value) VALUES ('{key}:moved', '')")

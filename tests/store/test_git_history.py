@@ -16,7 +16,7 @@ from nanomem_tui.agents import git as agents_git
 from nanomem_tui.agents import git_history
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, NotFound, Refused
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from tests.store.git_samples import git, needs_git, sample, small, write
 
 pytestmark = needs_git
@@ -331,7 +331,7 @@ def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_pat
 
 def test_without_a_repository_there_is_neither_history_nor_problem(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
-    assert git_history.find_repository(locate(tmp_path)) == git_history.Repository(None)
+    assert git_history.find_repository(find_workspace(tmp_path)) == git_history.Repository(None)
 
 
 def test_a_shallow_or_damaged_past_shows_what_can_be_read(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_repository_inside_memory_is_read_and_extended(tmp_path: Path) -> None
     git(memory, "init", "-q")
     git(memory, "add", "-A")
     git(memory, "commit", "-q", "-m", "dream: first")
-    paths = locate(tmp_path / "workspace")
+    paths = find_workspace(tmp_path / "workspace")
     history = opened(paths)
     assert [stat.path for stat in history.commits()[0].files] == ["memory/MEMORY.md"]
     assert history.tracks("memory/MEMORY.md")
@@ -371,7 +371,7 @@ def test_files_beside_memory_md_in_a_repository_inside_memory_move_none_of_its_f
     git(memory, "commit", "-q", "-m", "init: nanobot memory store")
     write(memory, {"MEMORY.md": "# M\n- Cat: Mimi\n"})
     git(memory, "commit", "-q", "-a", "-m", "dream: 3 entries")
-    history = opened(locate(workspace))
+    history = opened(find_workspace(workspace))
     newest = history.commits()[0]
     assert [(stat.path, stat.added) for stat in newest.files] == [("memory/MEMORY.md", 1)]
     assert history.file_at(newest.sha, "memory/MEMORY.md") == b"# M\n- Cat: Mimi\n"
@@ -386,7 +386,7 @@ def test_init_makes_the_repository_as_the_agent_does(tmp_path: Path) -> None:
     (workspace / "memory").mkdir(parents=True)
     write(workspace, {"SOUL.md": "s\n", "memory/MEMORY.md": "m", ".gitignore": "*.pyc"})
     write(workspace, {"memory/history.jsonl": "{}\n", "private.txt": "secret\n"})
-    history = GitHistory.init(locate(workspace))
+    history = GitHistory.init(find_workspace(workspace))
     assert history is not None
     assert git(workspace, "log", "--format=%an <%ae>") == "nanobot <nanobot@dream>\n"
     assert git(workspace, "log", "--format=%s") == "init: nanobot memory store\n"
@@ -397,7 +397,7 @@ def test_init_makes_the_repository_as_the_agent_does(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert git(workspace, "fsck", "--strict") == ""
     assert git(workspace, "status", "--porcelain") == "?? memory/history.jsonl\n"
-    again = GitHistory.init(locate(workspace))
+    again = GitHistory.init(find_workspace(workspace))
     assert again is not None
     assert len(again.commits()) == 1
 
@@ -405,7 +405,7 @@ def test_init_makes_the_repository_as_the_agent_does(tmp_path: Path) -> None:
 def test_init_makes_no_repository_inside_another(tmp_path: Path) -> None:
     (tmp_path / "workspace/memory").mkdir(parents=True)
     (tmp_path / ".git").mkdir()
-    assert GitHistory.init(locate(tmp_path / "workspace")) is None
+    assert GitHistory.init(find_workspace(tmp_path / "workspace")) is None
     assert not (tmp_path / "workspace/.git").exists()
 
 

@@ -112,7 +112,7 @@ def test_there_and_back(workspace: Path, url: str, capsys: Capture) -> None:
     assert migrate(workspace, url, "sqlite") == 0
     assert not on_server(workspace)
     assert seen(workspace) == there
-    found = paths.locate(workspace)
+    found = paths.find_workspace(workspace)
     assert [file.name for file in found.copies.iterdir()], "it has a copy that knows what was done on the server"
     with open_workspace(workspace) as ws:
         ws.items.add("and in the file again")
@@ -296,7 +296,7 @@ def locked_out(shared: tuple[Path, str, str], postgres: PostgresServer) -> tuple
 
 
 def schema_of(workspace: Path) -> str:
-    return paths.workspace_id(paths.locate(workspace))
+    return paths.workspace_id(paths.find_workspace(workspace))
 
 
 @pytest.mark.parametrize("line", [("members", "add", "other"), ("doctor", "--fix", "--yes")], ids=" ".join)
@@ -496,7 +496,7 @@ def test_a_server_that_was_left_is_named_by_forget_and_the_one_in_use_is_cleaned
     assert storage.SERVERS_FILE in named
     assert "Taken out: PostgreSQL " in told
     assert "Taken out: nanomem.db, memory_entries" in told
-    data = paths.locate(workspace).data
+    data = paths.find_workspace(workspace).data
     assert [path for path in data.rglob("*") if path.is_file() and b"likes tea" in path.read_bytes()] == []
     name = other.partition("?")[0].rpartition("/")[2]
     tables = postgres.run(name, "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|information_)'")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.layout import detect
+from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.moving import backup, restore
 
 pytestmark = pytest.mark.sqlite("the file itself")
@@ -48,7 +48,7 @@ def test_they_are_brought_to_a_place_of_their_own(old: tuple[Path, Path], tmp_pa
 
 def test_they_are_brought_back_in_place_and_that_is_taken_back(old: tuple[Path, Path], tmp_path: Path) -> None:
     whole, in_pieces = old
-    paths = locate(Path(restore.restore_to(in_pieces, tmp_path / "home").workspace))
+    paths = find_workspace(Path(restore.restore_to(in_pieces, tmp_path / "home").workspace))
     done = restore.restore_in_place(paths, detect(paths), whole)
     assert done.undo is not None
     with open_workspace(paths.workspace) as ws:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import find_running_agent, role_of
 
@@ -48,7 +48,7 @@ def paths(tmp_path) -> Paths:
     home = tmp_path / "user" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)
     (home / "config.json").write_text("{}")
-    return locate(home / "workspace")
+    return find_workspace(home / "workspace")
 
 
 def user_home(paths: Paths) -> Path:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.layout import detect
+from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.store.moving import backup, restore
 from nanomem_tui.store.moving.backup import Archive
 from tests.store.stores import add, open_store, other_process, texts
@@ -23,7 +23,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     (tmp_path / "home" / "workspace" / "memory").mkdir(parents=True)
     (tmp_path / "home" / "config.json").write_text("{}")
     (tmp_path / "home" / "workspace" / "USER.md").write_text("# User\n")
-    found = locate(tmp_path / "home" / "workspace")
+    found = find_workspace(tmp_path / "home" / "workspace")
     found.data.mkdir()
     return found
 
@@ -94,7 +94,7 @@ def test_a_memory_that_came_back_is_missed_when_it_goes(paths: Paths, tmp_path: 
         bring_back(paths, made)
     else:
         workspace = Path(restore.restore_to(made.path, tmp_path / "place").workspace)
-    database = locate(workspace).database
+    database = find_workspace(workspace).database
     assert list((database.parent / "copies").glob("nanomem-*.db"))
     assert (database.parent / "operations.jsonl").stat().st_size
     database.unlink()

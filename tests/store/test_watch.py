@@ -6,7 +6,7 @@ import time
 import pytest
 
 from nanomem_tui.core.atomic import write_atomic
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.files.presence import LAYERS, Watch
 
 
@@ -21,7 +21,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def watch(place):
-    return Watch(locate(place), lambda: place / "sessions" / "id")
+    return Watch(find_workspace(place), lambda: place / "sessions" / "id")
 
 
 def test_nothing_changed(watch):
@@ -105,7 +105,7 @@ def test_our_own_change_can_be_taken_as_seen(place, watch):
 
 def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     (tmp_path / "SOUL.md").write_text("x")
-    watch = Watch(locate(tmp_path))
+    watch = Watch(find_workspace(tmp_path))
     (tmp_path / "SOUL.md").unlink()
     (tmp_path / "memory").mkdir()
     assert watch.look() == {"documents"}
@@ -131,7 +131,7 @@ def test_what_was_written_before_it_was_made_is_told_once(place, name, layer):
     path = place / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("written after the opening")
-    late = Watch(locate(place), lambda: place / "sessions" / "id", since=opened)
+    late = Watch(find_workspace(place), lambda: place / "sessions" / "id", since=opened)
     assert layer in late.look()
     assert late.look() == set()
 
@@ -142,10 +142,10 @@ def test_what_was_removed_before_it_was_made_is_told(place):
     time.sleep(0.05)
     opened = time.time_ns()
     gone.unlink()
-    assert Watch(locate(place), lambda: place / "sessions" / "id", since=opened).look() == {"sessions"}
+    assert Watch(find_workspace(place), lambda: place / "sessions" / "id", since=opened).look() == {"sessions"}
 
 
 def test_what_is_old_is_not_told(place):
     (place / "workspace" / "USER.md").write_text("old")
     time.sleep(0.05)
-    assert Watch(locate(place), lambda: place / "sessions" / "id", since=time.time_ns()).look() == set()
+    assert Watch(find_workspace(place), lambda: place / "sessions" / "id", since=time.time_ns()).look() == set()

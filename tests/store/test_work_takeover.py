@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Path:
     """A workspace whose work lies in a file of the first edition."""
     place = tmp_path / "home" / "workspace"
     place.mkdir(parents=True)
-    found = paths.locate(place, starting=True)
+    found = paths.find_workspace(place, starting=True)
     made(found, paths.workspace_id(found))
     return place
 
@@ -115,7 +115,7 @@ def test_what_somebody_took_away_stays_away(place: Path) -> None:
 
 
 def test_a_file_that_another_workspace_shares_stays(place: Path) -> None:
-    found = paths.locate(place, starting=True)
+    found = paths.find_workspace(place, starting=True)
     found.tiers_database.unlink()
     made(found, paths.workspace_id(found), "0123456789abcdef")
     with open_workspace(place) as ws:
@@ -125,7 +125,7 @@ def test_a_file_that_another_workspace_shares_stays(place: Path) -> None:
 
 
 def test_a_process_of_the_first_edition_at_work_is_waited_for_by_nobody(place: Path) -> None:
-    found = paths.locate(place, starting=True)
+    found = paths.find_workspace(place, starting=True)
     with closing(sqlite3.connect(found.tiers_database, isolation_level=None)) as old:
         old.execute("PRAGMA journal_mode=WAL")
         old.execute("SELECT count(*) FROM goals").fetchone()
@@ -138,7 +138,7 @@ def test_a_process_of_the_first_edition_at_work_is_waited_for_by_nobody(place: P
 
 
 def test_a_damaged_file_is_told_and_stays(place: Path) -> None:
-    found = paths.locate(place, starting=True)
+    found = paths.find_workspace(place, starting=True)
     found.tiers_database.write_bytes(b"no database at all" * 1000)
     with open_workspace(place) as ws:
         with pytest.raises(CorruptDatabase):

@@ -66,7 +66,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ws(place: Path) -> Iterator[Workspace]:
     from nanomem_tui.core import config, paths
 
-    found = paths.locate(place / "workspace", starting=True)
+    found = paths.find_workspace(place / "workspace", starting=True)
     with Workspace(found, config.load(found)) as opened:
         yield opened
 

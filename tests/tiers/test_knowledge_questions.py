@@ -20,7 +20,7 @@ def ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     if found is None:
         pytest.skip("not all of the 200 man pages are here: make manuals")
     place: Path = tmp_path_factory.mktemp("manuals")
-    located = paths.locate(place, starting=True)
+    located = paths.find_workspace(place, starting=True)
     with Workspace(located, config.load(located)) as opened:
         opened.knowledge.add(found)
         yield opened

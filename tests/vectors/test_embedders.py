@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from nanomem_tui.core.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, NanomemError
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.core.settings import ABOUT, Settings
 from nanomem_tui.vectors.embedders import embedder_of, unit_rows
 from tests.store.homes import make_home
@@ -24,7 +24,7 @@ from tests.vectors.onnx_files import write_folder
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
-    return locate(make_home(tmp_path))
+    return find_workspace(make_home(tmp_path))
 
 
 @pytest.mark.parametrize("backend", ["auto", "minilm", "reserved_hybrid"])

@@ -22,7 +22,7 @@ from nanomem_tui.core.errors import (
     ModelUnavailable,
     NanomemError,
 )
-from nanomem_tui.core.paths import locate
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.vectors.embedders import EndpointEmbedder, embedder_of
@@ -209,7 +209,7 @@ def test_the_settings_point_to_it_and_the_key_is_that_of_the_environment(
     settings = Settings(
         embedding_backend="endpoint", embedding_base_url=server.url, embedding_model="m", embedding_key_env="MY_KEY"
     )
-    found = embedder_of(settings, locate(make_home(tmp_path)))
+    found = embedder_of(settings, find_workspace(make_home(tmp_path)))
     assert server.asked == []
     assert found.embed(["tea"]).shape == (1, 3)
     assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}"

@@ -20,7 +20,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.errors import Refused
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.releases import Layout
     from nanomem_tui.core.paths import Paths
     from nanomem_tui.purge.run import RemovedAgain
     from nanomem_tui.store.database.postgres import PostgresDatabase
@@ -356,7 +356,7 @@ def _named_lines(title: str, names: Sequence[str]) -> Iterable[str]:
 
 
 def _found(state: State) -> tuple[Paths, Layout]:
-    from nanomem_tui.agents.layout import detect
+    from nanomem_tui.agents.releases import detect
 
     found = state.locate()
     return found, detect(found)

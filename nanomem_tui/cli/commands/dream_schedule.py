@@ -259,7 +259,7 @@ def _cron(ws: Workspace, plan: Plan) -> list[str]:
 
 def _minutes(ws: Workspace, plan: Plan) -> str:
     """At which minutes of each hour cron has to look: those at which a Dream may be due."""
-    from nanomem_tui.agents.layout import zone_of
+    from nanomem_tui.agents.releases import zone_of
 
     if not plan.cron:
         return f"*/{CRON_MINUTES}" if plan.every.total_seconds() / 60 >= 2 * CRON_MINUTES else "*"

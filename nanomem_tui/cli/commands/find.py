@@ -177,7 +177,7 @@ def find(
 
 def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.actions import SCREENS
-    from nanomem_tui.agents.layout import missing_sessions, unsupported_agent
+    from nanomem_tui.agents.releases import missing_sessions, unsupported_agent
     from nanomem_tui.review.find import Found, Places
 
     found = Found((), 0, done=True)

@@ -20,9 +20,9 @@ from nanomem_tui.review.findings import KINDS, Decision, DecisionDetails, Findin
 
 if TYPE_CHECKING:
     from nanomem_tui.dreams.log import EntryEvidence
-    from nanomem_tui.memory.inbox import Waiting
-    from nanomem_tui.review.queue import Decided, Rule, Triage
-    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
+    from nanomem_tui.memory.held_rows import Waiting
+    from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
+    from nanomem_tui.review.inbox import Decided, Rule, Triage
     from nanomem_tui.workspace import Workspace
 
     Held = Waiting | WaitingEdit
@@ -66,7 +66,7 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
 
 
 def _waits(ws: Workspace) -> HeldBackQueue:
-    from nanomem_tui.review.waiting import HeldBackQueue
+    from nanomem_tui.review.held_back import HeldBackQueue
 
     return HeldBackQueue(ws)
 
@@ -77,7 +77,7 @@ def _json(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
 
 
 def _fields(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
-    from nanomem_tui.review.waiting import WaitingEdit
+    from nanomem_tui.review.held_back import WaitingEdit
     from nanomem_tui.store.values import Item
 
     if isinstance(one, WaitingEdit):
@@ -113,7 +113,7 @@ def show(state: State, row_id: str) -> None:
       nanomem inbox show ltm_1739443200123_1
     """
     from nanomem_tui.memory.retention import forget_target
-    from nanomem_tui.review.waiting import WaitingEdit
+    from nanomem_tui.review.held_back import WaitingEdit
 
     with state.open() as ws:
         ws.store.load("item")
@@ -589,14 +589,14 @@ def _decide(
 
 def _offered(triage: Triage, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
     """Of all there is what the decision can be made about."""
-    from nanomem_tui.review.queue import is_possible
+    from nanomem_tui.review.inbox import is_possible
 
     return [one for one in triage.findings(kinds or None) if is_possible(one, decision, several=True)]
 
 
 def agree(state: State, decision: Decision, found: Sequence[Finding], *, yes: bool) -> bool:
     """Whether to go on with a decision about many, or one that takes something away."""
-    from nanomem_tui.review.queue import DECISION_VERBS
+    from nanomem_tui.review.inbox import DECISION_VERBS
 
     verb = DECISION_VERBS[decision]
     preview = {"decided": [json_of(one) for one in found], "left": []}
@@ -647,7 +647,7 @@ def like_one(
     if once and later:
         raise click.UsageError("--once and --later are opposites", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        from nanomem_tui.review.queue import rule_like
+        from nanomem_tui.review.inbox import rule_like
 
         rules = ws.triage.rules
         rule = rule_like(ws.triage.get(finding_id), cast("Decision", decision))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.recall.recall import Question
     from nanomem_tui.memory.recall.regressions import Checked
     from nanomem_tui.memory.scopes import Audience
-    from nanomem_tui.memory.turns.turn import Begun
+    from nanomem_tui.memory.turns.request import Begun
     from nanomem_tui.workspace import Workspace
 
 
@@ -161,7 +161,7 @@ def recall(
       nanomem recall "what did you say about the seat?" --in sessions --in notes
     """
     from nanomem_tui.memory.recall.recall import Question
-    from nanomem_tui.memory.turns.turn import check_message as checked
+    from nanomem_tui.memory.turns.request import check_message as checked
 
     if sources:
         _only_passages()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.agents import layout
+from nanomem_tui.agents import releases
 from nanomem_tui.cli import json_objects, output, passages
 from nanomem_tui.cli.memory_answers import time_lines, within
 from nanomem_tui.cli.options import (
@@ -32,7 +32,7 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.messages import Message, Session
+    from nanomem_tui.agents.session_file import Message, Session
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.session_archive import Consolidation
     from nanomem_tui.language.times_asked import Span, TimeAsked
@@ -76,7 +76,7 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
 
 def _tell_untold(ws: Workspace) -> None:
     """Say on stderr which conversations are not among what was printed: it is not that there are none."""
-    missing = layout.missing_sessions(ws.layout)
+    missing = releases.missing_sessions(ws.layout)
     if missing is not None:
         output.notes([f"Note: {missing.text()}"])
     problem = ws.sessions.untold

@@ -24,8 +24,8 @@ from nanomem_tui.core.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.attach.agents import Agent
+    from nanomem_tui.memory.turns.request import TurnInput
     from nanomem_tui.memory.turns.traces import Injected, InjectedPart
-    from nanomem_tui.memory.turns.turn import TurnInput
     from nanomem_tui.workspace import Workspace
 
 
@@ -280,7 +280,7 @@ def _served(ws: Workspace, line: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
-    from nanomem_tui.memory.turns.turn import turn_end, turn_input
+    from nanomem_tui.memory.turns.request import turn_end, turn_input
 
     if do == "begin":
         return ws.engine.begin_turn(turn_input(body)).to_json()
@@ -315,8 +315,8 @@ def _excerpts(ws: Workspace, given: TurnInput) -> dict[str, Any]:
 def _facts(ws: Workspace, body: dict[str, Any], limit: int | None) -> dict[str, Any]:
     """The facts of a domain or a category that the chat may see, those that fit the text first."""
     from nanomem_tui.memory.facts.search import LIMIT
-    from nanomem_tui.memory.turns import turn as values
-    from nanomem_tui.memory.turns.turn import turn_input
+    from nanomem_tui.memory.turns import request as values
+    from nanomem_tui.memory.turns.request import turn_input
 
     domain, category = (values.text_field(body, name, 200).strip() or None for name in ("domain", "category"))
     text = values.text_field(body, "text", 1000, clip=True)

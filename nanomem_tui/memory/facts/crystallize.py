@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui.agents.layout import zone_of
+from nanomem_tui.agents.releases import zone_of
 from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core.clock import cron_next
 from nanomem_tui.core.errors import BadInput, InvalidConfig, ModelTooLong, NanomemError, Refused, shown_error

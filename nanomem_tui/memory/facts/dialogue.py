@@ -29,7 +29,7 @@ from nanomem_tui.memory import safety
 from nanomem_tui.memory.turns.capture import MAX_MESSAGE, UNWANTED
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.messages import Message
+    from nanomem_tui.agents.session_file import Message
     from nanomem_tui.memory.sessions.sessions import Sessions
 
 

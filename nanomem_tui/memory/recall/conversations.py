@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry, marked_lines
-from nanomem_tui.agents.messages import Message
+from nanomem_tui.agents.session_file import Message
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import times_asked

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.archive import HistoryEntry
-from nanomem_tui.agents.messages import Message, count_messages, parse_session, session_header
+from nanomem_tui.agents.session_file import Message, count_messages, parse_session, session_header
 from nanomem_tui.attach.fence import CLOSE, OPEN
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError

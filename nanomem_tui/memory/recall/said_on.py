@@ -9,7 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 
-from nanomem_tui.agents.layout import zone_of
+from nanomem_tui.agents.releases import zone_of
 from nanomem_tui.core import clock
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.language import dates

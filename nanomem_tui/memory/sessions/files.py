@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents.jsonl import dump_line, parse_jsonl, text_of
-from nanomem_tui.agents.layout import NOT_READ, Layout, session_folders
+from nanomem_tui.agents.releases import NOT_READ, Layout, session_folders
 from nanomem_tui.agents.session_names import (
     CHECKPOINT_SUFFIX,
     SUFFIX,
@@ -55,7 +55,7 @@ from nanomem_tui.language import secrets
 from nanomem_tui.store.files.presence import Presence
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.messages import Session
+    from nanomem_tui.agents.session_file import Session
 
 NO_METADATA = "no metadata line"
 BYTES_PER_TOKEN = 4.0
@@ -281,7 +281,7 @@ class OwnSession:
 
     def read(self) -> Session:
         """Return the whole transcript as it is on disk. Raises the errors of `from_os_error`."""
-        from nanomem_tui.agents.messages import parse_session
+        from nanomem_tui.agents.session_file import parse_session
 
         data = read_log(self.path) if self.path.exists() else b""
         return parse_session(data, self.path.name, self.key)
@@ -634,7 +634,7 @@ def _goes_on(current: bytes, start: bytes) -> bool:
 
 
 def _messages(data: bytes) -> Session:
-    from nanomem_tui.agents.messages import parse_session
+    from nanomem_tui.agents.session_file import parse_session
 
     return parse_session(data, "", "")
 

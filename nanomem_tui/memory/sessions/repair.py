@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.agents.jsonl import text_of
-from nanomem_tui.agents.layout import folder_name
+from nanomem_tui.agents.releases import folder_name
 from nanomem_tui.agents.session_names import MAX_NAME, key_to_name
 from nanomem_tui.agents.transcripts import prepend_messages, without_unreadable
 from nanomem_tui.core import atomic, files
@@ -31,7 +31,7 @@ from nanomem_tui.memory.sessions.files import (
 )
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.layout import Layout
+    from nanomem_tui.agents.releases import Layout
     from nanomem_tui.memory.parts import Memory
 
 

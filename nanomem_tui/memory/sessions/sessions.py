@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.agents.jsonl import repairable, text_of
-from nanomem_tui.agents.layout import NOT_READ
+from nanomem_tui.agents.releases import NOT_READ
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.core.files import Stamp, chunks, has_stamp, read_end, read_log
@@ -42,8 +42,8 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Record
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.layout import Layout
-    from nanomem_tui.agents.messages import Message, Session
+    from nanomem_tui.agents.releases import Layout
+    from nanomem_tui.agents.session_file import Message, Session
     from nanomem_tui.agents.transcripts import Compacted
     from nanomem_tui.memory.filters import Matcher, Neighbour, Range
     from nanomem_tui.store.files.presence import Presence
@@ -225,7 +225,7 @@ class Sessions:
 
     def _transcript(self, file: SessionFile, key: str) -> Session:
 
-        from nanomem_tui.agents.messages import parse_session
+        from nanomem_tui.agents.session_file import parse_session
 
         return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
@@ -253,7 +253,7 @@ class Sessions:
                 fix = "move it away" if file.link else "check its owner, its mode and what it is"
                 found.append(Problem(unreadable, where, None, fix))
             elif summary.problems:
-                from nanomem_tui.agents.messages import parse_session
+                from nanomem_tui.agents.session_file import parse_session
 
                 told = parse_session(read_log(file.path), where, "").problems
                 found += repairable(told, TAKEN_OUT)
@@ -306,7 +306,7 @@ class Sessions:
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
         """Return the key, the index of the first message, and the messages of the last `most` bytes or a bit more."""
-        from nanomem_tui.agents.messages import parse_session
+        from nanomem_tui.agents.session_file import parse_session
 
         size = file.stamp[1]
         if size <= most:
@@ -319,7 +319,7 @@ class Sessions:
 
     def _counted(self, file: SessionFile) -> tuple[str, int]:
         """Return the key of a long transcript and its messages, counted by lines."""
-        from nanomem_tui.agents.messages import count_messages, session_header
+        from nanomem_tui.agents.session_file import count_messages, session_header
 
         kept = self._summaries.get(str(file.path))
         if kept is not None and kept[0] == file.stamp:
@@ -500,7 +500,7 @@ class Sessions:
 
     def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
         """Yield the messages of a transcript with their index, a piece of the file at a time."""
-        from nanomem_tui.agents.messages import parse_session
+        from nanomem_tui.agents.session_file import parse_session
 
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
@@ -548,7 +548,7 @@ def slice_session(whole: Session, start: int | None, many: int | None) -> tuple[
 
 def slice_long_file(path: Path, summary: Summary, key: str, start: int | None, many: int | None) -> tuple[Session, int]:
     """Return the same of a file that is not held whole, of which `summary` says what there is."""
-    from nanomem_tui.agents.messages import Session
+    from nanomem_tui.agents.session_file import Session
 
     count = AT_ONCE if many is None and start is None else many
     first = max(0, summary.messages - (count or 0)) if start is None else start
@@ -598,7 +598,7 @@ def _from(path: Path, start: int) -> Iterator[Message]:
     """Yield the messages from an index on."""
     from dataclasses import replace
 
-    from nanomem_tui.agents.messages import messages_in, parse_session
+    from nanomem_tui.agents.session_file import messages_in, parse_session
 
     first = 0
     for chunk in chunks(path):
@@ -625,7 +625,7 @@ class Chat(NamedTuple):
 
     def said(self) -> list[Message]:
         """Return the messages as those of a transcript are."""
-        from nanomem_tui.agents.messages import Message
+        from nanomem_tui.agents.session_file import Message
 
         return [
             Message(number, str(row.meta.get("role") or ""), row.text, _local(row.at), raw={"content": row.text})
@@ -634,7 +634,7 @@ class Chat(NamedTuple):
 
     def transcript(self, key: str) -> Session:
         """Return the whole as a transcript of that key."""
-        from nanomem_tui.agents.messages import Session
+        from nanomem_tui.agents.session_file import Session
 
         said = self.said()
         return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.agents import databases
-from nanomem_tui.agents import layout as agents_layout
+from nanomem_tui.agents import releases as agents_layout
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
 from nanomem_tui.core.files import read_file
-from nanomem_tui.core.paths import Paths, locate
+from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
@@ -142,7 +142,7 @@ def _markdown(folder: Path) -> Iterator[Path]:
 def _home(folder: Path) -> Paths | None:
     for place in (folder, folder / "home"):
         with contextlib.suppress(NanomemError):
-            return locate(place)
+            return find_workspace(place)
     return None
 
 

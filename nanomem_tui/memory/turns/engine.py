@@ -41,8 +41,7 @@ from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.memory.turns import prompt
 from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
 from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
-from nanomem_tui.memory.turns.traces import Injected, Traces, WalWriter, state_folder
-from nanomem_tui.memory.turns.turn import (
+from nanomem_tui.memory.turns.request import (
     MAX_PROBLEMS,
     Begun,
     Dropped,
@@ -53,6 +52,7 @@ from nanomem_tui.memory.turns.turn import (
     same_chat,
     same_message,
 )
+from nanomem_tui.memory.turns.traces import Injected, Traces, WalWriter, state_folder
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 

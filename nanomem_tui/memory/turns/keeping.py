@@ -25,8 +25,7 @@ from nanomem_tui.memory.items import SameTextIndex
 from nanomem_tui.memory.recall import recall
 from nanomem_tui.memory.scopes import Audience, hold_for_review
 from nanomem_tui.memory.turns import capture
-from nanomem_tui.memory.turns.traces import OpenTurn, Pending
-from nanomem_tui.memory.turns.turn import (
+from nanomem_tui.memory.turns.request import (
     Begun,
     Dropped,
     Ended,
@@ -37,6 +36,7 @@ from nanomem_tui.memory.turns.turn import (
     TurnEnd,
     TurnInput,
 )
+from nanomem_tui.memory.turns.traces import OpenTurn, Pending
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of

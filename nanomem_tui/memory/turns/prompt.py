@@ -38,7 +38,7 @@ from nanomem_tui.store import forgotten
 from nanomem_tui.store.values import Item, Lesson
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.messages import Message
+    from nanomem_tui.agents.session_file import Message
     from nanomem_tui.agents.turn_log import WalState
 
 

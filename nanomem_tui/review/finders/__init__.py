@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
+    from nanomem_tui.review.held_back import HeldBackQueue
     from nanomem_tui.review.leaks import Scopes
-    from nanomem_tui.review.waiting import HeldBackQueue
 
 
 class FoundMemory(ReviewedMemory, Protocol):

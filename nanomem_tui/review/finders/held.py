@@ -22,15 +22,15 @@ from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of
 from nanomem_tui.review.finders.rows import RowFinder
 from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
-from nanomem_tui.review.queue import plan_changes
+from nanomem_tui.review.inbox import plan_changes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.memory.held_rows import Waiting
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
-    from nanomem_tui.review.waiting import HeldBackQueue, WaitingEdit
+    from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
     from nanomem_tui.store.values import Row
 
 
@@ -68,7 +68,7 @@ class HeldBack:
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
     """Return what waits as a finding: `waiting:` or `edit:`, and its id."""
     from nanomem_tui.memory.retention import forget_target
-    from nanomem_tui.review.waiting import EDIT
+    from nanomem_tui.review.held_back import EDIT
 
     if one.layer == EDIT:
         edit = cast("WaitingEdit", one)
@@ -133,7 +133,7 @@ class ContradictsAnother:
 
 
 def _evidence(label: str, row: Row) -> Evidence:
-    from nanomem_tui.memory.inbox import describe_origin
+    from nanomem_tui.memory.held_rows import describe_origin
 
     told = ", ".join(filter(None, (scope_words(row), describe_origin(row), row.source, f"{row.hits:,} hits")))
     return Evidence(label, row_text(row), row.updated_at, told, row.id)
@@ -167,7 +167,7 @@ class SaysTheSame:
 
 
 def _duplicate_evidence(cluster: Cluster, item: Item) -> Evidence:
-    from nanomem_tui.memory.inbox import describe_origin
+    from nanomem_tui.memory.held_rows import describe_origin
 
     label = "stays" if item.id == cluster.kept.id else "says the same"
     from_where = ", ".join(filter(None, (describe_origin(item), item.source, f"{item.hits:,} hits")))

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from nanomem_tui.agents.layout import Layout, session_folders
+from nanomem_tui.agents.releases import Layout, session_folders
 from nanomem_tui.agents.session_names import SUFFIX, key_to_lossy_name, key_to_own_name, lossy_name_to_key, name_to_key
 from nanomem_tui.core import clock, files
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
@@ -32,7 +32,7 @@ from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
-    from nanomem_tui.agents.messages import Message
+    from nanomem_tui.agents.session_file import Message
     from nanomem_tui.core.operations import Change
     from nanomem_tui.language.secrets import Secret
     from nanomem_tui.memory.parts import Memory

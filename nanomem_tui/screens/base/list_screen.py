@@ -43,7 +43,7 @@ from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
-from nanomem_tui.widgets.keys import moved_keys, screen_bindings
+from nanomem_tui.widgets.key_queue import moved_keys, screen_bindings
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Document, Preview, TextView
 from nanomem_tui.widgets.theme import RowLine, content

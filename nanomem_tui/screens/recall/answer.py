@@ -24,7 +24,7 @@ from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.recall.scoring import weights_of
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.sessions.sessions import BESIDE
-from nanomem_tui.memory.turns.turn import check_message
+from nanomem_tui.memory.turns.request import check_message
 from nanomem_tui.screens.base.editable_rows import format_age
 from nanomem_tui.screens.base.list_screen import Listing, View
 from nanomem_tui.store.values import Hit, Item
@@ -38,7 +38,7 @@ from nanomem_tui.widgets.theme import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked
-    from nanomem_tui.memory.turns.turn import Begun
+    from nanomem_tui.memory.turns.request import Begun
     from nanomem_tui.workspace import Workspace
 
 

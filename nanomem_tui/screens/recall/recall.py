@@ -52,8 +52,8 @@ from nanomem_tui.widgets.theme import UNICODE, Glyphs, glyphs
 if TYPE_CHECKING:
     from nanomem_tui.memory.recall.regressions import Checked
     from nanomem_tui.memory.scopes import Audience
+    from nanomem_tui.memory.turns.request import Begun
     from nanomem_tui.memory.turns.traces import Injected
-    from nanomem_tui.memory.turns.turn import Begun
     from nanomem_tui.screens.recall.answer import Asker
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace

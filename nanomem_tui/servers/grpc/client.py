@@ -76,7 +76,11 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
                 )
             self._metadata = (("authorization", f"Bearer {word}"),)
         else:
-            path = Path(socket).expanduser() if socket else server.usual_socket(paths.locate(workspace, starting=True))
+            path = (
+                Path(socket).expanduser()
+                if socket
+                else server.usual_socket(paths.find_workspace(workspace, starting=True))
+            )
             self._where = str(path)
             target = server.socket_address(path.absolute())
         options = [("grpc.enable_http_proxy", 0), ("grpc.max_reconnect_backoff_ms", 1_000)]
@@ -377,7 +381,7 @@ def _compared(value: Any) -> str:
 
 def _token(workspace: str | Path | None) -> str:
     """The token of this machine's user for a workspace. Raises NotFound."""
-    file = paths.locate(workspace, starting=True).data / server.TOKEN
+    file = paths.find_workspace(workspace, starting=True).data / server.TOKEN
     if not os.environ.get(http.VARIABLE) and not file.exists():
         raise NotFound("there is no token yet", str(file), "start the service first: nanomem serve grpc --tcp PORT")
     return http.token(file)

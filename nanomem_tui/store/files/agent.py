@@ -111,7 +111,7 @@ class AgentFiles:
 
     def settle_here(self) -> bool:
         """Make sure that this home is told from others that share the store; whether it was not told before. Raises
-        the errors of `processes.made_home`."""
+        the errors of `processes.make_home_id`."""
         if not self.settings.database_url or self._here:
             return False
         self._here = processes.make_home_id(self.paths)

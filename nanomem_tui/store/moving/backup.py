@@ -33,7 +33,7 @@ from typing import IO, Any, NamedTuple, Self
 from sqlalchemy import Table, update
 
 from nanomem_tui.agents.databases import open_read_only
-from nanomem_tui.agents.layout import Layout
+from nanomem_tui.agents.releases import Layout
 from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError, NotFound, Problem, Refused, from_os_error

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from sqlalchemy import update
 
-from nanomem_tui.agents.layout import Layout
+from nanomem_tui.agents.releases import Layout
 from nanomem_tui.core import atomic, clock, config
 from nanomem_tui.core import files as core_files
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused, from_os_error
-from nanomem_tui.core.paths import Paths, derived_id, locate, user_settings, workspace_id
+from nanomem_tui.core.paths import Paths, derived_id, find_workspace, user_settings, workspace_id
 from nanomem_tui.store import forgotten, processes
 from nanomem_tui.store.database.models import META
 from nanomem_tui.store.files import user
@@ -282,7 +282,7 @@ def _empty(place: Path) -> None:
 def _keep_apart(workspace: Path) -> None:
     """Let a memory that was brought to a new place lie in its own file there, and not where another one's rows are."""
     try:
-        found = locate(workspace)
+        found = find_workspace(workspace)
     except NanomemError:  # nothing of a memory was in it
         return
     if config.load(found, forgiving=True).settings.database_url:

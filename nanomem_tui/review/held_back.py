@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.dreams.review import Review
     from nanomem_tui.dreams.review import WaitingEdit as Hunk
-    from nanomem_tui.memory.inbox import Inbox, Waiting
+    from nanomem_tui.memory.held_rows import Inbox, Waiting
     from nanomem_tui.review.parts import ReviewedMemory
 
 EDIT = "edit"
@@ -236,7 +236,7 @@ class HeldBackQueue:
     def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
         """Return the operation of a decision, not yet performed."""
         from nanomem_tui.dreams.review import Review, WaitingEditLayer
-        from nanomem_tui.memory.inbox import Inbox
+        from nanomem_tui.memory.held_rows import Inbox
 
         inbox = Inbox(self._ws.store, _as_it_is)
         return decide(inbox, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, _as_it_is))

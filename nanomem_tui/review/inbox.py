@@ -47,7 +47,7 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.parts import Memory
-    from nanomem_tui.review.waiting import HeldBackQueue
+    from nanomem_tui.review.held_back import HeldBackQueue
 
 
 # What a decision about findings comes to, before it is performed: changes, each thing once, and what has to stay.
@@ -339,7 +339,7 @@ class Triage:
     # -- deciding -------------------------------------------------------------------------------------------------
 
     def decide(self, findings: Sequence[Finding], decision: Decision, **how: str | None) -> Operation:
-        """As `take`, with the fields of `How` by name; returns its operation."""
+        """As `take`, with the fields of `DecisionDetails` by name; returns its operation."""
         return self.take(findings, decision, DecisionDetails(**how)).operation
 
     def take(
