@@ -1,4 +1,4 @@
-"""The inbox: items and lessons that were captured or imported and stay inactive until a person decides (docs/decisions/0048).
+"""The inbox: items and lessons that were captured or imported and stay inactive until a person decides.
 
 Owns the decision as one operation for any number of rows: accept activates them, reject removes them, and undo puts
 either back into the inbox. Must not judge a text; of a secret it has only what was stored.
