@@ -50,6 +50,8 @@ class Console:
 
     def cursor_text_of(self, field: str) -> str:
         """A field of the row at the cursor; "" while there is none, so that it can be waited for."""
+        if not self.screen.query("#list"):
+            return ""
         row = self.screen.table.cursor_row
         return "" if row is None else str(getattr(row, field))
 
