@@ -84,7 +84,7 @@ def make_database(database: Database, workspace_id: str, fill: Also | None = Non
 
 def create_tables(connection: Connection, workspace_id: str) -> None:
     """Make the tables of a workspace, in the transaction of who knows that there are none."""
-    models.METADATA.create_all(connection, checkfirst=False)
+    models.METADATA.create_all(connection)  # on a server the work store may have made what both have
     full_text.make_index(connection)
     models.make_views(connection)
     migrations.stamp(connection)
