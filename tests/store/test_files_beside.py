@@ -167,10 +167,10 @@ def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
     note.write_text("- ours\n")
     real, left = os.unlink, ["- ours\n- theirs\n"]
 
-    def unlink(path: Path) -> None:
+    def unlink(path: Path, **options: Any) -> None:
         if path == note and left:
             note.write_text(left.pop())
-        real(path)
+        real(path, **options)
 
     monkeypatch.setattr(os, "unlink", unlink)
     changes = [layer.change("memory/2026-11-21.md", None)]
