@@ -391,19 +391,6 @@ def refs(git_dir: Path) -> dict[str, str]:
     return found
 
 
-def ref_names(git_dir: Path) -> set[str]:
-    """List every ref, also of a branch without a commit or a damaged file. Raises DamagedGit."""
-    from dulwich.refs import HEADREF
-
-    container = _container(git_dir)
-    try:
-        head = container.read_loose_ref(HEADREF) or b""
-        named = {*container.allkeys(), head.removeprefix(b"ref: ").strip()}
-    except Exception as error:  # whatever a damaged file makes of it
-        raise DamagedGit(_UNREADABLE, str(git_dir)) from error
-    return {os.fsdecode(name) for name in named}
-
-
 def worktrees(git_dir: Path) -> list[Path]:
     """The folder of each linked worktree."""
     return sorted(path for path in (git_dir / "worktrees").glob("*") if path.is_dir() and not path.is_symlink())

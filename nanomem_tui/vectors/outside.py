@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from nanomem_tui.agents.databases import OURS
-from nanomem_tui.core import atomic, clock, files, settings
+from nanomem_tui.core import atomic, clock, files
 from nanomem_tui.core import settings as core_settings
 from nanomem_tui.core.errors import (
     BadInput,
@@ -383,12 +383,12 @@ class PgServer:
         if not url.strip():
             fix = f"nanomem config set {SETTING} postgresql://user@host/database"
             raise InvalidConfig(f"vector_index is pgvector and {SETTING} is not set", "the settings", fix)
-        settings.check_address(SETTING, url, "the settings")
+        core_settings.check_address(SETTING, url, "the settings")
         plain = re.sub(r"^postgres(ql)?(\+psycopg)?://", "postgresql://", url)
         try:
             self._settings = _CONNECT | psycopg.conninfo.conninfo_to_dict(plain)
         except psycopg.Error:  # its words may be those of a password
-            raise settings.invalid_postgres_address(SETTING, "the settings") from None
+            raise core_settings.invalid_postgres_address(SETTING, "the settings") from None
         self._psycopg = psycopg
         self._lock = threading.RLock()
         self._connection: Any = None
