@@ -1,12 +1,13 @@
-"""What commands do alike with rows of any kind, of one description of the kind: switch them, delete them, correct one.
+"""What commands do in the same way with rows of every kind: switch them, delete them, correct one.
 
-A `Resource` says how the rows of a kind are found, printed and named. Knows no kind itself.
+A `Resource` describes a kind: how its rows are found, printed and named. The kinds are declared beside their commands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -95,8 +96,7 @@ class Resource(NamedTuple):
                 rows = self.rows(ws, ids)
                 bodies = self.bodies(ws, rows)
                 preview, question = {self.key: bodies}, f"Delete {self.counted(len(rows))}?"
-                lines = lambda: self.preview(rows, bodies)  # noqa: E731
-                if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
+                if not agreed(state, preview, partial(self.preview, rows, bodies), question, yes=yes, dry_run=dry_run):
                     return
                 op = getattr(ws, self.part).delete([row.id for row in rows])
             state.show({"operation": json_objects.operation(op), **preview}, [op.label])
