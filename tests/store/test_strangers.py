@@ -64,7 +64,8 @@ OF_THE_SERVER = (
     "SELECT schema_to_xml('{s}', true, true, '')", "SELECT pg_read_file('PG_VERSION')", "SELECT pg_ls_dir('.')",
     "SELECT * FROM pg_statistic", "SELECT * FROM pg_authid", "SELECT * FROM pg_stats WHERE schemaname = '{s}'",
     "SELECT query FROM pg_stat_activity WHERE usename <> current_user AND query NOT LIKE '<insuff%' AND query <> ''",
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ana' AND pg_terminate_backend(pid)",
+    # CASE: without it the server may ask for the end of every backend, eve's own first, before it looks at the name
+    "SELECT 1 FROM pg_stat_activity WHERE CASE WHEN usename = 'ana' THEN pg_terminate_backend(pid) END",
     "SELECT * FROM pg_listening_channels()", "SELECT lo_export(1, '/tmp/taken')", "COPY pg_authid TO '/tmp/taken'",
     "SELECT * FROM information_schema.tables WHERE table_schema = '{s}'", "DO $$BEGIN PERFORM 1 FROM {q}.meta; END$$",
     "SELECT * FROM information_schema.role_table_grants WHERE table_schema = '{s}'",
