@@ -33,7 +33,6 @@ from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.database.operation_log import LogEntry, OwnChanges
 from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
-from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
     from nanomem_tui.agents.archive import ReadTo
@@ -648,11 +647,9 @@ class Workspace(AbstractContextManager["Workspace"]):
     def _inverse_of(self, operation: Operation) -> Sequence[Change]:
         """Return the changes that take back an operation, with the headings that come or go with the lines under
         them."""
-        from nanomem_tui.memory import edits, retention
+        from nanomem_tui.memory.undo import undo_changes
 
-        changes: Sequence[Change] = retention.undo_changes(operation, self.store)
-        if any(change.layer in ROW_LAYERS for change in changes):
-            changes = edits.merge_undo(operation, changes, self.store.load(), self._newest_touching)
+        changes = undo_changes(operation, self.store, self._newest_touching)
         if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
             return changes
         from nanomem_tui.dreams import edits as dreams_edits

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.operations import Actor, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.settings import DEFAULTS, Settings
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory.edits import quote_start
@@ -258,34 +258,6 @@ def prune_hourly(
         return prune_expired(store, settings, moment, perform, actor="compaction")
     except NothingToDo:
         return None
-
-
-def undo_changes(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
-    """Return the changes that undo an operation; an expired item begins its time anew."""
-    changes = operation.inverse()
-    if not any(change.layer == "item" for change in changes):
-        return changes
-    now, rows = clock.now(), store.load("item").items
-    if operation.kind == KIND:
-        return tuple(_anew(change, rows.get(change.key), now, store.settings) for change in changes)
-    return tuple(_gone(change, rows.get(change.key)) for change in changes)
-
-
-def _gone(change: Change, row: Item | None) -> Change:
-    if row is None or change.layer != "item" or change.before is None or change.after is not None:
-        return change
-    if change.before.get("expires_at") == row.expires_at:
-        return change
-    return change._replace(before={**change.before, "expires_at": row.expires_at})
-
-
-def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -> Change:
-    if row is None or change.before is None or change.after is None or not is_expired(row, now):
-        return change
-    later = expires_at(row.kind, now, settings)
-    return change._replace(
-        before={**change.before, "expires_at": row.expires_at}, after={**change.after, "expires_at": later}
-    )
 
 
 def list_deleted(store: MemoryStore) -> list[Item]:
