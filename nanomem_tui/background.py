@@ -136,7 +136,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         state = state._replace(inbox=HeldBackQueue(ws).count())
     if everything or look == 1 or state != before:
         can_undo, can_redo = undo_state(ws)
-        state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)
+        state = state._replace(problems=count_problems(ws), can_undo=can_undo, can_redo=can_redo)
     if look == 1 and not state.name:
         state = state._replace(name=_name_of(ws, state.called))
     if look == 1 and not ws.store.has_database:
@@ -174,7 +174,7 @@ def agent_words(ws: Workspace, agent: Presence) -> str:
     return "agent in a turn" if any(at is not None and at >= recent for at in times) else "agent idle"
 
 
-def _attention(ws: Workspace) -> int:
+def count_problems(ws: Workspace) -> int:
     """How many problems want attention."""
     return sum(problem.severity != "note" for problem in ws.problems())
 

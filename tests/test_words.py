@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from nanomem_tui.background import _attention
+from nanomem_tui.background import count_problems
 from nanomem_tui.core.errors import Problem
 from nanomem_tui.memory.doctor import _version
 from nanomem_tui.screens.base.editable_rows import format_change
@@ -15,7 +15,7 @@ from nanomem_tui.widgets.theme import PlainBars
 def test_a_note_wants_no_attention() -> None:
     found = [*_version((3, 45, 0)), Problem("damaged", "nanomem.db")]
     assert [problem.severity for problem in found] == ["note", "error"]
-    assert _attention(cast(Any, SimpleNamespace(problems=lambda: found))) == 1
+    assert count_problems(cast(Any, SimpleNamespace(problems=lambda: found))) == 1
 
 
 def test_a_deleted_row_goes_and_comes_back_in_words() -> None:

@@ -45,7 +45,7 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise NotFound("no database", str(path))
     try:
-        with _source(path) as uri, closing(sqlite3.connect(uri, uri=True)) as connection:
+        with source_uri(path) as uri, closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA query_only=ON")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -87,7 +87,7 @@ def row_counts(path: Path, tables: Sequence[str]) -> dict[str, int]:
 
 
 @contextmanager
-def _source(path: Path) -> Iterator[str]:
+def source_uri(path: Path) -> Iterator[str]:
     """The URI to read: the file itself, or a private copy for as long as the context lasts."""
     with open(path, "rb"):
         pass  # sqlite says "unable to open" where the system says why

@@ -333,10 +333,10 @@ class Told(NamedTuple):
 def told(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
     """The relative dates of a text that was said on that day, in order; none of one that also names a date. Where it
     is a rule or a wish (`of_rule`), `on Friday` is every Friday."""
-    return tuple(_of_text(text, said, of_rule=of_rule)) if may_tell(text) else ()
+    return tuple(find_in_text(text, said, of_rule=of_rule)) if may_tell(text) else ()
 
 
-def _of_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:
+def find_in_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:
     if pattern("named_date").search(text):
         return
     if not pattern("passing").search(text):

@@ -60,7 +60,7 @@ class _Order(NamedTuple):
 
 
 @cache
-def _orders() -> tuple[_Order, ...]:
+def load_orders() -> tuple[_Order, ...]:
     """The ways of `packs/orders-patterns.toml`, in which `¦` stands for a bar in a word."""
     pack, found = table("orders-patterns"), []
     for one in pack["orders"]:
@@ -166,7 +166,7 @@ def _any_of(words: Sequence[str], language: str) -> str:
 @cache
 def _words() -> tuple[str, ...]:
     """The words of all patterns, each once."""
-    return tuple(sorted({word for order in _orders() for word in order.words}))
+    return tuple(sorted({word for order in load_orders() for word in order.words}))
 
 
 @cache
@@ -197,7 +197,7 @@ def reason(text: str, *, hidden: bool = True) -> str:
             break
         # Most texts hold none of the words, and looking for a word is a hundred times cheaper than a pattern.
         held = [word for word in _words() if word in reading]
-        for why, words, pattern in _orders() if held else ():
+        for why, words, pattern in load_orders() if held else ():
             if not words.isdisjoint(held) and _compiled(pattern, re.DOTALL | re.MULTILINE).search(reading):
                 return f"{why} ({how})" if how else why
         if how not in ("rot13", "reversed") and (why := _in_languages(reading)):

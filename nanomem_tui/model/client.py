@@ -767,7 +767,7 @@ class Wire:
                     break
             if is_good and len(data) > most:
                 raise ModelRefused(f"the response is larger than {MAX_BYTES:,} bytes", self._where)
-            return Response(response.status_code, bytes(data), _seconds(response.headers.get("retry-after", "")))
+            return Response(response.status_code, bytes(data), retry_seconds(response.headers.get("retry-after", "")))
 
 
 def require_httpx() -> None:
@@ -800,7 +800,7 @@ def _unreached(error: Exception) -> str:
     return "the endpoint cannot be reached"
 
 
-def _seconds(text: str) -> float | None:
+def retry_seconds(text: str) -> float | None:
     """The time of a Retry-After header, in seconds from now: a number or a date."""
     try:
         found = float(text)

@@ -252,7 +252,7 @@ def _ours(settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
 
 
 def _theirs(path: Path, root: Mapping[str, Any], settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
-    preset = _preset(root, settings.model_name, str(path))
+    preset = find_preset(root, settings.model_name, str(path))
     raw = {key_of(name): entry for name, entry in _table(root, "providers").items() if isinstance(entry, dict)}
     names = (*raw, *(one.name for one in PROVIDERS if one.name not in raw))
     providers = {name: _with_environment(name, raw.get(name, {}), environ) for name in names}
@@ -299,7 +299,7 @@ def _base(provider: Provider | None, entry: Mapping[str, Any], model: str, where
     return own or provider.base
 
 
-def _preset(root: Mapping[str, Any], ours: str, where: str) -> _Preset:
+def find_preset(root: Mapping[str, Any], ours: str, where: str) -> _Preset:
     """The model to ask: the one of our settings, else of the agent's Dream, else its own; a preset or a name."""
     defaults = _table(_table(root, "agents"), "defaults")
     dream = _table(defaults, "dream")

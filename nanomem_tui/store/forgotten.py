@@ -302,7 +302,7 @@ class Forgotten(NamedTuple):
             words, at = _spans(kind, text) if marks else ([], [])
             for length in sorted({mark.words for mark in marks.values()}):
                 for start in range(len(words) - length + 1):
-                    found = marks.get(_digest(self.salt, kind, " ".join(words[start : start + length])))
+                    found = marks.get(mark_digest(self.salt, kind, " ".join(words[start : start + length])))
                     if found is not None:
                         yield at[start][0], at[start + length - 1][1], found
         for one in self.others:
@@ -332,7 +332,7 @@ class Forgotten(NamedTuple):
     def named(self, what: str, name: str) -> Mark | None:
         """The mark of an id, a session or a sender, or (`row`) of the words that a row says."""
         marks = {mark.digest: mark for mark in self.marks if mark.what == what}
-        if marks and (here := marks.get(_digest(self.salt, what, name))) is not None:
+        if marks and (here := marks.get(mark_digest(self.salt, what, name))) is not None:
             return here
         return next((found for one in self.others if (found := one.named(what, name))), None)
 
@@ -393,7 +393,7 @@ def _run(text: str) -> tuple[str, tuple[str, ...]]:
     return "signs" if signed else "words", words
 
 
-def _digest(salt: bytes, what: str, text: str) -> str:
+def mark_digest(salt: bytes, what: str, text: str) -> str:
     data = f"{what}\0{text}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, key=salt, digest_size=16).hexdigest()
 
@@ -515,7 +515,7 @@ def with_more(before: Forgotten, receipt: str, things: Mapping[str, Iterable[str
         for name in names:
             kind, words = _run(name) if what in ("text", "row") else (what, (name,))
             kind = what if what == "row" else kind
-            digest = _digest(salt, kind, " ".join(words))
+            digest = mark_digest(salt, kind, " ".join(words))
             if words and (kind, digest) not in known:
                 marks[Mark(kind, len(words), digest, receipt)] = None
     return before._replace(salt=salt, marks=tuple(marks))

@@ -120,7 +120,7 @@ class ChromaCopy:
             self._open.callback(_forget, chromadb, self.place)
             with self.told():
                 client = chromadb.PersistentClient(self.place, settings=quiet)
-        self._open.callback(_close, client)
+        self._open.callback(close_client, client)
         return client
 
     def _hold(self, folder: Path, mark: str, *, anew: bool) -> None:
@@ -308,7 +308,7 @@ def _chromadb() -> Any:
     return chromadb
 
 
-def _close(client: Any) -> None:
+def close_client(client: Any) -> None:
     """Close a client, and the connections of HTTP that it leaves open."""
     with contextlib.suppress(Exception):
         client.close()

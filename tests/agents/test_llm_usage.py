@@ -113,7 +113,7 @@ def test_a_log_that_may_not_be_read_is_one_problem(tmp_path: Path, monkeypatch: 
     def denied(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("nanomem_tui.agents.databases._source", denied)
+    monkeypatch.setattr("nanomem_tui.agents.databases.source_uri", denied)
     found = databases.read_llm_usage(path, "log")
     assert (found.calls, len(found.problems)) == ((), 1)
 

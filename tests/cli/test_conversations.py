@@ -177,7 +177,7 @@ def test_what_does_not_go_with_it_is_refused(talk: Path, run: Run, args: tuple[s
 
 def test_what_was_not_looked_at_is_said(talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages, "MOST_PASSAGES", 2)
-    monkeypatch.setattr(passages, "_STRIDE", 1)
+    monkeypatch.setattr(passages, "STRIDE", 1)
     told = "Note: not looked at for what is nearest: the beginning of 1 long session\n"
     assert run("recall", "harbour", "--in", "sessions").err == told
     assert run("session", "search", "harbour opening").err == told

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.model.settings import _preset, choose_provider, key_of, text_of
+from nanomem_tui.model.settings import choose_provider, find_preset, key_of, text_of
 from tests.conftest import need
 from tests.interop.real_agent import PEER
 
@@ -62,7 +62,7 @@ def configurations(count: int) -> list[dict[str, Any]]:
 
 
 def ours(data: dict[str, Any]) -> list[str | None]:
-    preset = _preset(data, "", "config.json")
+    preset = find_preset(data, "", "config.json")
     providers = {key_of(name): entry for name, entry in data["providers"].items()}
     provider = choose_provider(providers, preset.model, preset.provider)
     if provider is None:

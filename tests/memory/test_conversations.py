@@ -249,7 +249,7 @@ def test_who_no_longer_waits_gets_nothing_and_the_next_gets_all(home: Home) -> N
 
 def test_the_newest_sessions_are_kept_and_the_others_are_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages, "MOST_PASSAGES", 40)
-    monkeypatch.setattr(passages, "_STRIDE", 10)
+    monkeypatch.setattr(passages, "STRIDE", 10)
     for number in range(5):
         path = home.talk(f"telegram:{number}", (*FILLER[:19], ("user", f"zebra {number}")))
         stamp = time.time() - 1_000 + 100 * number

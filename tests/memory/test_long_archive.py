@@ -116,13 +116,13 @@ def test_what_is_added_is_seen_without_looking_through_all_again(
     long, short = history(b"".join(every[:100]))
     assert long.count()["entries"] == 100
     looked: list[int] = []
-    survey = archive._survey
+    survey = archive.survey_lines
 
     def counted(data: bytes, *more: Any) -> Any:
         looked.append(len(data))
         return survey(data, *more)
 
-    monkeypatch.setattr(archive, "_survey", counted)
+    monkeypatch.setattr(archive, "survey_lines", counted)
     for one in (long, short):
         with (one._paths.history).open("ab") as file:
             file.write(b"".join(every[100:]))
@@ -151,7 +151,7 @@ def test_of_any_lines_the_pieces_hold_the_same_entries(kinds: list[str], size: i
     while at < len(data):
         end = data.find(b"\n", min(len(data) - 1, at + size)) + 1 or len(data)
         piece = data[at:end]
-        cursors, _ = archive._survey(piece, "", line, highest)
+        cursors, _ = archive.survey_lines(piece, "", line, highest)
         entries = archive._entries(piece, "", line)
         assert cursors == [one.cursor for one in entries]
         found += entries

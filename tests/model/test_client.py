@@ -252,9 +252,9 @@ def test_retry_after_is_honoured_within_the_time_there_is(serve: Serve) -> None:
 
 
 def test_a_retry_after_may_be_a_date_and_nonsense_is_none() -> None:
-    assert model_client._seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
-    assert 10**9 < (model_client._seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
-    assert [model_client._seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
+    assert model_client.retry_seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
+    assert 10**9 < (model_client.retry_seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
+    assert [model_client.retry_seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
 
 
 @pytest.mark.parametrize(

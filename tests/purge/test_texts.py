@@ -163,13 +163,13 @@ def test_gate_and_search_agree(text: str, sought: str) -> None:
     words, run = Words([sought]), forgotten.run_of(sought)
     assume(run.words and words.texts and "…" not in text and "..." not in text)
     salt = b"salt"
-    digest = forgotten._digest(salt, "signs" if run.signed else "words", " ".join(run.words))
+    digest = forgotten.mark_digest(salt, "signs" if run.signed else "words", " ".join(run.words))
     mark = forgotten.Mark("signs" if run.signed else "words", len(run.words), digest, "r")
     assert (words.clean(text, Counter()) != text) == (forgotten.Forgotten(salt, (mark,)).text(text) is not None)
 
 
 def test_what_was_forgotten_by_an_earlier_version_stays_forgotten() -> None:
-    digest = forgotten._digest(b"salt", "text", "the blue bike")
+    digest = forgotten.mark_digest(b"salt", "text", "the blue bike")
     kept = forgotten.Forgotten(b"salt", (forgotten.Mark("text", 3, digest, "r"),))
     assert kept.text("Is it the blue-bike?") is not None
     assert kept.text("the blue car") is None

@@ -39,7 +39,7 @@ def orders(text: str) -> str:
 
 def unfiltered(text: str) -> object:
     """All that is judged of a text, by the patterns alone."""
-    by_date = tuple(dates._of_text(text, DAY, of_rule=False))
+    by_date = tuple(dates.find_in_text(text, DAY, of_rule=False))
     return injection.reason(text), secrets.find(text), by_date
 
 
@@ -65,7 +65,7 @@ def test_no_secret_of_any_shape_is_passed_over(shape: Shape, data: st.DataObject
     assert list(_secrets(secret)) == secrets.find(secret)
 
 
-@pytest.mark.parametrize("order", injection._orders(), ids=lambda one: one.why)
+@pytest.mark.parametrize("order", injection.load_orders(), ids=lambda one: one.why)
 @patient
 @given(data=st.data())
 def test_every_order_has_one_of_the_words_by_which_it_is_looked_for(

@@ -424,7 +424,7 @@ def test_a_collection_of_others_on_a_server_is_left_alone(
     assert "not of this workspace" in asked.state()["problem"]
     assert client.get_collection(COLLECTION, embedding_function=None).count() == 0
     asked.close()
-    outside._close(client)
+    outside.close_client(client)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://[::1", "x"])

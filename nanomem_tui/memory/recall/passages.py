@@ -620,7 +620,7 @@ MOST_CHARACTERS = 16_000_000
 """What one source may keep in RAM, the newest of it."""
 
 _STEP = 64  # passages between two looks whether anybody still waits
-_STRIDE = 1_000  # a beginning that moved with every passage would make the index anew each time
+STRIDE = 1_000  # a beginning that moved with every passage would make the index anew each time
 
 
 class Budget:
@@ -635,13 +635,13 @@ class Budget:
         return self._passages <= 0 or self._characters <= 0
 
     def take(self, passages: list[Passage]) -> list[Passage]:
-        """Return the last passages that fit; the beginning moves by `_STRIDE` while they grow."""
+        """Return the last passages that fit; the beginning moves by `STRIDE` while they grow."""
         start = len(passages)
         while start and not self.full:
             start -= 1
             self._passages -= 1
             self._characters -= len(passages[start].text)
-        return passages[-(-start // _STRIDE) * _STRIDE :] if start else passages
+        return passages[-(-start // STRIDE) * STRIDE :] if start else passages
 
 
 class _File:

@@ -166,7 +166,7 @@ class LongArchive:
         first = last.first + last.entries if last else 0
         highest = max((piece.highest for piece in self._pieces), default=-1)
         for data in chunks(self._path, start):
-            cursors, problems = _survey(data, self._where, line, highest)
+            cursors, problems = survey_lines(data, self._where, line, highest)
             low, high = (min(cursors), max(cursors)) if cursors else (0, -1)
             lines = data.count(b"\n") + (not data.endswith(b"\n"))
             self._pieces.append(Piece(start, line, len(data), lines, zlib.crc32(data), first, len(cursors), low, high))
@@ -175,7 +175,7 @@ class LongArchive:
             highest = max(highest, high)
 
 
-def _survey(data: bytes, where: str, line: int, highest: int) -> tuple[list[int], list[Problem]]:
+def survey_lines(data: bytes, where: str, line: int, highest: int) -> tuple[list[int], list[Problem]]:
     """Return the cursors and problems of a piece; lines of the usual form are not parsed."""
     cursors = plain_cursors(data) or []
     if cursors and cursors[0] > highest and all(map(lt, cursors, islice(cursors, 1, None))):
