@@ -326,11 +326,10 @@ def status(state: State) -> None:
     Example:
       nanomem dream status
     """
-    from nanomem_tui.dreams.schedule import Schedule
-    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
+    from nanomem_tui.dreams.schedule import CrystallizeSchedule, DreamSchedule
 
     with state.open() as ws:
-        schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
+        schedules = {"schedule": DreamSchedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
         above = {"outer_repository": ws.dream.outer_repository() or None, "why_none": ws.dream.why_none() or None}
         found = json_objects.plain({**ws.dream.status(), **above, **schedules})
     last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
