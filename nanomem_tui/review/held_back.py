@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
-from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, Operation, new_operation, plan_only
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -238,8 +238,8 @@ class HeldBackQueue:
         from nanomem_tui.dreams.review import Review, WaitingEditLayer
         from nanomem_tui.memory.held_rows import Inbox
 
-        inbox = Inbox(self._ws.store, _as_it_is)
-        return decide(inbox, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, _as_it_is))
+        inbox = Inbox(self._ws.store, plan_only)
+        return decide(inbox, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, plan_only))
 
     def _perform(self, verb: str, planned: PlannedDecision) -> DecidedWaiting:
         if len(planned.plans) == 1:
@@ -248,10 +248,6 @@ class HeldBackQueue:
             label = f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
             operation = new_operation(f"inbox.{verb}", label, planned.changes, meta=planned.meta)
         return DecidedWaiting(self._ws.perform(operation), planned.rows, planned.left)
-
-
-def _as_it_is(operation: Operation) -> Operation:
-    return operation
 
 
 def edits_waiting(ws: ReviewedMemory) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Change, Operation, new_key, new_operation
+from nanomem_tui.core.operations import Change, Operation, new_key, new_operation, plan_only
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits
@@ -175,14 +175,7 @@ def _merged(ws: ReviewedMemory, finding: Finding, into: str | None) -> Sequence[
 
 def plan_changes(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
     """Return the changes of what a service of items or lessons would do."""
-    made: list[Operation] = []
-
-    def keep(operation: Operation) -> Operation:
-        made.append(operation)
-        return operation
-
-    decide(Items(ws.store, (), keep, lambda: ws.recall), Lessons(ws.store, keep))
-    return [change for operation in made for change in operation.changes]
+    return decide(Items(ws.store, (), plan_only, lambda: ws.recall), Lessons(ws.store, plan_only)).changes
 
 
 MARKED: frozenset[Decision] = frozenset({"keep", "snooze", "disable"})

@@ -171,14 +171,10 @@ class InboxScreen(WorkspaceScreen[Finding]):
         return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
-        """What was decided on goes at once, so that the next key means the next row; then all is read again."""
+        """Take out what was decided on."""
         touched = {change.key for one in operations for change in one.changes}
         decided = {key for one in operations if not one.is_reversal for key in one.meta.get("findings", ())}
-        rows = [row for row in self.listing.rows if row.id not in decided and touched.isdisjoint(row.ids)]
-        if len(rows) < len(self.listing.rows):
-            self.listing.set_rows(rows)
-            self._make_view()
-        self.reload()
+        self.drop_rows(lambda row: row.id in decided or not touched.isdisjoint(row.ids))
 
     # Deciding
 

@@ -5,7 +5,6 @@ To keep what is held back is to accept it. Must not judge a text.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +20,7 @@ from nanomem_tui.review.conflicts import finding_of as conflicts_finding_of
 from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of
 from nanomem_tui.review.finders.rows import RowFinder
-from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
 from nanomem_tui.review.inbox import plan_changes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson
@@ -82,7 +81,7 @@ def finding_of(one: Waiting | WaitingEdit) -> Finding:
         ids = (one.id, target) if target else (one.id,)
         source, scope = row.source, str(getattr(row, "scope_key", "") or getattr(row, "session_key", "") or "")
     kind = "edit" if one.layer == EDIT else "waiting"
-    print_ = hashlib.blake2b(f"{one.text}\n{one.why}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    print_ = fingerprint(one.text, one.why)
     return Finding(
         f"{kind}:{one.id}", kind, one.layer, ids, one.text, one.why, one.since, 1.0, print_, offers, scope, source
     )

@@ -173,6 +173,14 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
         self.reload()
 
+    def drop_rows(self, decided: Callable[[Row], bool]) -> None:
+        """Take decided rows out at once, so that the next key means the next row; then read everything again."""
+        rows = [row for row in self.listing.rows if not decided(row)]
+        if len(rows) < len(self.listing.rows):
+            self.listing.set_rows(rows)
+            self._make_view()
+        self.reload()
+
     def is_about(self, row: Row, keys: frozenset[str]) -> bool:
         """Whether a row is, or is about, one of the things with these keys."""
         return self.row_id(row) in keys
