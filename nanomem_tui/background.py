@@ -132,9 +132,9 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         only_exports=ws.store.only_exports_wait,
     )
     if ws.store.loaded and (everything or state.inbox is None or state != before):  # counting loads nothing
-        from nanomem_tui.review.held_back import HeldBackQueue
+        from nanomem_tui.review.quarantine import Quarantine
 
-        state = state._replace(inbox=HeldBackQueue(ws).count())
+        state = state._replace(inbox=Quarantine(ws).count())
     if everything or look == 1 or state != before:
         can_undo, can_redo = undo_state(ws)
         state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)

@@ -14,7 +14,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.held_rows import describe_origin
+from nanomem_tui.memory.quarantined_rows import describe_origin
 from nanomem_tui.memory.retention import row_text
 from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words

@@ -389,7 +389,7 @@ class FactList(EditableRowsScreen[Entry], PartsScreen[Entry]):
         self._turned: dict[str, bool] = {}  # headings that were unfolded, or folded
         self._turned_in_filter: dict[str, bool] = {}
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """Facts are items."""
         return self.ws.items
 

@@ -597,7 +597,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     from nanomem_tui.dreams.review import WaitingEdit as Hunk
     from nanomem_tui.dreams.review import mask_edit
     from nanomem_tui.language import secrets
-    from nanomem_tui.review.held_back import WaitingEdit
+    from nanomem_tui.review.quarantine import WaitingEdit
     from nanomem_tui.widgets.diff_view import DiffLine, spans_of
     from nanomem_tui.widgets.diff_view import Hunk as Lines
 

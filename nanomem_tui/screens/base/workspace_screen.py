@@ -156,7 +156,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             self.console.toured(self.SCREEN, name)
 
     def handler_of(self, name: str) -> Callable[[], Any] | None:
-        """What does an action: of this screen, of the app, or of every screen."""
+        """Return what does an action: `do_<name>` of this screen or the app, or one of `registry.SHARED_ACTIONS`."""
         own = super().handler_of(name)
         shared = None if own is not None else shared_action(name)
         return own if shared is None else partial(shared, self)

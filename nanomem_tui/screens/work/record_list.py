@@ -408,7 +408,7 @@ class TrailScreen(EditableRowsScreen[TierRecord], PartsScreen[TierRecord]):
         row = self.table.cursor_row
         return [row] if row is not None and self.paged.is_read(row.id) else []
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """The records of the workspace."""
         return self.ws.records
 
