@@ -2,7 +2,7 @@
 
 A key of the action `toggle` runs `do_toggle` of the screen (`grep -rn "def do_toggle" nanomem_tui`): of its own class,
 else of a base class in `screens/base/`, else of the app. A few actions of every screen are named in
-`screens/registry.py`. The method calls the same service as the command.
+`screens/registry.py`; moving and selecting are `action_<name>` of a widget. The method calls what the command calls.
 
 A condition looks at a `Context` and returns None, or the reason why an action cannot be done now. The settings may move
 keys: what speaks against that is said here. Knows no widget and no Textual.
