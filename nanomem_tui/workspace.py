@@ -289,7 +289,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def inbox(self) -> QuarantinedRows:
-        """What waits for a person."""
+        """Quarantined items and lessons; `triage` has all that needs a decision, `quarantine` edits of Dreams too."""
         from nanomem_tui.memory.quarantined_rows import QuarantinedRows
 
         return QuarantinedRows(self.store, self.perform)
@@ -490,7 +490,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def triage(self) -> Inbox:
-        """The queue of all that wants a person."""
+        """The inbox: everything that needs a person's decision."""
         from nanomem_tui.review.inbox import Inbox
 
         def find_all() -> Sequence[Finder]:
