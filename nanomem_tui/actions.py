@@ -1,5 +1,9 @@
 """The registry of actions: keys, label, help, command and screens of each, when it can be done, and the user's keys.
 
+A key of the action `toggle` runs `do_toggle` of the screen (`grep -rn "def do_toggle" nanomem_tui`): of its own class,
+else of a base class in `screens/base/`, else of the app. A few actions of every screen are named in
+`screens/registry.py`; moving and selecting are `action_<name>` of a widget. The method calls what the command calls.
+
 A condition looks at a `Context` and returns None, or the reason why an action cannot be done now. The settings may move
 keys: what speaks against that is said here. Knows no widget and no Textual.
 """
@@ -155,7 +159,7 @@ class Action:
     `keys` are Textual key names or single characters, the first is the one shown; none: palette only. `screens` empty
     means everywhere. `labels`, `helps`, `twins` and `footers` hold what differs on one screen, `in_detail` the
     place in the footer while the keys are for the detail. `footer` orders the footer (1 first; 0: only in help).
-    `headless` is the command that does the same.
+    `headless` is the command that does the same. Its keys run the method `do_<name>` of the screen.
     """
 
     name: str

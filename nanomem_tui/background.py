@@ -20,6 +20,7 @@ from nanomem_tui.widgets.bars import Status, say
 if TYPE_CHECKING:
     from textual.app import App
 
+    from nanomem_tui.dreams.schedule import CrystallizeSchedule, DreamSchedule
     from nanomem_tui.opening import Opening
     from nanomem_tui.store.files.presence import Presence
     from nanomem_tui.store.memory_store import CheckpointResult
@@ -131,9 +132,9 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         only_exports=ws.store.only_exports_wait,
     )
     if ws.store.loaded and (everything or state.inbox is None or state != before):  # counting loads nothing
-        from nanomem_tui.review.held_back import HeldBackQueue
+        from nanomem_tui.review.quarantine import Quarantine
 
-        state = state._replace(inbox=HeldBackQueue(ws).count())
+        state = state._replace(inbox=Quarantine(ws).count())
     if everything or look == 1 or state != before:
         can_undo, can_redo = undo_state(ws)
         state = state._replace(problems=count_problems(ws), can_undo=can_undo, can_redo=can_redo)
@@ -266,29 +267,29 @@ def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -
 
     `opened`: when the console was. `stopped` is asked between the steps of a Dream. Never raises.
     """
-    from nanomem_tui.dreams.schedule import Schedule
+    from nanomem_tui.dreams.schedule import DreamSchedule
 
-    try:
-        outcome = Schedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
-    except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
-        return f"Dream by schedule: {shown_error(error).line()}", True
-    if outcome.kind in ("dreamt", "passed", "failed"):
-        return f"Dream by schedule: {outcome.said}", outcome.kind != "dreamt"
-    return "", False
+    return _step(DreamSchedule(ws), "Dream", opened, stopped)
 
 
 def crystallize_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
     """Facts looked for when the schedule asks for it: as `dream_if_due`. Never raises."""
     if not ws.settings.crystallize_schedule:
         return "", False
-    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
+    from nanomem_tui.dreams.schedule import CrystallizeSchedule
 
+    return _step(CrystallizeSchedule(ws), "Facts", opened, stopped)
+
+
+def _step(
+    schedule: DreamSchedule | CrystallizeSchedule, name: str, opened: datetime, stopped: Callable[[], bool]
+) -> tuple[str, bool]:
     try:
-        outcome = CrystallizeSchedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
+        outcome = schedule.step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
     except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
-        return f"Facts by schedule: {shown_error(error).line()}", True
-    if outcome.kind in ("crystallized", "failed"):
-        return f"Facts by schedule: {outcome.said}", outcome.kind == "failed"
+        return f"{name} by schedule: {shown_error(error).line()}", True
+    if outcome.kind in ("dreamt", "passed", "crystallized", "failed"):
+        return f"{name} by schedule: {outcome.said}", outcome.kind in ("passed", "failed")
     return "", False
 
 

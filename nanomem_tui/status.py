@@ -13,8 +13,8 @@ from nanomem_tui.core.errors import NanomemError, Problem
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
 from nanomem_tui.memory.transfer import backfill
-from nanomem_tui.review.held_back import HeldBackQueue, edits_waiting
 from nanomem_tui.review.parts import ReviewedMemory
+from nanomem_tui.review.quarantine import Quarantine, edits_waiting
 from nanomem_tui.store import forgotten, lookup
 from nanomem_tui.store.work.kinds import TIERS
 
@@ -64,7 +64,7 @@ def status(ws: CountedMemory) -> dict[str, Any]:
     notes = part.read(lambda: len(ws.notes.list()), None)
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
-    problems += part.read(HeldBackQueue(ws).problems, ())
+    problems += part.read(Quarantine(ws).problems, ())
     problems += filter(None, [forgotten.interrupted_problem(ws.paths)])
     if ws.settings.recall_backend in HYBRID and (why := ws.meaning.why_not):
         problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.facts.journal import Journal, Reflections
     from nanomem_tui.memory.facts.search import MemorySearch
     from nanomem_tui.memory.facts.usage import Usage
-    from nanomem_tui.memory.held_rows import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
+    from nanomem_tui.memory.quarantined_rows import QuarantinedRows
     from nanomem_tui.memory.recall.conversations import Conversations
     from nanomem_tui.memory.recall.excerpts import ExcerptSearch
     from nanomem_tui.memory.recall.recall import Recall
@@ -64,11 +64,11 @@ if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
-    from nanomem_tui.review.held_back import HeldBackQueue
-    from nanomem_tui.review.inbox import Triage
+    from nanomem_tui.review.inbox import Inbox
     from nanomem_tui.review.leaks import Scopes
     from nanomem_tui.review.moments import Moments
     from nanomem_tui.review.pairs import Pairs
+    from nanomem_tui.review.quarantine import Quarantine
     from nanomem_tui.store.files.layer import FileLayer
     from nanomem_tui.store.files.presence import Presence, Watch
     from nanomem_tui.store.files.user import Habits
@@ -287,11 +287,11 @@ class Workspace(AbstractContextManager["Workspace"]):
         )
 
     @cached_property
-    def inbox(self) -> Inbox:
-        """What waits for a person."""
-        from nanomem_tui.memory.held_rows import Inbox
+    def inbox(self) -> QuarantinedRows:
+        """Quarantined items and lessons; `triage` has all that needs a decision, `quarantine` edits of Dreams too."""
+        from nanomem_tui.memory.quarantined_rows import QuarantinedRows
 
-        return Inbox(self.store, self.perform)
+        return QuarantinedRows(self.store, self.perform)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -481,23 +481,23 @@ class Workspace(AbstractContextManager["Workspace"]):
     # -- the parts that ask a person ------------------------------------------------------------------------------
 
     @cached_property
-    def waits(self) -> HeldBackQueue:
-        """What was held back: items, lessons and edits of Dreams."""
-        from nanomem_tui.review.held_back import HeldBackQueue
+    def quarantine(self) -> Quarantine:
+        """What is quarantined: items, lessons and edits of Dreams."""
+        from nanomem_tui.review.quarantine import Quarantine
 
-        return HeldBackQueue(self)
+        return Quarantine(self)
 
     @cached_property
-    def triage(self) -> Triage:
-        """The queue of all that wants a person."""
-        from nanomem_tui.review.inbox import Triage
+    def triage(self) -> Inbox:
+        """The inbox: everything that needs a person's decision."""
+        from nanomem_tui.review.inbox import Inbox
 
         def find_all() -> Sequence[Finder]:
             from nanomem_tui.review.finders import finders
 
             return finders(self)
 
-        return Triage(self, self.waits, find_all)
+        return Inbox(self, self.quarantine, find_all)
 
     @cached_property
     def habits(self) -> Habits:

@@ -325,7 +325,7 @@ def when(text: Any) -> str:
     if not text:
         return "-"
     moment = clock.parse(str(text))
-    return clock.local_naive(moment)[:16].replace("T", " ") if moment else str(text)
+    return clock.local_minute(moment) if moment else str(text)
 
 
 def size(count: int) -> str:

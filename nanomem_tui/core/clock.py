@@ -98,6 +98,11 @@ def local_naive(moment: datetime) -> str:
     return moment.astimezone().replace(tzinfo=None).isoformat()
 
 
+def local_minute(moment: datetime) -> str:
+    """Return local time to the minute: `2026-02-15 09:30`."""
+    return local_naive(moment)[:16].replace("T", " ")
+
+
 def age_text(moment: datetime | None, reference: datetime | None = None) -> str:
     """How long ago `moment` was, in one short word: `12 s`, `5 min`, `3 h`, `8 d`, `4 mon`, `2 y`; `-` for None."""
     if moment is None:

@@ -214,6 +214,11 @@ Perform = Callable[[Operation], Operation]
 """How a service hands an operation over: checked against what is there, recorded, then applied."""
 
 
+def plan_only(operation: Operation) -> Operation:
+    """Return the operation as it is: given to a service as its `Perform`, the service plans and changes nothing."""
+    return operation
+
+
 class Layer(Protocol):
     """One kind of thing that operations change, and how such changes are checked and applied."""
 

@@ -1,6 +1,6 @@
-"""Run Dreams on a schedule: whether they are on, when the next one is due, and how a failed one is retried.
+"""Run Dreams (`DreamSchedule`) and look for facts (`CrystallizeSchedule`) on a schedule: when each is due, and retries.
 
-Owns the schedule's own state (one small file) and the lock that lets one process at a time look at it. A failed Dream
+Owns the state of each schedule (one small file) and the lock that lets one process at a time look at it. A failed Dream
 is retried later each time, over fewer entries each time, until one entry is left: that one is read by rules or skipped,
 so that no entry blocks the others. Whoever has a clock calls `step`; starts no thread.
 """
@@ -28,7 +28,7 @@ from nanomem_tui.core.errors import (
     shown_error,
 )
 from nanomem_tui.core.paths import Paths
-from nanomem_tui.core.settings import cron_trouble
+from nanomem_tui.core.settings import OFF, cron_trouble
 from nanomem_tui.core.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.log import Queue
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.dreams.service import Dreams
+    from nanomem_tui.memory.facts.crystallize import Crystallized, Crystallizer
     from nanomem_tui.store.files.presence import Presence
 
 RETRY = timedelta(minutes=1)
-"""How long after a first failure the next try is; twice as long after each more, and never longer than the interval."""
+"""How long after a first failure the next try is; twice as long after each more, up to a limit of the schedule."""
+LATEST_CRYSTALLIZE = timedelta(hours=1)
+"""That limit for facts; for Dreams it is their interval."""
 BUSY = timedelta(minutes=1)
 _ALONE = 2  # failures over a single entry, until it is read by rules, or passed over
 _KEPT = 20  # entries that were passed over, as they are told
@@ -49,11 +52,11 @@ _NOTHING = "nothing new to dream about"
 _HELD = "a person took back the last Dream; none by itself until somebody runs one (`nanomem dream run`)"
 _FIRST_WITH_DREAM, _FIRST_WITH_SWITCH = (0, 1, 5), (0, 2, 1)
 
-Kind = Literal["off", "waiting", "busy", "nothing", "dreamt", "passed", "failed", "stopped"]
+Kind = Literal["off", "waiting", "busy", "nothing", "dreamt", "passed", "crystallized", "failed", "stopped"]
 
 
 class Host(Protocol):
-    """What the schedule asks of a workspace."""
+    """What every schedule asks of a workspace."""
 
     @property
     def paths(self) -> Paths:
@@ -62,6 +65,10 @@ class Host(Protocol):
     @property
     def settings(self) -> Settings:
         """The settings in force."""
+
+
+class DreamHost(Host, Protocol):
+    """What the schedule of Dreams asks of a workspace."""
 
     @property
     def layout(self) -> Layout:
@@ -78,6 +85,14 @@ class Host(Protocol):
         """Return whether this process does a piece of work for all that share the memory; held until the end."""
 
 
+class CrystallizeHost(Host, Protocol):
+    """What the schedule of facts asks of a workspace."""
+
+    @property
+    def crystallizer(self) -> Crystallizer:
+        """Who finds facts."""
+
+
 class Plan(NamedTuple):
     """Whether Dreams run by themselves, and why; `every`, or at the times of the `cron` expression.
 
@@ -92,11 +107,11 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """What the schedule knows of its last try: when (UTC ISO), how often it failed since the last success, and why.
+class LastTry:
+    """The last try of a schedule: when (UTC ISO), how often it failed since the last success, and why.
 
-    `size`: entries to read next time, 0 as many as set. `alone`: how often the single entry behind `cursor` failed.
-    `passed`: cursors of the entries that were passed over.
+    Of Dreams, `size`: entries to read next time, 0 as many as set. `alone`: how often the single entry behind `cursor`
+    failed. `passed`: cursors of the entries that were passed over.
     """
 
     at: str = ""
@@ -116,17 +131,83 @@ class Outcome(NamedTuple):
     next_at: datetime | None = None
     result: DreamResult | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcome as the command line prints it, without the result."""
+        return {"kind": self.kind, "said": self.said, "next_at": clock.iso(self.next_at) if self.next_at else None}
+
 
 class _Stopped(Refused):
     """Whoever runs the schedule wants it to end."""
 
 
 class Schedule:
-    """The schedule of one workspace."""
+    """What both schedules share: the file of the last try, and how an outcome is told."""
+
+    name: str
+    """The file is called after it."""
 
     def __init__(self, host: Host) -> None:
+        self._file = host.paths.data / f"{self.name}-schedule.json"
+
+    def next_at(self) -> datetime:
+        """Return when the next run is due; a time that is over when it is due now."""
+        raise NotImplementedError
+
+    def _status(self, why_off: str, why_on: str, cron: str) -> dict[str, Any]:
+        last = self._read()
+        return {
+            "on": not why_off,
+            "why": why_off or why_on,
+            "cron": cron or None,
+            "next_at": None if why_off else clock.iso(self.next_at()),
+            "last_at": last.at or None,
+            "failures": last.failures,
+            "error": last.error or None,
+        }
+
+    def _failed(self, last: LastTry, error: Exception, fewer: str = "") -> Outcome:
+        """Write one failure more, and say when it is tried again."""
+        line = shown_error(error).line()
+        at, failures = clock.iso(clock.now()), last.failures + 1
+        self._write(replace(last, at=at, failures=failures, error=one_line(line, _SAID)))
+        due = self.next_at()
+        return Outcome("failed", f"{line}; tried again at {clock.local_minute(due)}{fewer}", due)
+
+    def _read(self) -> LastTry:
+        """Return the last try; an empty one where the file is missing or broken: the schedule begins anew."""
+        try:
+            found = json.loads(files.read(self._file))
+            found["passed"] = tuple(n for n in found.get("passed", ()) if isinstance(n, int))
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return LastTry()
+        kept = {field.name: found.get(field.name, field.default) for field in fields(LastTry)}
+        fits = all(isinstance(kept[field.name], type(field.default)) for field in fields(LastTry))
+        return LastTry(**kept) if fits else LastTry()
+
+    def _write(self, last: LastTry) -> None:
+        atomic.write_atomic(self._file, json.dumps(asdict(last), ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _waiting(due: datetime, what: str = "") -> Outcome:
+    return Outcome("waiting", f"{what}not due before {clock.local_minute(due)}", due)
+
+
+def _stop_between_steps(stopped: Callable[[], bool], what: str) -> Callable[[str], None]:
+    def watch(_step: str) -> None:
+        if stopped():
+            raise _Stopped(f"{what} was stopped", "", "nothing was changed")
+
+    return watch
+
+
+class DreamSchedule(Schedule):
+    """The schedule of the Dreams of one workspace."""
+
+    name = "dream"
+
+    def __init__(self, host: DreamHost) -> None:
+        super().__init__(host)
         self._host = host
-        self._file = host.paths.data / "dream-schedule.json"
         self._lock = host.paths.data / "dream-schedule.lock"
 
     def plan(self) -> Plan:
@@ -149,37 +230,23 @@ class Schedule:
 
     def next_at(self, plan: Plan | None = None) -> datetime:
         """Return when the next Dream is due; a time that is over when it is due now."""
-        plan, memory, now = plan or self.plan(), self._read(), clock.now()
-        times = [min(at, now) for at in (clock.parse(memory.at), self._last_dream()) if at]  # clocks are put back
-        if memory.failures and times:
-            return times[0] + backoff(memory.failures, plan.every)
-        last = max(times, default=None)
+        plan, last, now = plan or self.plan(), self._read(), clock.now()
+        times = [min(at, now) for at in (clock.parse(last.at), self._last_dream()) if at]  # clocks are put back
+        if last.failures and times:
+            return times[0] + backoff(last.failures, plan.every)
+        newest = max(times, default=None)
         if plan.cron:
-            return cron_next(plan.cron, last or now, zone_of(self._host.paths))
-        return now if last is None else last + plan.every
+            return cron_next(plan.cron, newest or now, zone_of(self._host.paths))
+        return now if newest is None else newest + plan.every
 
     def status(self) -> dict[str, Any]:
         """`on`, `why`, `every_h`, `cron`, `next_at` and `last_at` (UTC ISO or None), `failures`, `error`, `passed`."""
-        plan, memory = self.plan(), self._read()
-        return {
-            "on": plan.on,
-            "why": _HELD if plan.on and self._host.dream.taken_back() else plan.why,
-            "every_h": plan.every / timedelta(hours=1),
-            "cron": plan.cron or None,
-            "next_at": clock.iso(self.next_at(plan)) if plan.on else None,
-            "last_at": memory.at or None,
-            "failures": memory.failures,
-            "error": memory.error or None,
-            "passed": list(memory.passed),
-        }
+        plan = self.plan()
+        why_on = _HELD if plan.on and self._host.dream.taken_back() else plan.why
+        found = self._status("" if plan.on else plan.why, why_on, plan.cron)
+        return {**found, "every_h": plan.every / timedelta(hours=1), "passed": list(self._read().passed)}
 
-    def step(
-        self,
-        *,
-        stopped: Callable[[], bool] = lambda: False,
-        watch: Callable[[str], None] = lambda step: None,
-        not_before: datetime | None = None,
-    ) -> Outcome:
+    def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
         """A Dream when one is due. Never raises for a Dream that fails: that is told, and tried again later.
 
         `stopped` is asked between the steps of a Dream, which then ends with nothing changed. Raises the errors of
@@ -190,7 +257,7 @@ class Schedule:
             return Outcome("off", plan.why)
         due = max(filter(None, (self.next_at(plan), not_before)))
         if clock.now() < due:
-            return self._waiting(due)
+            return _waiting(due)
         if not self._file.exists() and not _worth_a_try(self._host.dream.queue()):
             return Outcome("nothing", _NOTHING, clock.now() + BUSY)  # a home without Dreams stays as it is
         atomic.make_folder(self._host.paths.data)
@@ -198,11 +265,11 @@ class Schedule:
             with atomic.locked(self._lock, wait=0):
                 due = self.next_at(plan)  # another schedule may have been quicker
                 if clock.now() < due:
-                    return self._waiting(due)
+                    return _waiting(due)
                 with self._host.leading("dream") as leads:
                     if not leads:
                         return Outcome("busy", "a process on another machine is at it", clock.now() + BUSY)
-                    return self._dream(plan, stopped, watch)
+                    return self._dream(plan, stopped)
         except Refused as error:
             if error.where != str(self._lock):
                 raise
@@ -210,18 +277,10 @@ class Schedule:
         except StoreError as error:  # a server that is away cannot say who leads
             return Outcome("busy", error.line(), clock.now() + BUSY)
 
-    def _waiting(self, due: datetime) -> Outcome:
-        return Outcome("waiting", f"not due before {clock.local_naive(due)[:16].replace('T', ' ')}", due)
-
-    def _dream(self, plan: Plan, stopped: Callable[[], bool], watch: Callable[[str], None]) -> Outcome:
+    def _dream(self, plan: Plan, stopped: Callable[[], bool]) -> Outcome:
         queue, memory = self._host.dream.queue(), self._read()
         if memory.cursor != queue.cursor:
             memory = replace(memory, size=0, alone=0, cursor=queue.cursor)
-
-        def step(what: str) -> None:
-            if stopped():
-                raise _Stopped("the Dream was stopped", "", "nothing was changed")
-            watch(what)
 
         if not _worth_a_try(queue):
             return self._well(plan, memory, "nothing", _NOTHING)
@@ -232,7 +291,7 @@ class Schedule:
         try:
             result = self._host.dream.run(
                 started_by="schedule",
-                watch=step,
+                watch=_stop_between_steps(stopped, "the Dream"),
                 max_batch_size=memory.size or None,
                 dreamer="rules" if memory.alone == _ALONE else None,
             )
@@ -243,38 +302,25 @@ class Schedule:
         except Exception as error:  # noqa: BLE001 - an entry may break a Dreamer in any way: that must not end the schedule
             if isinstance(error, Refused) and self._host.dream.running():
                 return Outcome("busy", error.what, clock.now() + BUSY)
-            return self._failed(plan, memory, queue, error)
+            return self._dream_failed(memory, queue, error)
         by_rules = memory.alone == _ALONE and self._host.settings.dreamer == "model"
         why = "; by rules, since the model failed at this entry" if by_rules else ""
         return self._well(plan, memory, "dreamt", describe_dream(result) + why, result)
 
-    def _well(self, plan: Plan, memory: Memory, kind: Kind, said: str, result: DreamResult | None = None) -> Outcome:
-        self._write(Memory(at=clock.iso(clock.now()), passed=memory.passed))
+    def _well(self, plan: Plan, memory: LastTry, kind: Kind, said: str, result: DreamResult | None = None) -> Outcome:
+        self._write(LastTry(at=clock.iso(clock.now()), passed=memory.passed))
         return Outcome(kind, said, self.next_at(plan), result)
 
-    def _failed(self, plan: Plan, memory: Memory, queue: Queue, error: Exception) -> Outcome:
-        known = shown_error(error)
+    def _dream_failed(self, memory: LastTry, queue: Queue, error: Exception) -> Outcome:
         size, alone = memory.size, memory.alone
         by_entry = not isinstance(error, (NanomemError, OSError)) or _refused_by_model(error)
         if by_entry or isinstance(error, ModelUnavailable):  # too slow for so many, perhaps
             tried = min(size or self._host.settings.dream_max_batch_size, len(queue.waiting))
             size, alone = max(1, tried // 2), alone + (by_entry and tried == 1)
-        self._write(
-            replace(
-                memory,
-                at=clock.iso(clock.now()),
-                failures=memory.failures + 1,
-                error=one_line(known.line(), _SAID),
-                size=size,
-                alone=alone,
-            )
-        )
-        due = self.next_at(plan)
-        again = f"tried again at {clock.local_naive(due)[:16].replace('T', ' ')}"
         fewer = f", over {counted(size, 'entry', 'entries')}" if size else ""
-        return Outcome("failed", f"{known.line()}; {again}{fewer}", due)
+        return self._failed(replace(memory, size=size, alone=alone), error, fewer)
 
-    def _pass_over(self, plan: Plan, memory: Memory, queue: Queue) -> Outcome:
+    def _pass_over(self, plan: Plan, memory: LastTry, queue: Queue) -> Outcome:
         """Return every Dreamer failed over that entry: it stays in the history, and the next ones are read."""
         cursor = queue.waiting[0].cursor
         self._host.dream.runner.pass_over(cursor, memory.error, started_by="schedule")
@@ -289,20 +335,66 @@ class Schedule:
         except (OSError, ValueError, OverflowError):
             return None
 
-    def _read(self) -> Memory:
-        """Return what was written last; of a file that is broken, nothing: the schedule begins anew."""
-        try:
-            found = json.loads(files.read(self._file))
-            types = {"at": str, "failures": int, "error": str, "size": int, "alone": int, "cursor": int, "passed": list}
-            if not all(isinstance(found[name], kind) for name, kind in types.items()):
-                return Memory()
-            kept = {field.name: found[field.name] for field in fields(Memory)}
-            return Memory(**{**kept, "passed": tuple(n for n in found["passed"] if isinstance(n, int))})
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return Memory()
 
-    def _write(self, memory: Memory) -> None:
-        atomic.write_atomic(self._file, json.dumps(asdict(memory), ensure_ascii=False).encode("utf-8", "replace"))
+class CrystallizeSchedule(Schedule):
+    """The schedule of facts, at the times of `crystallize_schedule`."""
+
+    name = "crystallize"
+
+    def __init__(self, host: CrystallizeHost) -> None:
+        super().__init__(host)
+        self._host = host
+
+    def why_off(self) -> str:
+        """Return why nothing is looked for by itself; "" when something is."""
+        settings = self._host.settings
+        if not settings.crystallize_schedule:
+            return "crystallize_schedule is not set"
+        return OFF if not settings.memory_enabled else ""
+
+    def next_at(self) -> datetime:
+        """Return when the next run is due; a time that is over when it is due now."""
+        memory, now = self._read(), clock.now()
+        last = min(clock.parse(memory.at) or now, now)  # clocks are put back
+        due = cron_next(self._host.settings.crystallize_schedule, last, zone_of(self._host.paths))
+        return min(due, last + backoff(memory.failures, LATEST_CRYSTALLIZE)) if memory.failures else due
+
+    def status(self) -> dict[str, Any]:
+        """`on`, `why`, `cron`, `next_at` and `last_at` (UTC ISO or None), `failures`, `error`."""
+        return self._status(self.why_off(), "crystallize_schedule is set", self._host.settings.crystallize_schedule)
+
+    def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
+        """Look for facts when it is due. Never raises for a run that fails: that is told, and tried again later.
+
+        `stopped` is asked while sessions are read and a model is asked: then nothing was changed. The first look sets
+        the clock, so that a schedule begins with its next time. Raises the errors of the file system.
+        """
+        if why := self.why_off():
+            return Outcome("off", why)
+        if not self._read().at:
+            atomic.make_folder(self._host.paths.data)
+            self._write(LastTry(clock.iso(clock.now())))
+        due = max(filter(None, (self.next_at(), not_before)))
+        if clock.now() < due:
+            return _waiting(due, "facts: ")
+        try:
+            with self._host.crystallizer.alone():
+                due = self.next_at()  # another schedule may have been quicker
+                return _waiting(due, "facts: ") if clock.now() < due else self._run(stopped)
+        except Refused as error:
+            return Outcome("busy", error.what, clock.now() + BUSY)
+
+    def _run(self, stopped: Callable[[], bool]) -> Outcome:
+        crystallizer = self._host.crystallizer
+        watch = _stop_between_steps(stopped, "it")
+        try:
+            done = crystallizer.by_itself(crystallizer.plan(new_only=crystallizer.places() is not None, watch=watch))
+        except _Stopped as error:
+            return Outcome("stopped", error.what)
+        except Exception as error:  # noqa: BLE001 - what somebody said may break an extractor in any way
+            return self._failed(self._read(), error)
+        self._write(LastTry(clock.iso(clock.now())))
+        return Outcome("crystallized" if done.operation else "nothing", describe_crystallized(done), self.next_at())
 
 
 def _worth_a_try(queue: Queue) -> bool:
@@ -315,9 +407,9 @@ def _refused_by_model(error: Exception) -> bool:
     return isinstance(error, ModelError) and not isinstance(error, ModelUnavailable)
 
 
-def backoff(failures: int, every: timedelta) -> timedelta:
-    """Return the wait after so many failures in a row: a minute, doubled each time, up to the interval."""
-    return min(RETRY * (1 << min(failures - 1, 20)), every)
+def backoff(failures: int, most: timedelta) -> timedelta:
+    """Return the wait after so many failures in a row: a minute, doubled each time, up to `most`."""
+    return min(RETRY * (1 << min(max(failures, 1) - 1, 20)), most)
 
 
 def describe_dream(result: DreamResult) -> str:
@@ -334,6 +426,14 @@ def describe_dream(result: DreamResult) -> str:
 
         more += f"; {not_read(result.unread)}"
     return f"dreamt over {read}: {changed or result.unchanged}{more}"
+
+
+def describe_crystallized(done: Crystallized) -> str:
+    """Return what a run did, in a sentence."""
+    read = f"read {counted(done.plan.dialogue.messages, 'message')}"
+    if done.operation is None:
+        return f"{read}: no new fact"
+    return f"{read}: {done.operation.label.removeprefix('crystallize: ')}"
 
 
 def reason_agent_dreams(paths: Paths, layout: Layout, agent: Presence) -> str:

@@ -384,7 +384,7 @@ def stamp(timestamp: str) -> str:
         return ""
     if timestamp.endswith("Z") or "+" in timestamp[16:] or "-" in timestamp[16:]:
         moment = clock.parse(timestamp)
-        return clock.local_naive(moment)[:16].replace("T", " ") if moment else ""
+        return clock.local_minute(moment) if moment else ""
     return f"{found[1]} {found[2]}"
 
 
@@ -957,7 +957,7 @@ class Consolidator:
         summary = summariser.summarise(wanted, ends, watch)
         done = session.messages[cut.start : summary.end]
         marker = f"{cut.start}-{summary.end}:{_digest(done)}"
-        otherwise = clock.local_naive(clock.parse(session.updated_at) or clock.now())[:16].replace("T", " ")
+        otherwise = clock.local_minute(clock.parse(session.updated_at) or clock.now())
         entries = entries_of(summary, done, plan.key, otherwise, {SLICE: marker})
         stays = merged_summary(last_summary(session.metadata), summary.text)
         after = parse_session(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation, plan_only
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import dates
 from nanomem_tui.memory import retention, scopes
@@ -557,15 +557,10 @@ def _fraction(value: float) -> float:
 def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields: Mapping[str, Any]) -> Operation:
     """Set `fields` of every item of `ids`; rows that are so already stay. Raises what `Items.edit` does."""
     parts: list[Operation] = []
-
-    def keep(operation: Operation) -> Operation:
-        parts.append(operation)
-        return operation
-
-    items = Items(store, (), keep, lambda: Recall(store, store.settings))
+    items = Items(store, (), plan_only, lambda: Recall(store, store.settings))
     for item_id in ids:
         try:
-            items.edit(item_id, **fields)
+            parts.append(items.edit(item_id, **fields))
         except NothingToDo:
             continue
     if not parts:

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.review.inbox import TriagedMemory
+    from nanomem_tui.review.inbox import InboxMemory
     from nanomem_tui.store.values import Item
 
 DAYS = 3_660
@@ -52,13 +52,13 @@ class Picture(NamedTuple):
         return {"id": self.name, "title": self.title, "said": self.said, "unit": self.unit, "points": points}
 
 
-def pictures(ws: TriagedMemory) -> Iterable[Picture]:
+def pictures(ws: InboxMemory) -> Iterable[Picture]:
     """Yield every picture, the quick ones first."""
     for name in PICTURES:
         yield picture(ws, name)
 
 
-def picture(ws: TriagedMemory, name: str) -> Picture:
+def picture(ws: InboxMemory, name: str) -> Picture:
     """Return the picture of that name. Raises BadInput for another, and what reading its numbers does."""
     if name not in PICTURES:
         raise BadInput(f"no picture `{name}`", "pictures", f"one of {', '.join(PICTURES)}")
@@ -68,7 +68,7 @@ def picture(ws: TriagedMemory, name: str) -> Picture:
 # Items
 
 
-def _growth(ws: TriagedMemory) -> Picture:
+def _growth(ws: InboxMemory) -> Picture:
     """Items at the end of each day, by kind: what was written until then, less what was deleted until then."""
     snapshot = ws.store.load("item")
     with snapshot.lock:
@@ -99,7 +99,7 @@ def _growth(ws: TriagedMemory) -> Picture:
     return Picture("growth", "Growth by kind", f"{said}.", "stacked", days, parts, values, so_far=True)
 
 
-def _deleted(ws: TriagedMemory, wanted: set[str]) -> dict[str, str]:
+def _deleted(ws: InboxMemory, wanted: set[str]) -> dict[str, str]:
     """On which day each of these rows was deleted, as far as that was recorded."""
     found: dict[str, str] = {}
     left = set(wanted)
@@ -117,7 +117,7 @@ def _deleted(ws: TriagedMemory, wanted: set[str]) -> dict[str, str]:
     return found
 
 
-def _unused(ws: TriagedMemory) -> Picture:
+def _unused(ws: InboxMemory) -> Picture:
     """Of the items of each age, how many were never recalled."""
     rows = [row for row in ws.items.all() if row.enabled]
     never: Counter[str] = Counter()
@@ -141,7 +141,7 @@ def _age(row: Item) -> str:
     return next((name for limit, name in AGES if days < limit), OLDER)
 
 
-def _duplicates(ws: TriagedMemory) -> Picture:
+def _duplicates(ws: InboxMemory) -> Picture:
     """Of the items of each kind, how many say what another says."""
     alike = {key for one in ws.triage.findings(["duplicate"]) for key in one.ids[1:] or one.ids}
     rows = ws.items.all()
@@ -159,7 +159,7 @@ def _duplicates(ws: TriagedMemory) -> Picture:
 # Turns, checkpoints, tokens
 
 
-def _hit_rate(ws: TriagedMemory) -> Picture:
+def _hit_rate(ws: InboxMemory) -> Picture:
     """Return the share of each day's turns for which something was recalled."""
     turns = ws.traces.injections.turns()
     days: defaultdict[str, list[bool]] = defaultdict(list)
@@ -176,7 +176,7 @@ def _hit_rate(ws: TriagedMemory) -> Picture:
     return Picture("hits", "Hit rate", said, "curve", labels, ("",), values)
 
 
-def _checkpoints(ws: TriagedMemory) -> Picture:
+def _checkpoints(ws: InboxMemory) -> Picture:
     done = ws.traces.checkpoints.last()
     if not done:
         return Picture("checkpoints", "Checkpoints", "No checkpoint was timed yet.", "stacked", unit="ms")
@@ -189,7 +189,7 @@ def _checkpoints(ws: TriagedMemory) -> Picture:
     return Picture("checkpoints", "Checkpoints", said, "stacked", labels, ("",), [(one.ms,) for one in done], "ms")
 
 
-def _usage(ws: TriagedMemory, measure: Literal["tokens", "cost"]) -> Picture:
+def _usage(ws: InboxMemory, measure: Literal["tokens", "cost"]) -> Picture:
     rows = ws.usage.rows()
     title = "Cost by source" if measure == "cost" else "Tokens by source"
 
@@ -220,7 +220,7 @@ def _summed(day: Mapping[str, float], parts: Sequence[str], of: Mapping[str, str
     return tuple(now.values())
 
 
-PICTURES: Mapping[str, Callable[[TriagedMemory], Picture]] = {
+PICTURES: Mapping[str, Callable[[InboxMemory], Picture]] = {
     "growth": _growth,
     "unused": _unused,
     "hits": _hit_rate,

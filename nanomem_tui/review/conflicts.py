@@ -6,7 +6,6 @@ scope where it holds. `language.statements.compare` reads the texts.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
@@ -21,7 +20,7 @@ from nanomem_tui.memory.edits import quote_start
 from nanomem_tui.memory.retention import Why, row_text
 from nanomem_tui.memory.scopes import parse_scope, scope_label
 from nanomem_tui.review.duplicates import changed_runs
-from nanomem_tui.review.findings import Finding, snooze_end
+from nanomem_tui.review.findings import Finding, fingerprint, snooze_end
 from nanomem_tui.review.pairs import Pairs, covers, spoken_text
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
@@ -80,7 +79,7 @@ class Contradiction(NamedTuple):
     def print_(self) -> str:
         """Changes with the words of either."""
         texts = "\0".join(row_text(row) for row in sorted((self.older, self.newer), key=lambda row: row.id))
-        return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return fingerprint(texts)
 
     @property
     def across(self) -> bool:

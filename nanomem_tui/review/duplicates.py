@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
-from nanomem_tui.core.operations import Operation, Perform, new_operation
+from nanomem_tui.core.operations import Operation, Perform, new_operation, plan_only
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.statements.compare import asks_to_remember, compared
 from nanomem_tui.memory.edits import quote_start
@@ -359,14 +359,7 @@ class Duplicates:
             now = rows.get(item.id)
             if now is not None and (now.text, now.scope_key) != (item.text, item.scope_key):
                 raise Conflict("somebody changed it meanwhile", item.id, "look at it again")
-        made: list[Operation] = []
-
-        def take(operation: Operation) -> Operation:
-            made.append(operation)
-            return operation
-
-        decide(Items(self._store, (), take, lambda: Recall(self._store, self._store.settings)), cluster)
-        return made[0]
+        return decide(Items(self._store, (), plan_only, lambda: Recall(self._store, self._store.settings)), cluster)
 
     # -- clusters -----------------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
-"""The triage queue: all findings in order, each decision as one operation, and rules that decide on all alike.
+"""The inbox: all findings in order, each decision as one operation, and rules that decide on all alike.
 
-Owns what is asked and in which order, that a decision applies only to what is still as it was shown, and that one undo
-takes it back with its mark. A rule is previewed and applied when a person says so, never by itself. Must not judge a
-text (finders do) or know a screen.
+`Inbox.decide` is where every decision is made, from a screen, a command or a rule. What it changes comes from the
+finder of the finding (`changes` in `review/finders/`), else from `changes_of` here; what is quarantined is accepted or
+rejected by `review.quarantine`. A decision applies only to what is still as it was shown, and one undo takes it back
+with its mark. A rule is previewed and applied when a person says so. Must not judge a text or know a screen.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.core.operations import Change, Operation, new_key, new_operation
+from nanomem_tui.core.operations import Change, Operation, new_key, new_operation, plan_only
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language import secrets
 from nanomem_tui.memory import edits
@@ -47,13 +48,13 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, dumped
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.parts import Memory
-    from nanomem_tui.review.held_back import HeldBackQueue
+    from nanomem_tui.review.quarantine import Quarantine
 
 
 # What a decision about findings comes to, before it is performed: changes, each thing once, and what has to stay.
 
-HELD = frozenset({"waiting", "edit"})
-"""The kinds that are not remembered yet: to keep one is to accept it."""
+QUARANTINED = frozenset({"waiting", "edit"})
+"""The kinds of finding that are not remembered yet: to keep one is to accept it."""
 
 
 class DecisionPlan:
@@ -82,20 +83,20 @@ class DecisionPlan:
         except NanomemError as error:
             self.left.append((finding, error))
             return
-        if finding.kind in HELD and self.decision != "snooze":
+        if finding.kind in QUARANTINED and self.decision != "snooze":
             self._held[finding.ids[0]] = finding
             return
         self.done.append(finding)
         self.changes += fresh
         self._touched |= {(change.layer, change.key): change for change in fresh}
 
-    def held(self, waits: HeldBackQueue) -> None:
-        """Add what is held back: accepted or rejected, all together."""
+    def add_quarantined(self, quarantine: Quarantine) -> None:
+        """Accept or reject what is quarantined, all together."""
         if not self._held:
             return
         verb = "reject" if self.decision == "reject" else "accept"
         try:
-            planned = waits.planned(verb, list(self._held), self._how.text)
+            planned = quarantine.planned(verb, list(self._held), self._how.text)
         except NanomemError as error:
             self.left += [(one, error) for one in self._held.values()]
             return
@@ -175,14 +176,7 @@ def _merged(ws: ReviewedMemory, finding: Finding, into: str | None) -> Sequence[
 
 def plan_changes(ws: ReviewedMemory, decide: Callable[[Items, Lessons], Operation]) -> Sequence[Change]:
     """Return the changes of what a service of items or lessons would do."""
-    made: list[Operation] = []
-
-    def keep(operation: Operation) -> Operation:
-        made.append(operation)
-        return operation
-
-    decide(Items(ws.store, (), keep, lambda: ws.recall), Lessons(ws.store, keep))
-    return [change for operation in made for change in operation.changes]
+    return decide(Items(ws.store, (), plan_only, lambda: ws.recall), Lessons(ws.store, plan_only)).changes
 
 
 MARKED: frozenset[Decision] = frozenset({"keep", "snooze", "disable"})
@@ -210,12 +204,12 @@ class FinderRun(NamedTuple):
     whole: bool = True
 
 
-class Triage:
-    """The queue of one workspace. Thread-safe: a look that takes long keeps no decision waiting."""
+class Inbox:
+    """Everything in one workspace that needs a person's decision. Thread-safe: a slow look delays no decision."""
 
-    def __init__(self, ws: ReviewedMemory, waits: HeldBackQueue, finders: Callable[[], Sequence[Finder]]) -> None:
+    def __init__(self, ws: ReviewedMemory, quarantine: Quarantine, finders: Callable[[], Sequence[Finder]]) -> None:
         self._ws = ws
-        self._waits = waits
+        self._quarantine = quarantine
         self._make_finders = finders
         self._marks = Marks(ws.store)
         self._lock = threading.Lock()
@@ -260,7 +254,7 @@ class Triage:
     def coming(self) -> Iterator[list[Finding]]:
         """As `findings`, without what is held back, each kind as soon as it was looked for: what is dangerous first."""
         if not self.is_old:
-            yield [one for one in self.known() if one.kind not in HELD]
+            yield [one for one in self.known() if one.kind not in QUARANTINED]
             return
         for found in self._looked(only_old=False):
             hidden = {one.id for one in self._marks.hidden(found)}
@@ -275,7 +269,7 @@ class Triage:
             self._parted = False
             found: list[Finding] = []
             for finder in self._finders():
-                if HELD.issuperset(finder.kinds):
+                if QUARANTINED.issuperset(finder.kinds):
                     continue  # what is held back is asked for each time
                 name = ", ".join(finder.kinds)
                 try:
@@ -325,7 +319,7 @@ class Triage:
 
     def problems(self) -> Sequence[Problem]:
         """Return what could not be looked for, and what lies among the edits and is none."""
-        return [*self._problems.values(), *self._waits.problems()]
+        return [*self._problems.values(), *self._quarantine.problems()]
 
     def progress(self, left: int | None = None) -> Progress:
         """Return how far this sitting has come; `left`: findings left, where known."""
@@ -338,11 +332,7 @@ class Triage:
 
     # -- deciding -------------------------------------------------------------------------------------------------
 
-    def decide(self, findings: Sequence[Finding], decision: Decision, **how: str | None) -> Operation:
-        """As `take`, with the fields of `DecisionDetails` by name; returns its operation."""
-        return self.take(findings, decision, DecisionDetails(**how)).operation
-
-    def take(
+    def decide(
         self,
         findings: Sequence[Finding],
         decision: Decision,
@@ -368,13 +358,13 @@ class Triage:
             standing = self._current(wanted)
             for one in wanted:
                 plan.attempt(one, partial(self._changes, one, decision, how, standing, several=plan.several))
-            plan.held(self._waits)
+            plan.add_quarantined(self._quarantine)
             if not plan.done:
                 raise plan.left[0][1]
             done = tuple(plan.done)
             if decision in MARKED:
                 until = (how.until or snooze_end()) if decision == "snooze" else ""
-                kept = [one for one in done if one.kind not in HELD or decision == "snooze"]
+                kept = [one for one in done if one.kind not in QUARANTINED or decision == "snooze"]
                 plan.changes += self._marks.changes(kept, decision, until)
             operation = self._operation(plan, beside, next_id or self._next(done))
             done_so = Decided(self._ws.perform(operation), done, tuple(plan.left))
@@ -392,9 +382,9 @@ class Triage:
             raise Refused(
                 f"{DECISION_VERBS[decision]} does not fit here", one.id, f"one of {join_decisions(one.offers)}"
             )
-        if decision == "edit" and one.kind in HELD and not how.text:
+        if decision == "edit" and one.kind in QUARANTINED and not how.text:
             raise BadInput("no words are given", one.id, "give the words to accept it with")
-        if one.kind in HELD:
+        if one.kind in QUARANTINED:
             return ()
         finder = self._finder(one)
         own = finder.changes(one, decision, how) if isinstance(finder, Decider) else None
@@ -445,7 +435,7 @@ class Triage:
 
     def _held(self) -> Iterable[Finding]:
         for finder in self._finders():
-            if HELD.issuperset(finder.kinds):
+            if QUARANTINED.issuperset(finder.kinds):
                 yield from finder.find()
 
     def _standing(self) -> Iterable[Finding]:
@@ -458,10 +448,10 @@ class Triage:
     def _current(self, wanted: Sequence[Finding]) -> Mapping[str, Finding]:
         """Return those of the wanted that stand, as they are now, by id; looks first where nobody did."""
         look = self._look
-        if look is None or not (look.whole or all(one.id in look.found or one.kind in HELD for one in wanted)):
+        if look is None or not (look.whole or all(one.id in look.found or one.kind in QUARANTINED for one in wanted)):
             self.look()
         found: list[Finding] = []
-        if any(one.kind in HELD for one in wanted):
+        if any(one.kind in QUARANTINED for one in wanted):
             found += self._held()
         look, now = self._look, self._now()
         if look is not None:
@@ -478,7 +468,7 @@ def is_possible(finding: Finding, decision: Decision, *, several: bool = False) 
     """Return whether a decision fits a finding; of `several` only offered merges do."""
     if decision in finding.offers or decision in ALWAYS:
         return True
-    if finding.kind in HELD:
+    if finding.kind in QUARANTINED:
         return False
     if decision == "merge":
         return not several and finding.layer == "item" and len(finding.ids) > 1
@@ -506,11 +496,11 @@ def _named(name: str, found: Sequence[Finding]) -> Finding:
     raise NotFound("nothing of that id wants a person", name, "see `nanomem triage list`")
 
 
-class TriagedMemory(ReviewedMemory, Protocol):
+class InboxMemory(ReviewedMemory, Protocol):
     """One agent's memory with its queue."""
 
     @property
-    def triage(self) -> Triage:
+    def triage(self) -> Inbox:
         """The queue of all that wants a person."""
 
 
@@ -584,7 +574,7 @@ def rule_like(finding: Finding, decision: Decision) -> Rule:
 class Rules:
     """The rules of one workspace."""
 
-    def __init__(self, ws: Memory, triage: Triage) -> None:
+    def __init__(self, ws: Memory, triage: Inbox) -> None:
         self._ws = ws
         self._triage = triage
         self._records = Records(ws.store, ws.perform, RULE_KIND, "rule", "nanomem triage rules list")
@@ -605,7 +595,7 @@ class Rules:
         """Decide on all that the rule is about as one operation; `keep`: and keep the rule, in the same operation;
         `findings`: those that were previewed, of which none is decided on that the rule is not about any more.
 
-        Raises NothingToDo where there is nothing, and what `Triage.take` does.
+        Raises NothingToDo where there is nothing, and what `Inbox.decide` does.
         """
         meant = self.meant(rule)
         if findings is not None:
@@ -614,7 +604,7 @@ class Rules:
         if not meant:
             raise NothingToDo("no finding is like that", rule.words(), "see `nanomem triage list`")
         beside = [change_of("record", None, _record(rule))] if keep and not self._has(rule) else []
-        return self._triage.take(meant, rule.decision, DecisionDetails(), beside=beside)
+        return self._triage.decide(meant, rule.decision, DecisionDetails(), beside=beside)
 
     def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Decided], list[tuple[Rule, NanomemError]]]:
         """Apply these rules or every kept one, oldest first, each as one operation; failures with the reason."""

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.facts.facts import Facts
     from nanomem_tui.memory.facts.journal import Journal, Reflections
     from nanomem_tui.memory.facts.usage import Usage
-    from nanomem_tui.memory.held_rows import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
+    from nanomem_tui.memory.quarantined_rows import QuarantinedRows
     from nanomem_tui.memory.recall.recall import Recall
     from nanomem_tui.memory.sessions.archive import History
     from nanomem_tui.tiers.records import TierRecords
@@ -42,7 +42,7 @@ class ReviewedMemory(Memory, Protocol):
     def usage(self) -> Usage: ...
 
     @property
-    def inbox(self) -> Inbox: ...
+    def inbox(self) -> QuarantinedRows: ...
 
     @property
     def history(self) -> History: ...

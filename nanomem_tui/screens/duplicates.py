@@ -14,7 +14,7 @@ from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.memory.held_rows import describe_origin
+from nanomem_tui.memory.quarantined_rows import describe_origin
 from nanomem_tui.memory.retention import row_text
 from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.review.conflicts import Contradiction, Side, scope_words
@@ -224,14 +224,10 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
         return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
-        """What was decided on goes at once, so that the next key means the next row; then all is read again."""
+        """Take out what was decided on."""
         touched = {change.key for one in operations for change in one.changes}
         named = {name for one in operations if not one.is_reversal for name in one.meta.get("findings", ())}
-        rows = [row for row in self.listing.rows if row.id not in named and touched.isdisjoint(row.ids)]
-        if len(rows) < len(self.listing.rows):
-            self.listing.set_rows(rows)
-            self._make_view()
-        self.reload()
+        self.drop_rows(lambda row: row.id in named or not touched.isdisjoint(row.ids))
 
     # Deciding
 
@@ -544,14 +540,10 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
         return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
-        """What was decided on goes at once, so that the next key means the next row; then all is read again."""
+        """Take out what was decided on."""
         gone = {change.key for one in operations for change in one.changes if _goes(change.after)}
         marked = {change.after.get("about") for one in operations for change in one.changes if change.after}
-        rows = [row for row in self.listing.rows if gone.isdisjoint(row.ids) and row.id not in marked]
-        if len(rows) < len(self.listing.rows):
-            self.listing.set_rows(rows)
-            self._make_view()
-        self.reload()
+        self.drop_rows(lambda row: row.id in marked or not gone.isdisjoint(row.ids))
 
     # Deciding
 

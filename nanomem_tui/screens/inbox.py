@@ -31,7 +31,7 @@ from nanomem_tui.review.findings import (
     finding_field,
     finding_text,
 )
-from nanomem_tui.review.inbox import DECISION_VERBS, HELD, Rule, can_rule, rule_like
+from nanomem_tui.review.inbox import DECISION_VERBS, QUARANTINED, Rule, can_rule, rule_like
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_time
 from nanomem_tui.screens.base.list_screen import View
@@ -44,9 +44,9 @@ from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Preview, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.held_rows import Waiting
-    from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
-    from nanomem_tui.review.inbox import Decided, Triage
+    from nanomem_tui.memory.quarantined_rows import Waiting
+    from nanomem_tui.review.inbox import Decided, Inbox
+    from nanomem_tui.review.quarantine import Quarantine, WaitingEdit
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
@@ -98,12 +98,12 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     def row_id(self, row: Finding) -> str:
         """Of what is held back its own id, by which other screens know it; else that of the finding."""
-        return row.ids[0] if row.kind in HELD else row.id
+        return row.ids[0] if row.kind in QUARANTINED else row.id
 
     def load(self) -> Iterable[Sequence[Finding]]:
         """What is held back at once, then each kind as it is found; and how far the person has come."""
         triage = self.ws.triage
-        held = triage.known(HELD)
+        held = triage.known(QUARANTINED)
         number = len(held)
         self._progress = triage.progress(number)
         yield held
@@ -135,7 +135,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         """Whether it is known where it came from, and whether it is about several things."""
         kept = self._kept(row)
         has = {"source"} if kept is not None and kept.session_key else set[str]()
-        return frozenset(has | ({"several"} if len(row.ids) > 1 and row.kind not in HELD else set()))
+        return frozenset(has | ({"several"} if len(row.ids) > 1 and row.kind not in QUARANTINED else set()))
 
     def copy_text(self) -> str:
         """The words."""
@@ -143,7 +143,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     def detail(self, row: Finding) -> Document:
         """The words, why they want a person, and the evidence."""
-        return document(self.ws.triage, self.ws.waits, row, self.key_of)
+        return document(self.ws.triage, self.ws.quarantine, row, self.key_of)
 
     def _say_totals(self) -> None:
         super()._say_totals()
@@ -171,14 +171,10 @@ class InboxScreen(WorkspaceScreen[Finding]):
         return super().is_about(row, keys) or not keys.isdisjoint(row.ids)
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
-        """What was decided on goes at once, so that the next key means the next row; then all is read again."""
+        """Take out what was decided on."""
         touched = {change.key for one in operations for change in one.changes}
         decided = {key for one in operations if not one.is_reversal for key in one.meta.get("findings", ())}
-        rows = [row for row in self.listing.rows if row.id not in decided and touched.isdisjoint(row.ids)]
-        if len(rows) < len(self.listing.rows):
-            self.listing.set_rows(rows)
-            self._make_view()
-        self.reload()
+        self.drop_rows(lambda row: row.id in decided or not touched.isdisjoint(row.ids))
 
     # Deciding
 
@@ -217,11 +213,11 @@ class InboxScreen(WorkspaceScreen[Finding]):
             await ask_for_all_like(self, row)
 
     async def _decide(self, decision: Decision) -> None:
-        """One thing or a few at once, many after a look at them."""
+        """Decide on one row or a few at once, on many after a look at them."""
         rows = self.targets()
 
         async def decide(_yes: bool = True) -> None:
-            await self.take(rows, decision)
+            await self.decide(rows, decision)
             self.table.clear_selection()
 
         if len(rows) <= MANY:
@@ -252,28 +248,28 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
         async def save(text: str | None) -> None:
             if text:
-                await self.take([row], "edit", DecisionDetails(text=text))
+                await self.decide([row], "edit", DecisionDetails(text=text))
 
         def wrong(text: str) -> str:
             if row.kind != "edit":
                 return ""
-            return self.ws.waits.now(cast("WaitingEdit", self.ws.waits.get(row.ids[0])), text)
+            return self.ws.quarantine.now(cast("WaitingEdit", self.ws.quarantine.get(row.ids[0])), text)
 
-        verb = "Accept" if row.kind in HELD else "Edit"
-        title = f"{verb} {row.ids[0]}{' with these words' if row.kind in HELD else ''}"
+        verb = "Accept" if row.kind in QUARANTINED else "Edit"
+        title = f"{verb} {row.ids[0]}{' with these words' if row.kind in QUARANTINED else ''}"
         self.ask(EditScreen(title, words, typed=proposed, wrong=wrong), save)
 
-    async def take(self, rows: Sequence[Finding], decision: Decision, how: DecisionDetails | None = None) -> None:
-        """Decide in a thread, then say what was done, and what had to stay."""
+    async def decide(self, rows: Sequence[Finding], decision: Decision, how: DecisionDetails | None = None) -> None:
+        """Decide by `Inbox.decide` (review/inbox.py); the cursor goes on to the next row."""
         going = {row.id for row in rows}
         shown = list(self.table.rows)
         at = max((place for place, row in enumerate(shown) if row.id in going), default=-1)
         after = next((row.id for row in shown[at + 1 :] if row.id not in going), "")
-        await self.do_take(lambda ws: ws.triage.take(rows, decision, how, next_id=after))
+        await self.make_decision(lambda ws: ws.triage.decide(rows, decision, how, next_id=after))
         self.decided = decision
 
-    async def do_take(self, decide: Any) -> None:
-        """Make a decision (`Workspace` in, `Done` out) in a thread, and tell of it."""
+    async def make_decision(self, decide: Callable[[Workspace], Decided]) -> None:
+        """Make a decision in a thread, then say what was done, and what had to stay."""
         made: list[Decided] = []
 
         def work(ws: Workspace) -> Sequence[Operation]:
@@ -332,7 +328,7 @@ def desk_after(screen: str) -> str:
 def _words(ws: Workspace, finding: Finding) -> str:
     """The words that an edit of a finding begins with. Raises BadInput for what has none."""
     if finding.kind == "edit":
-        edit = cast("WaitingEdit", ws.waits.get(finding.ids[0]))
+        edit = cast("WaitingEdit", ws.quarantine.get(finding.ids[0]))
         if not edit.new:
             raise BadInput("a removal has no words", edit.place, "accept or reject it")
         return edit.new
@@ -368,12 +364,12 @@ ALIKE = frozenset({"duplicate", "conflict", "restated", "unsettled"})
 """Kinds of which the evidence is another text, to be compared word by word."""
 
 
-def document(triage: Triage, waits: HeldBackQueue, finding: Finding, key_of: KeyOf) -> Document:
+def document(triage: Inbox, quarantine: Quarantine, finding: Finding, key_of: KeyOf) -> Document:
     """All that a person needs to decide. Raises what the finder does when the finding is gone."""
     if finding.kind == "edit":
-        return _edit(waits, cast("WaitingEdit", waits.get(finding.ids[0])), key_of)
+        return _edit(quarantine, cast("WaitingEdit", quarantine.get(finding.ids[0])), key_of)
     if finding.kind == "waiting":
-        return _held(cast("Waiting", waits.get(finding.ids[0])), key_of)
+        return _held(cast("Waiting", quarantine.get(finding.ids[0])), key_of)
     blocks: list[Block] = [Body(finding.text), Body(f"{_sentence(finding)}.", "warn"), keys(finding, key_of)]
     try:
         evidence = triage.evidence(finding)
@@ -445,18 +441,18 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
     return Document(tuple(blocks), copy=one.text)
 
 
-def _edit(waits: HeldBackQueue, row: WaitingEdit, key_of: KeyOf) -> Document:
+def _edit(quarantine: Quarantine, row: WaitingEdit, key_of: KeyOf) -> Document:
     """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
     why = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
     blocks: list[Block] = [Spans(((row.place, "heading"),)), *diff(row.old, row.new), why]
     accept, reject, edit_key = (key_of(name) for name in ("accept", "reject", "edit"))
-    gone, mends = waits.now(row), not waits.now(row, "other words")
+    gone, mends = quarantine.now(row), not quarantine.now(row, "other words")
     if gone:
         blocks.append(Body(f"It cannot be made as it is: {gone}.", "bad"))
     said = "" if gone else f"{accept} accepts it, "
     said += f"{reject} rejects it" + (f", {edit_key} accepts it with other words." if mends else ".")
     blocks += [Body(said, "dim"), Heading("What asks for it")]
-    entries = waits.evidence(row)
+    entries = quarantine.evidence(row)
     for entry in entries:
         said = entry.text if entry.timestamp else "not in the history any more"
         head = " ".join(filter(None, (entry.timestamp, entry.session_key)))
@@ -506,7 +502,7 @@ async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
     async def decide(chosen: Chosen | None) -> None:
         if chosen is not None:
             rule, meant = chosen
-            await screen.do_take(lambda ws: ws.triage.rules.apply(rule, keep=True, findings=meant))
+            await screen.make_decision(lambda ws: ws.triage.rules.apply(rule, keep=True, findings=meant))
             screen.decided = rule.decision
 
     screen.ask(AllLikeScreen(row, found, keys, proposed, homes), decide)
@@ -616,12 +612,12 @@ class Target(NamedTuple):
 
 def ask_for_scope(screen: InboxScreen, rows: Sequence[Finding]) -> None:
     """Ask where the findings go, and take them there."""
-    if not rows or any(row.layer != "item" or row.kind in HELD for row in rows):
+    if not rows or any(row.layer != "item" or row.kind in QUARANTINED for row in rows):
         raise BadInput("only an item has a scope to move to", rows[0].id if rows else "")
 
     async def move(target: Target | None) -> None:
         if target is not None:
-            await screen.take(rows, "split", DecisionDetails(scope=None if target.name == EACH else target.name))
+            await screen.decide(rows, "split", DecisionDetails(scope=None if target.name == EACH else target.name))
 
     def typed(text: str) -> Target | None:
         try:

@@ -78,7 +78,7 @@ class ItemsScreen(EditableRowsScreen[Item]):
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = ITEM_FIELDS
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """The items of the workspace."""
         return self.ws.items
 

@@ -68,7 +68,7 @@ class RecordsScreen(EditableRowsScreen[Record]):
 
     def _now(self, key: str) -> Record | None:
         try:
-            found: Record = self.part().get(key)
+            found: Record = self.service().get(key)
         except NanomemError:
             return None
         return found
@@ -104,7 +104,7 @@ class JournalScreen(RecordsScreen):
         "id": "text", "day": "text", "source": "text", "session": "text", "age": "age",
     }  # fmt: skip
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """The journal of the workspace."""
         return self.ws.journal
 
@@ -227,7 +227,7 @@ class ReflectionsScreen(RecordsScreen):
         "id": "text", "tool": "text", "source": "text", "session": "text", "age": "age", "lesson": "switch",
     }  # fmt: skip
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """The reflections of the workspace."""
         return self.ws.reflections
 

@@ -20,10 +20,10 @@ from nanomem_tui.memory.scopes import scope_label
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.editable_rows import MANY
 from nanomem_tui.screens.base.forms import TextForm, Typed, ask_fields
+from nanomem_tui.screens.base.parts_screen import DetailParts
 from nanomem_tui.screens.knowledge_list import (
     Entry,
     FactList,
-    FactShown,
     Near,
     Neighbour,
     Valued,
@@ -260,21 +260,21 @@ class KnowledgeScreen(FactList):
 
     # The detail
 
-    def detail(self, row: Entry) -> FactShown:
+    def detail(self, row: Entry) -> DetailParts:
         """A heading in numbers; a fact with its values, at first without what is near it."""
         if isinstance(row, Node):
             below = set(row.ids)
             facts = [fact for fact in self.listing.rows if isinstance(fact, Fact) and fact.id in below]
             names = Counter(fact.category for fact in facts).most_common() if not row.depth else []
-            return FactShown(row.id, heading_parts(row, facts, names))
+            return DetailParts(row.id, heading_parts(row, facts, names))
         history = self.history_blocks(row)
-        self.post_message(self.DetailReady(row.id, FactShown(row.id, parts_of(self.ws, row, None, history))))
+        self.post_message(self.DetailReady(row.id, DetailParts(row.id, parts_of(self.ws, row, None, history))))
         near = neighbours(self.ws, row, self.ws.facts.all(), NEIGHBOURS)
-        return FactShown(row.id, parts_of(self.ws, row, near, history))
+        return DetailParts(row.id, parts_of(self.ws, row, near, history))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same fact."""
-        if isinstance(detail, FactShown):
+        if isinstance(detail, DetailParts):
             same = bool(self.view.parts) and self._told == detail.row_id
             self._told = detail.row_id
             self.view.show(detail.parts, keep_place=same)

@@ -217,13 +217,6 @@ def _in_words(words: str, facts: Sequence[Fact], limit: int) -> tuple[tuple[Fact
 NAMED = 20  # categories that the detail of a domain names
 
 
-class FactShown(NamedTuple):
-    """What the right pane shows: a row, and the parts of it."""
-
-    row_id: str
-    parts: tuple[Part, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Title:
     """The heading of the parts that follow, and a sentence about them."""
@@ -396,7 +389,7 @@ class FactList(EditableRowsScreen[Entry], PartsScreen[Entry]):
         self._turned: dict[str, bool] = {}  # headings that were unfolded, or folded
         self._turned_in_filter: dict[str, bool] = {}
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """Facts are items."""
         return self.ws.items
 

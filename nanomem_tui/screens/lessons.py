@@ -39,7 +39,7 @@ class LessonsScreen(EditableRowsScreen[Lesson]):
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = LESSON_FIELDS
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """The lessons of the workspace."""
         return self.ws.lessons
 

@@ -20,7 +20,7 @@ from nanomem_tui.memory.sessions import files
 from nanomem_tui.memory.sessions import sessions as sessions_sessions
 from nanomem_tui.screens.base.console import Running, show_filtered, show_led_to
 from nanomem_tui.screens.base.editable_rows import format_time
-from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import DetailParts, PartsScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.find import FoundScreen
 from nanomem_tui.widgets.bars import say, say_error
@@ -290,15 +290,6 @@ SHOWN_PROBLEMS = 20
 MORE = "F finds any; `nanomem session show KEY --offset N --limit N` prints any."
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """What the right pane shows for a session: a line that stays, and the conversation."""
-
-    row_id: str
-    title: tuple[Span, ...]
-    parts: Sequence[Part]
-
-
 class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["SessionInfo"]):
     """Transcripts."""
 
@@ -379,7 +370,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
 
     # The detail
 
-    def detail(self, row: SessionInfo) -> Transcript:
+    def detail(self, row: SessionInfo) -> DetailParts:
         """The conversation with what is known about it."""
         ws = self.ws
         blocks, memories = _facts(ws, row)
@@ -393,14 +384,14 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
             session, total = ws.sessions.part(row.key, row.path, start, many)
         except NanomemError as error:
             said = Body(f"This transcript cannot be shown: {error.line()}", "bad")
-            return Transcript(self.row_id(row), tuple(title), [_preface([*blocks, said])])
+            return DetailParts(self.row_id(row), [_preface([*blocks, said])], tuple(title))
         if session.problems:
             blocks.append(Heading(f"Problems ({len(session.problems)})"))
             blocks += [Body(problem.text(), "warn") for problem in session.problems[:SHOWN_PROBLEMS]]
         if len(session.messages) < total and session.messages:
             first, last = session.messages[0].index, session.messages[-1].index
             blocks.append(Body(f"A long one: #{first:,} to #{last:,} of {total:,} messages are here. {MORE}", "warn"))
-        return Transcript(self.row_id(row), tuple(title), parts_of(session, blocks, total))
+        return DetailParts(self.row_id(row), parts_of(session, blocks, total), tuple(title))
 
     def _start_of(self, row: SessionInfo) -> int | None:
         """Where what is shown of a long conversation begins: at its end, unless a message before that is asked for."""
@@ -411,7 +402,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
 
     def show_detail(self, detail: Any) -> None:
         """From its end; the place stays when it is the same session that went on."""
-        if isinstance(detail, Transcript):
+        if isinstance(detail, DetailParts):
             same, self._shown = detail.row_id == self._shown, detail.row_id
             title = (*detail.title, ("following (f stops)", "good")) if self.view.follow else detail.title
             self.view.show(detail.parts, title, keep_place=same)

@@ -270,10 +270,10 @@ class StatusScreen(WorkspaceScreen[Part]):
 
     def _schedule(self) -> Part:
         """Whether Dreams run by themselves, and when the next one does."""
-        from nanomem_tui.dreams.schedule import Schedule
+        from nanomem_tui.dreams.schedule import DreamSchedule
 
         try:
-            found = Schedule(self.ws).status()
+            found = DreamSchedule(self.ws).status()
         except NanomemError as error:  # the rest of the screen stays usable
             return Part("Dream schedule", error.what, "warn")
         found["passed"] = ", ".join(map(str, found["passed"]))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
+from nanomem_tui.core.operations import plan_only
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import DetailParts, PartsScreen
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.columns import Column, aged
@@ -66,7 +67,7 @@ def plan_recovery(ws: Workspace, keys: Collection[str]) -> Planned:
     """What `taken` would do; nothing is changed."""
     turns = tuple(turn for turn in ws.wal.check() if turn.session_key in keys)
     try:
-        found = recover_turns(ws, keys, lambda operation: operation)
+        found = recover_turns(ws, keys, plan_only)
     except NothingToDo:
         return Planned()
     return Planned(turns, found.captured, found.held)
@@ -94,15 +95,6 @@ def recovery_blocks(planned: Planned, *, agent_running: bool) -> list[Block]:
 
 
 SHOWN_PROBLEMS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """What the right pane shows for a log: a line that stays, and its turns."""
-
-    key: str
-    title: tuple[Span, ...]
-    parts: Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +196,7 @@ class WalScreen(PartsScreen["WalInfo"]):
 
     # The detail
 
-    def detail(self, row: WalInfo) -> Log:
+    def detail(self, row: WalInfo) -> DetailParts:
         """The turns with what is known about the log."""
         ws = self.ws
         state = ws.wal.get(row.session_key)
@@ -215,12 +207,12 @@ class WalScreen(PartsScreen["WalInfo"]):
         parts: list[Part] = [Preface(tuple(_facts(row, state, recovered, ws.paths.relative(Path(row.path)))))]
         separator = glyphs(self).separator
         parts += [ShownTurn(turn, separator, turn.number in recovered) for turn in state.turns]
-        return Log(row.session_key, tuple(title), parts)
+        return DetailParts(row.session_key, parts, tuple(title))
 
     def show_detail(self, detail: Any) -> None:
         """From its end; the place stays when it is the same log that went on, unless it is followed."""
-        if isinstance(detail, Log):
-            same, self._shown = detail.key == self._shown, detail.key
+        if isinstance(detail, DetailParts):
+            same, self._shown = detail.row_id == self._shown, detail.row_id
             title = (*detail.title, ("following (f stops)", "good")) if self.view.follow else detail.title
             self.view.show(detail.parts, title, keep_place=same)
             self._go_to_turn()

@@ -593,7 +593,7 @@ class Interrupted(NamedTuple):
     def what(self) -> str:
         """What was interrupted, and when, in words."""
         day = clock.parse(self.at)
-        when = f" on {clock.local_naive(day)[:16].replace('T', ' ')}" if day is not None else ""
+        when = f" on {clock.local_minute(day)}" if day is not None else ""
         name = "a forget" if self.kind == "forget" else "masking secrets"
         return f"{name} was interrupted{when}: of what was to go some may be there still"
 

@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.dreams import edits
 from nanomem_tui.dreams.blame import Candidates, SessionWords
 from nanomem_tui.dreams.log import EntryEvidence
-from nanomem_tui.review.held_back import HeldBackQueue
+from nanomem_tui.review.quarantine import Quarantine
 from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 
@@ -85,7 +85,7 @@ class TestOurDream:
         with open_workspace(workspace) as ws:
             hold(ws, 1)
             ws.dream.run(review=True)
-            done = HeldBackQueue(ws).accept([one.id for one in HeldBackQueue(ws).list()]).operation
+            done = Quarantine(ws).accept([one.id for one in Quarantine(ws).list()]).operation
             line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
         assert done.kind == "inbox.accept"
         assert (line.role, line.cursors, line.session_key) == ("accepted", (1,), SESSION)

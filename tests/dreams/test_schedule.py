@@ -24,7 +24,7 @@ from nanomem_tui.core.settings import Settings, cron_trouble
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.entries import Proposal
 from nanomem_tui.dreams.rules import RulesDreamer
-from nanomem_tui.dreams.schedule import Schedule, backoff
+from nanomem_tui.dreams.schedule import DreamSchedule, backoff
 from nanomem_tui.dreams.service import Dreams
 from nanomem_tui.store.files.presence import Presence
 from tests.dreams.pipeline import Bench
@@ -62,8 +62,8 @@ class Clocked:
         return nullcontext(self.leads)
 
     @property
-    def schedule(self) -> Schedule:
-        return Schedule(self)
+    def schedule(self) -> DreamSchedule:
+        return DreamSchedule(self)
 
     def step(self, **options: Any) -> str:
         with clock.at(self.now):

@@ -81,7 +81,7 @@ def test_a_standing_order_to_the_outside_waits(tmp_path: Path, text: str) -> Non
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         turn(ws, text)
         assert [item.text for item in ws.items.all() if item.enabled and not item.waits] == []
-        assert ws.waits.list() or "emember" not in text
+        assert ws.quarantine.list() or "emember" not in text
 
 
 @pytest.mark.parametrize("text", EVERYDAY)

@@ -206,7 +206,7 @@ def test_nothing_of_what_was_pasted_becomes_active(tmp_path: Path, text: str) ->
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         turn(ws, text)
         assert [item.text for item in ws.items.all() if item.enabled] == []
-        assert ws.waits.list() or text.startswith(("Translate", "can you", "请")), (
+        assert ws.quarantine.list() or text.startswith(("Translate", "can you", "请")), (
             "what could be remembered waits for a person"
         )
         assert "Narnia" not in str(ws.lessons.all())
@@ -260,7 +260,7 @@ def test_what_a_page_or_a_mail_says_waits(tmp_path: Path, text: str) -> None:
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         turn(ws, text)
         assert [item.text for item in ws.items.all() if item.enabled and not item.waits] == []
-        assert len(ws.waits.list()) >= 1
+        assert len(ws.quarantine.list()) >= 1
 
 
 @pytest.mark.parametrize("text", OWN)

@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Refused
-from nanomem_tui.memory.held_rows import MAX_TEXT, MAX_WHY, MOST_AN_HOUR, MOST_WAITING, Proposals
+from nanomem_tui.memory.quarantined_rows import MAX_TEXT, MAX_WHY, MOST_AN_HOUR, MOST_WAITING, Proposals
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.safety import LABEL
 from nanomem_tui.memory.scopes import Audience

@@ -13,7 +13,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.paths import TRACKED_FILES
 from nanomem_tui.language import injection
-from nanomem_tui.memory.held_rows import Proposals
+from nanomem_tui.memory.quarantined_rows import Proposals
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.workspace import Workspace

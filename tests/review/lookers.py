@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pytest
 
 from nanomem_tui.review import finders as registered
-from nanomem_tui.review.finders.held import HeldBack
+from nanomem_tui.review.finders.held import Quarantined
 from nanomem_tui.review.findings import Evidence, Finding
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
@@ -60,7 +60,7 @@ def look_for_junk(monkeypatch: pytest.MonkeyPatch, *, junk: bool = True) -> list
 
     def finders(ws: Workspace) -> list[object]:
         made.append(Looker(ws))
-        return [HeldBack(ws.waits), *(made[-1:] if junk else [])]
+        return [Quarantined(ws.quarantine), *(made[-1:] if junk else [])]
 
     monkeypatch.setattr(registered, "finders", finders)
     return made

@@ -11,6 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.memory.scopes import parse_scope
+from nanomem_tui.review.findings import DecisionDetails
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
@@ -241,7 +242,7 @@ def test_who_enables_a_superseded_one_is_told_and_asked_again(ws: Workspace) -> 
 def test_the_queue_decides_as_the_desk_does(ws: Workspace, decision: str, gone: str, why: str) -> None:
     ids = dict(zip(("older", "newer"), moved(ws), strict=True))
     known = rows(ws)
-    ws.triage.take(ws.triage.findings(["conflict"]), decision)  # type: ignore[arg-type]
+    ws.triage.decide(ws.triage.findings(["conflict"]), decision)  # type: ignore[arg-type]
     mark = get_superseded(ws.items.get(ids[gone]))
 
     assert mark is not None
@@ -255,7 +256,7 @@ def test_the_queue_splits_and_shows_both_as_evidence(ws: Workspace) -> None:
     older, newer = moved(ws)
     finding = ws.triage.findings(["conflict"])[0]
     assert [one.id for one in ws.triage.evidence(finding)] == [newer, older]
-    ws.triage.decide([finding], "split", scope="telegram:42")
+    ws.triage.decide([finding], "split", DecisionDetails(scope="telegram:42"))
 
     assert ws.items.get(older).scope_key == "channel:telegram:chat:42"
     ws.triage.look()

@@ -229,7 +229,7 @@ def test_a_rule_merges_what_is_sure_and_nothing_else(ws: Workspace) -> None:
     add(ws, "The backup disk is kept in the top drawer of the desk upstairs")
     found = ws.triage.findings(("duplicate",))
 
-    ws.triage.take(found, "merge")
+    ws.triage.decide(found, "merge")
 
     assert sorted(one.grade for one in ws.duplicates.clusters()) == ["near"]
     assert len(ws.items.all()) == 4
@@ -240,7 +240,7 @@ def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws: Workspace) -
     add(ws, "Likes trains")
     add(ws, "likes trains")
 
-    ws.triage.take(ws.triage.findings(("duplicate",)), "keep")
+    ws.triage.decide(ws.triage.findings(("duplicate",)), "keep")
 
     assert ws.duplicates.clusters() == []
 

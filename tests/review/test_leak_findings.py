@@ -70,7 +70,7 @@ def test_a_leak_says_who_sees_it_and_where_it_would_belong(ws: Workspace) -> Non
 
 def test_a_move_without_a_scope_takes_each_where_it_belongs_and_undo_brings_all_back(ws: Workspace) -> None:
     before = {key: scope(ws, key) for key in ("job", "rise", "debt")}
-    done = ws.triage.take(list(asked(ws).values()), "split")
+    done = ws.triage.decide(list(asked(ws).values()), "split")
     assert [scope(ws, key) for key in before] == [
         "channel:telegram:user:Ana", "channel:telegram:user:Ana", "channel:telegram:user:marko",
     ]  # fmt: skip
@@ -82,7 +82,7 @@ def test_a_move_without_a_scope_takes_each_where_it_belongs_and_undo_brings_all_
 
 def test_words_that_are_there_already_become_one_item(ws: Workspace) -> None:
     put(ws, "there", "telegram:@Ana", "Ana asked for more money", hits=3)
-    ws.triage.take([asked(ws)["rise"]], "split")
+    ws.triage.decide([asked(ws)["rise"]], "split")
     assert "rise" not in {row.id for row in ws.items.all()}
     assert ws.items.get("there").hits >= 3
 
@@ -90,21 +90,21 @@ def test_words_that_are_there_already_become_one_item(ws: Workspace) -> None:
 def test_where_nobody_knows_whose_it_is_a_move_asks_for_the_scope(ws: Workspace) -> None:
     put(ws, "lost", "global", "needle", scope_key="channel:telegram:chat:-100987")
     with pytest.raises(BadInput, match="nobody knows where it belongs"):
-        ws.triage.take([asked(ws)["lost"]], "split")
-    ws.triage.take([asked(ws)["lost"]], "split", DecisionDetails(scope="telegram:-100987"))
+        ws.triage.decide([asked(ws)["lost"]], "split")
+    ws.triage.decide([asked(ws)["lost"]], "split", DecisionDetails(scope="telegram:-100987"))
     assert "lost" not in asked(ws)
 
 
 @pytest.mark.parametrize("decision", ["keep", "snooze"])
 def test_what_is_kept_or_put_off_here_is_not_shown_there_until_it_is_taken_back(ws: Workspace, decision: str) -> None:
-    done = ws.triage.take([asked(ws)["job"]], decision)  # type: ignore[arg-type]
+    done = ws.triage.decide([asked(ws)["job"]], decision)  # type: ignore[arg-type]
     assert set(asked(ws)) == shown(ws) == {"rise", "debt"}
     ws.undo(done.operation.id)
     assert set(asked(ws)) == shown(ws) == {"job", "rise", "debt"}
 
 
 def test_what_was_put_off_comes_back_on_both_when_its_time_has_come(ws: Workspace) -> None:
-    ws.triage.take([asked(ws)["job"]], "snooze")
+    ws.triage.decide([asked(ws)["job"]], "snooze")
     with clock.at(clock.now() + timedelta(days=8)):
         assert "job" in shown(ws)
         assert "job" in asked(ws)

@@ -91,7 +91,7 @@ def test_every_decision_takes_a_finding_out_of_the_queue_and_undo_brings_back_th
 ) -> None:
     with open_workspace(home) as ws:
         before, found = state(ws), of(ws, text)
-        operation = ws.triage.take([found], decision, how).operation
+        operation = ws.triage.decide([found], decision, how).operation
         assert found.id not in {one.id for one in ws.triage.known()}
         assert (left in texts(ws)) if left else (text not in texts(ws))
         assert operation.label
@@ -107,7 +107,7 @@ def test_every_decision_takes_a_finding_out_of_the_queue_and_undo_brings_back_th
 def test_many_are_decided_on_as_one_operation(home: Path) -> None:
     with open_workspace(home) as ws:
         before = state(ws)
-        done = ws.triage.take(ws.triage.findings(), "reject")
+        done = ws.triage.decide(ws.triage.findings(), "reject")
         assert len(done.findings) == 6
         assert not done.left
         assert done.operation.label == "reject 6 findings"
@@ -135,9 +135,9 @@ def test_what_is_put_off_comes_back_when_its_time_has_come(home: Path) -> None:
     with open_workspace(home) as ws:
         found = of(ws, "junk one")
         past = clock.iso(clock.now() - timedelta(minutes=1))
-        ws.triage.take([found], "snooze", DecisionDetails(until=past))
+        ws.triage.decide([found], "snooze", DecisionDetails(until=past))
         assert found.id in {one.id for one in ws.triage.findings()}
-        ws.triage.take([found], "snooze")
+        ws.triage.decide([found], "snooze")
         assert found.id not in {one.id for one in ws.triage.findings()}
 
 
@@ -148,7 +148,7 @@ def test_a_decision_on_what_changed_since_it_was_shown_is_refused_in_words(home:
         with pytest.raises(Conflict, match="changed since it was shown"):
             ws.triage.decide([shown], "delete")
         assert "junk of another kind" in texts(ws)
-        done = ws.triage.take([shown, of(ws, "junk two")], "delete")
+        done = ws.triage.decide([shown, of(ws, "junk two")], "delete")
         assert [one.text for one in done.findings] == ["junk two"]
         assert [(one.id, type(error)) for one, error in done.left] == [(shown.id, Conflict)]
         other.items.delete([of(ws, "junk three").ids[0]])
@@ -164,11 +164,11 @@ def test_a_decision_that_does_not_fit_is_refused(home: Path) -> None:
         with pytest.raises(Refused):
             ws.triage.decide([of(ws, "junk one")], "merge")
         with pytest.raises(BadInput):
-            ws.triage.decide([of(ws, "junk one"), of(ws, "junk two")], "edit", text="one text")
+            ws.triage.decide([of(ws, "junk one"), of(ws, "junk two")], "edit", DecisionDetails(text="one text"))
         with pytest.raises(BadInput):
-            ws.triage.decide([of(ws, "junk one")], "edit", text=" ")
+            ws.triage.decide([of(ws, "junk one")], "edit", DecisionDetails(text=" "))
         with pytest.raises(BadInput):
-            ws.triage.decide([of(ws, "junk one")], "split", scope="nowhere")
+            ws.triage.decide([of(ws, "junk one")], "split", DecisionDetails(scope="nowhere"))
         with pytest.raises(NothingToDo):
             ws.triage.decide([], "keep")
         assert not [entry for entry in ws.log() if entry.operation.kind.startswith("triage")]
@@ -177,7 +177,7 @@ def test_a_decision_that_does_not_fit_is_refused(home: Path) -> None:
 def test_a_merge_keeps_the_one_that_stands_with_all_hits(home: Path) -> None:
     with open_workspace(home) as ws:
         ids = of(ws, "same tea a").ids
-        ws.triage.take([ws.triage.get("duplicate:tea")], "merge", DecisionDetails(into=ids[1]))
+        ws.triage.decide([ws.triage.get("duplicate:tea")], "merge", DecisionDetails(into=ids[1]))
         assert [row.id for row in ws.items.all() if row.text.startswith("same")] == [ids[1]]
         with pytest.raises(NotFound):
             ws.triage.get("duplicate:tea")
@@ -187,7 +187,7 @@ def test_items_and_edits_of_files_are_decided_on_together(home: Path) -> None:
     hold_edits(home, REPLACE, ADD)
     with open_workspace(home) as ws:
         before, text = state(ws), (home / USER).read_text()
-        done = ws.triage.take(ws.triage.findings(("waiting", "edit", "long")), "keep")
+        done = ws.triage.decide(ws.triage.findings(("waiting", "edit", "long")), "keep")
         assert len(done.findings) == 7
         assert "- likes coffee" in (home / USER).read_text()
         assert ws.triage.counts() == {"duplicate": 1}
@@ -203,7 +203,7 @@ def test_a_decision_asks_no_finder_again_and_what_is_new_does(home: Path, looker
         assert looker.asked == 1
         ws.triage.decide([found], "delete")
         ws.undo()
-        ws.triage.decide([of(ws, "junk two")], "edit", text="fine")
+        ws.triage.decide([of(ws, "junk two")], "edit", DecisionDetails(text="fine"))
         ws.triage.decide([of(ws, "junk three")], "keep")
         assert len(ws.triage.findings()) == 4
         assert looker.asked == 1

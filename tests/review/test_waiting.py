@@ -12,7 +12,7 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.review import waiting_changes
-from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
+from nanomem_tui.review.quarantine import Quarantine, WaitingEdit
 from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.store.homes import make_home
@@ -45,7 +45,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def edits(ws: Workspace) -> list[WaitingEdit]:
-    return sorted((one for one in HeldBackQueue(ws).list() if isinstance(one, WaitingEdit)), key=lambda one: one.id)
+    return sorted((one for one in Quarantine(ws).list() if isinstance(one, WaitingEdit)), key=lambda one: one.id)
 
 
 def text(workspace: Path) -> str:
@@ -54,10 +54,10 @@ def text(workspace: Path) -> str:
 
 def test_everything_that_waits_is_one_list(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
-        found = HeldBackQueue(ws).list()
+        found = Quarantine(ws).list()
         assert [one.layer for one in found].count("edit") == 3
         assert {"item", "lesson"} < {one.layer for one in found}
-        assert HeldBackQueue(ws).count() == len(found) == ws.status()["inbox"] == 5
+        assert Quarantine(ws).count() == len(found) == ws.status()["inbox"] == 5
         assert [one.since for one in found] == sorted((one.since for one in found), reverse=True)
 
 
@@ -83,44 +83,44 @@ def test_evidence_names_entries_also_those_that_are_gone(workspace: Path) -> Non
         '{"cursor": 6, "timestamp": "2026-04-03 00:02", "content": "- likes sun\\n- is allergic to nuts"}\n'
     )
     with open_workspace(workspace) as ws:
-        found = HeldBackQueue(ws).evidence(edits(ws)[2])
+        found = Quarantine(ws).evidence(edits(ws)[2])
         assert [(one.cursor, one.text) for one in found] == [(6, "is allergic to nuts"), (99, "")]
 
 
 def test_a_row_and_edits_are_one_decision_and_one_undo(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         ids = ["held_1", *(one.id for one in edits(ws)[:2])]
-        done = HeldBackQueue(ws).accept(ids)
+        done = Quarantine(ws).accept(ids)
         assert done.operation is not None
         assert (done.operation.label, done.operation.actor) == ("accept 3 things of the inbox", "human")
         assert text(workspace) == "# User\n\n- likes coffee\n"
         assert ws.items.get("held_1").enabled
-        assert HeldBackQueue(ws).count() == 2
+        assert Quarantine(ws).count() == 2
         ws.undo()
-        assert (text(workspace), HeldBackQueue(ws).count()) == (TEXT, 5)
-        gone = HeldBackQueue(ws).reject(ids)
-        assert (len(gone.rows), HeldBackQueue(ws).count(), text(workspace)) == (3, 2, TEXT)
+        assert (text(workspace), Quarantine(ws).count()) == (TEXT, 5)
+        gone = Quarantine(ws).reject(ids)
+        assert (len(gone.rows), Quarantine(ws).count(), text(workspace)) == (3, 2, TEXT)
         ws.undo()
-        assert HeldBackQueue(ws).count() == 5
+        assert Quarantine(ws).count() == 5
 
 
 def test_of_several_edits_those_that_cannot_be_made_wait_on(workspace: Path) -> None:
     (workspace / USER).write_text("# User\n\n- lives in Bremen\n")
     with open_workspace(workspace) as ws:
         first = edits(ws)[0]
-        assert "not there" in HeldBackQueue(ws).now(first)
-        done = HeldBackQueue(ws).accept([one.id for one in edits(ws)])
+        assert "not there" in Quarantine(ws).now(first)
+        done = Quarantine(ws).accept([one.id for one in edits(ws)])
         assert [one.id for one, _ in done.left] == [first.id]
         assert "not there" in done.left[0][1].what
         assert text(workspace) == "# User\n\n## Health\n- allergic to nuts\n"
         assert [one.id for one in edits(ws)] == [first.id]
         with pytest.raises(Conflict):
-            HeldBackQueue(ws).accept([first.id])
+            Quarantine(ws).accept([first.id])
         (workspace / USER).write_text("# User\n")
         hold_edits(workspace, MOVE)
         (workspace / USER).write_text("# User\n")
         with pytest.raises(Conflict):
-            HeldBackQueue(ws).accept([one.id for one in edits(ws)])
+            Quarantine(ws).accept([one.id for one in edits(ws)])
         assert len(edits(ws)) == 2
 
 
@@ -129,7 +129,7 @@ def test_all_are_made_in_the_order_in_which_they_were_proposed(tmp_path: Path) -
     chain = [REPLACE, LineEdit("replace", USER, line=3, old="- likes coffee", new="- likes cocoa"), ADD]
     hold_edits(made, *chain, LineEdit("add", USER, section="Health", new="- sleeps well"))
     with open_workspace(made) as ws:
-        done = HeldBackQueue(ws).accept([one.id for one in HeldBackQueue(ws).list()])
+        done = Quarantine(ws).accept([one.id for one in Quarantine(ws).list()])
         assert done.left == ()
     assert text(made) == (
         "# User\n\n- likes cocoa\n- lives in Bremen\n\n## Health\n- allergic to nuts\n- sleeps well\n"
@@ -138,7 +138,7 @@ def test_all_are_made_in_the_order_in_which_they_were_proposed(tmp_path: Path) -
 
 def test_ids_are_found_by_their_beginning_and_a_wrong_one_is_named(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
-        waits = HeldBackQueue(ws)
+        waits = Quarantine(ws)
         one = edits(ws)[1]
         assert waits.get(one.id).id == one.id
         assert waits.get("held_").id == "held_1"
@@ -166,5 +166,5 @@ def test_a_look_notices_what_another_process_put_there(workspace: Path) -> None:
         hold_edits(workspace, MOVE)
         assert "review" in ws.refresh()
         with open_workspace(workspace) as other:
-            HeldBackQueue(other).reject([edits(other)[0].id])
+            Quarantine(other).reject([edits(other)[0].id])
         assert "review" in ws.refresh()

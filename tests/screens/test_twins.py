@@ -161,7 +161,7 @@ def state(workspace: Path) -> dict[str, Any]:
                 for layer in ("item", "lesson", "record")}  # fmt: skip
         trail = {kind: [{**one.fields, "timestamp": ""} for one in ws.records.of(kind)] for kind in RECORD_KINDS}
         documents = {name: ws.documents.read(name) for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
-        waits = sorted((one.layer, one.text, one.why) for one in ws.waits.list())
+        waits = sorted((one.layer, one.text, one.why) for one in ws.quarantine.list())
         sessions = {one.key: one.messages for one in ws.sessions.list()}
         pending = {key: [one.text for one in some] for key, some in ws.traces.pending.all().items()}
         triage = [(one.kind, one.text) for one in ws.triage.findings()]

@@ -326,11 +326,10 @@ def status(state: State) -> None:
     Example:
       nanomem dream status
     """
-    from nanomem_tui.dreams.schedule import Schedule
-    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
+    from nanomem_tui.dreams.schedule import CrystallizeSchedule, DreamSchedule
 
     with state.open() as ws:
-        schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
+        schedules = {"schedule": DreamSchedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
         above = {"outer_repository": ws.dream.outer_repository() or None, "why_none": ws.dream.why_none() or None}
         found = json_objects.plain({**ws.dream.status(), **above, **schedules})
     last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
@@ -598,7 +597,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     from nanomem_tui.dreams.review import WaitingEdit as Hunk
     from nanomem_tui.dreams.review import mask_edit
     from nanomem_tui.language import secrets
-    from nanomem_tui.review.held_back import WaitingEdit
+    from nanomem_tui.review.quarantine import WaitingEdit
     from nanomem_tui.widgets.diff_view import DiffLine, spans_of
     from nanomem_tui.widgets.diff_view import Hunk as Lines
 

@@ -25,10 +25,7 @@ from nanomem_tui.cli.state import State
 from nanomem_tui.core import clock, errors
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from nanomem_tui.dreams.schedule import Outcome, Plan
-    from nanomem_tui.memory.facts.crystallize import Outcome as Facts
     from nanomem_tui.workspace import Workspace
 
 LOOK_SECONDS = 60.0  # at most, between two looks at settings and agent
@@ -63,7 +60,7 @@ def schedule(state: State, once: bool, unit: str | None) -> int:
     return 0
 
 
-def _code(outcome: Outcome, facts: Facts) -> int:
+def _code(outcome: Outcome, facts: Outcome) -> int:
     """A failure before what was done, that before nothing."""
     nothing = errors.NothingToDo.exit_code
     codes = {_CODES.get(one.kind, nothing) for one in (outcome, facts)}
@@ -105,7 +102,7 @@ class Ending:
 def _until_ended(state: State, ending: Ending) -> None:
     said: Sequence[tuple[str, str]] = ()
     noted: set[str] = set()
-    facts: Facts | None = None
+    facts: Outcome | None = None
     while not ending.asked:
         try:
             outcome, facts = _look(state, ending, noted)
@@ -124,19 +121,18 @@ def _until_ended(state: State, ending: Ending) -> None:
     _tell_end(state)
 
 
-def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]:
+def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Outcome]:
     """A step of both schedules; before them, once, what is wrong with the settings."""
-    from nanomem_tui.dreams.schedule import Schedule
-    from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule
+    from nanomem_tui.dreams.schedule import CrystallizeSchedule, DreamSchedule
     from nanomem_tui.store import processes
 
     with state.open() as ws, processes.shared_use(ws.paths):
-        plan = Schedule(ws).plan()
+        plan = DreamSchedule(ws).plan()
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])
             said.add(plan.trouble)
         _consolidate(state, ws, ending)
-        outcome = Schedule(ws).step(stopped=lambda: ending.asked)
+        outcome = DreamSchedule(ws).step(stopped=lambda: ending.asked)
         return outcome, CrystallizeSchedule(ws).step(stopped=lambda: ending.asked)
 
 
@@ -148,12 +144,12 @@ def _consolidate(state: State, ws: Workspace, ending: Ending) -> None:
         return
     for operation, _ in done:
         if state.json:
-            output.json_line({**_body("consolidated", operation.label, None), "result": None})
+            output.json_line(_body("consolidated", operation.label))
         else:
-            output.lines([f"{clock.local_naive(clock.now())[:16].replace('T', ' ')} {operation.label}"])
+            _line(operation.label)
 
 
-def _seconds_until(outcome: Outcome | Facts) -> float:
+def _seconds_until(outcome: Outcome) -> float:
     if outcome.kind in ("dreamt", "passed", "crystallized"):
         return 0  # the next look says when the next one is due
     if outcome.next_at is None:
@@ -161,15 +157,15 @@ def _seconds_until(outcome: Outcome | Facts) -> float:
     return min(max((outcome.next_at - clock.now()).total_seconds(), 1.0), LOOK_SECONDS)
 
 
-def _tell(state: State, outcome: Outcome | None, facts: Facts | None) -> None:
+def _tell(state: State, outcome: Outcome | None, facts: Outcome | None) -> None:
     """A line for each; of a failure on stderr too, where cron looks. Facts that nobody looks for are not told."""
     if facts is not None and facts.kind == "off":
         facts = None
     if state.json:
         beside = {"crystallize": facts.to_json()} if facts else {}
         if outcome is not None:
-            body = {**_body(outcome.kind, outcome.said, outcome.next_at)}
-            output.json_line({**body, "result": outcome.result.to_json() if outcome.result else None, **beside})
+            result = outcome.result.to_json() if outcome.result else None
+            output.json_line({"at": clock.iso(clock.now()), **outcome.to_json(), "result": result, **beside})
     for one in (outcome, facts):
         if one is None:
             continue
@@ -177,26 +173,29 @@ def _tell(state: State, outcome: Outcome | None, facts: Facts | None) -> None:
             output.error_line(one.said)
         elif not state.json:
             words = one.said if one.kind in ("dreamt", "passed", "crystallized") else f"{one.kind}: {one.said}"
-            output.lines([f"{clock.local_naive(clock.now())[:16].replace('T', ' ')} {words}"])
+            _line(words)
 
 
 def _tell_end(state: State) -> None:
     if state.json:
-        output.json_line({**_body("ended", "told to end", None), "result": None})
+        output.json_line(_body("ended", "told to end"))
     else:
-        output.lines([f"{clock.local_naive(clock.now())[:16].replace('T', ' ')} ended: told to end"])
+        _line("ended: told to end")
 
 
-def _body(kind: str, said: str, next_at: datetime | None) -> dict[str, Any]:
-    at = clock.iso(next_at) if next_at else None
-    return {"at": clock.iso(clock.now()), "kind": kind, "said": said, "next_at": at}
+def _body(kind: str, said: str) -> dict[str, Any]:
+    return {"at": clock.iso(clock.now()), "kind": kind, "said": said, "next_at": None, "result": None}
+
+
+def _line(words: str) -> None:
+    output.lines([f"{clock.local_minute(clock.now())} {words}"])
 
 
 def _print_unit(state: State, unit: str) -> int:
-    from nanomem_tui.dreams.schedule import Schedule
+    from nanomem_tui.dreams.schedule import DreamSchedule
 
     with state.open() as ws:
-        plan = Schedule(ws).plan()
+        plan = DreamSchedule(ws).plan()
         lines = _systemd(ws) if unit == "systemd" else _cron(ws, plan)
     if plan.trouble and plan.on:
         output.notes([f"Note: {plan.trouble}"])

@@ -208,7 +208,7 @@ def _differences(one: Cluster, item: Item) -> list[str]:
 
 def _origin(item: Item) -> str:
     """Who said it, in which scope, how often it was recalled."""
-    from nanomem_tui.memory.held_rows import describe_origin
+    from nanomem_tui.memory.quarantined_rows import describe_origin
 
     scope = "global" if item.scope_type == "global" else item.scope_key
     return ", ".join(filter(None, (scope, item.kind, describe_origin(item), output.counted(item.hits, "hit"))))
@@ -398,7 +398,7 @@ def _text(row: Row) -> str:
 
 
 def _conflicts_origin(row: Row) -> str:
-    from nanomem_tui.memory.held_rows import describe_origin
+    from nanomem_tui.memory.quarantined_rows import describe_origin
     from nanomem_tui.review.conflicts import scope_words
 
     return ", ".join(filter(None, (scope_words(row), describe_origin(row), output.counted(row.hits, "hit"))))

@@ -20,9 +20,9 @@ from nanomem_tui.review.findings import KINDS, Decision, DecisionDetails, Findin
 
 if TYPE_CHECKING:
     from nanomem_tui.dreams.log import EntryEvidence
-    from nanomem_tui.memory.held_rows import Waiting
-    from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
-    from nanomem_tui.review.inbox import Decided, Rule, Triage
+    from nanomem_tui.memory.quarantined_rows import Waiting
+    from nanomem_tui.review.inbox import Decided, Inbox, Rule
+    from nanomem_tui.review.quarantine import Quarantine, WaitingEdit
     from nanomem_tui.workspace import Workspace
 
     Held = Waiting | WaitingEdit
@@ -54,36 +54,30 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
       nanomem inbox list --json
     """
     with state.open() as ws:
-        waits = _waits(ws)
-        found = waits.list()
+        quarantine = ws.quarantine
+        found = quarantine.list()
         shown = page(found, limit, offset)
-        body = [_json(ws, waits, one) for one in shown]
-        broken = waits.problems()
+        body = [_json(ws, quarantine, one) for one in shown]
+        broken = quarantine.problems()
     output.notes(f"Note: {problem.text()}" for problem in broken)
     total = f"{output.counted(len(found), 'thing')} waiting"
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
     state.show(body, lambda: [*_table(shown), ending] if found else [NOTHING])
 
 
-def _waits(ws: Workspace) -> HeldBackQueue:
-    from nanomem_tui.review.held_back import HeldBackQueue
-
-    return HeldBackQueue(ws)
-
-
-def _json(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
+def _json(ws: Workspace, quarantine: Quarantine, one: Held) -> dict[str, Any]:
     head = {"id": one.id, "layer": one.layer, "text": one.text}
-    return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, waits, one), **head}
+    return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, quarantine, one), **head}
 
 
-def _fields(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
-    from nanomem_tui.review.held_back import WaitingEdit
+def _fields(ws: Workspace, quarantine: Quarantine, one: Held) -> dict[str, Any]:
+    from nanomem_tui.review.quarantine import WaitingEdit
     from nanomem_tui.store.values import Item
 
     if isinstance(one, WaitingEdit):
         edit = one.hunk.edit
         named = {"kind": one.layer, "op": edit.op, "file": edit.file, "to_file": edit.to_file, "section": edit.section}
-        evidence = json_objects.plain(waits.evidence(one))
+        evidence = json_objects.plain(quarantine.evidence(one))
         return {**named, "old": one.old, "new": one.new, "dreamer": one.hunk.dreamer, "evidence": evidence}
     row = one.row
     return json_objects.item(row) if isinstance(row, Item) else json_objects.lesson(row, ws.lessons.effective(row))
@@ -113,16 +107,16 @@ def show(state: State, row_id: str) -> None:
       nanomem inbox show ltm_1739443200123_1
     """
     from nanomem_tui.memory.retention import forget_target
-    from nanomem_tui.review.held_back import WaitingEdit
+    from nanomem_tui.review.quarantine import WaitingEdit
 
     with state.open() as ws:
         ws.store.load("item")
-        waits = _waits(ws)
-        one = _waiting(waits, [row_id])[0]
-        body = _json(ws, waits, one)
+        quarantine = ws.quarantine
+        one = _waiting(quarantine, [row_id])[0]
+        body = _json(ws, quarantine, one)
         if isinstance(one, WaitingEdit):
-            body["now"] = waits.now(one)
-            entries = waits.evidence(one)
+            body["now"] = quarantine.now(one)
+            entries = quarantine.evidence(one)
             state.show(body, lambda: edit_lines(one, entries, body["now"]))
             return
     pairs = [
@@ -192,18 +186,18 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
     if text is not None and (everything or len(ids) != 1):
         raise click.UsageError("--text goes with one ID", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        waits = _waits(ws)
+        quarantine = ws.quarantine
         ws.store.load("item")
-        asked = [row_id for row_id in ids if text is not None or not _decided(waits, row_id)]
-        found = waits.list() if everything else _waiting(waits, asked) if asked else []
-        preview = {"accepted": [_json(ws, waits, one) for one in found]}
+        asked = [row_id for row_id in ids if text is not None or not _decided(quarantine, row_id)]
+        found = quarantine.list() if everything else _waiting(quarantine, asked) if asked else []
+        preview = {"accepted": [_json(ws, quarantine, one) for one in found]}
         question = f"Accept {output.counted(len(found), 'thing')}?"
         lines = ["Would accept:", *_table(found)]
         if everything and found and not agreed(state, preview, lines, question, yes=yes or dry_run, dry_run=False):
             return
-        done = waits.accept([one.id for one in found], text) if found else None
+        done = quarantine.accept([one.id for one in found], text) if found else None
         warnings = _warnings(ws, found[0], text) if text is not None and found else []
-        accepted = [_after(ws, waits, one) for one in (done.rows if done else ())]
+        accepted = [_after(ws, quarantine, one) for one in (done.rows if done else ())]
         left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
         body = {"accepted": accepted, "left": left, "warnings": warnings}
         state.tell_uncommitted(ws, [done.operation] if done else [])
@@ -212,24 +206,24 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
     show_changes(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
 
 
-def _decided(waits: HeldBackQueue, row_id: str) -> bool:
+def _decided(quarantine: Quarantine, row_id: str) -> bool:
     """Whether that is here and does not wait: accepted before."""
     try:
-        waits.get(row_id)
+        quarantine.get(row_id)
     except NothingToDo:
         return True
     return False
 
 
-def _waiting(waits: HeldBackQueue, ids: Sequence[str]) -> Sequence[Held]:
+def _waiting(quarantine: Quarantine, ids: Sequence[str]) -> Sequence[Held]:
     """What waits under those ids, each once. Raises NotFound also for what is here and does not wait."""
     try:
-        return waits.named(ids)
+        return quarantine.named(ids)
     except NothingToDo as error:
         raise NotFound(error.what, error.where, "see `nanomem inbox list`") from None
 
 
-def _after(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
+def _after(ws: Workspace, quarantine: Quarantine, one: Held) -> dict[str, Any]:
     from nanomem_tui.memory.retention import forget_target
 
     if one.layer == "item" and not forget_target(getattr(one, "row", None)):
@@ -237,7 +231,7 @@ def _after(ws: Workspace, waits: HeldBackQueue, one: Held) -> dict[str, Any]:
     if one.layer == "lesson":
         row = ws.lessons.get(one.id)
         return json_objects.lesson(row, ws.lessons.effective(row))
-    return _json(ws, waits, one)
+    return _json(ws, quarantine, one)
 
 
 def _warnings(ws: Workspace, one: Held, text: str) -> list[str]:
@@ -265,17 +259,17 @@ def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_ru
     """
     _one_way(ids, everything=everything)
     with state.open() as ws:
-        waits = _waits(ws)
+        quarantine = ws.quarantine
         ws.store.load("item")
-        found = _waiting(waits, ids) if ids else waits.list()
-        preview = {"rejected": [_json(ws, waits, one) for one in found]}
+        found = _waiting(quarantine, ids) if ids else quarantine.list()
+        preview = {"rejected": [_json(ws, quarantine, one) for one in found]}
         op = None
         if found:
             question = f"Reject {output.counted(len(found), 'thing')}?"
             lines = ["Would reject:", *_table(found)]
             if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
                 return
-            op = waits.reject([one.id for one in found]).operation
+            op = quarantine.reject([one.id for one in found]).operation
     state.show({"operation": json_objects.operation(op), **preview}, [op.label if op else NOTHING])
 
 
@@ -582,12 +576,12 @@ def _decide(
         found = ws.triage.named(ids) if ids else _offered(ws.triage, decision, kinds)
         if asks and found and not dry_run and not agree(state, decision, found, yes=yes):
             return
-        done = ws.triage.take(found, decision, how) if found else None
+        done = ws.triage.decide(found, decision, how) if found else None
         state.tell_uncommitted(ws, [done.operation] if done else [])
     print_decision(state, done, dry_run=dry_run)
 
 
-def _offered(triage: Triage, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
+def _offered(triage: Inbox, decision: Decision, kinds: Sequence[str]) -> list[Finding]:
     """Of all there is what the decision can be made about."""
     from nanomem_tui.review.inbox import is_possible
 

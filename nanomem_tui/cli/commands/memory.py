@@ -163,9 +163,9 @@ def _item_detail(row: Item, until: str | None, names: Sequence[tuple[str, str]])
 
 
 def _why(row: Item) -> str:
-    from nanomem_tui.memory import held_rows
+    from nanomem_tui.memory import quarantined_rows
 
-    return held_rows.waiting_row(row).why
+    return quarantined_rows.waiting_row(row).why
 
 
 @memory.command()

@@ -61,6 +61,16 @@ class Choices(NamedTuple):
     undone: frozenset[str] = frozenset()
     forgotten: Forgotten = Forgotten()
 
+    def reason_back(self, key: str) -> str | None:
+        """Return why a row comes back that was deleted here, "" where no reason is shown; None: it stays deleted."""
+        if key in self.undone:
+            return ""
+        return "deleted here, comes back" if self.restore else None
+
+    def takes_theirs(self, *, newer: bool) -> bool:
+        """Return whether theirs wins a conflict; `newer`: it was changed after ours."""
+        return self.prefer == "theirs" or (self.prefer == "newer" and newer)
+
 
 class Found(NamedTuple):
     """A row of a source, as a row of ours: where it stands there, and what had to be put right in it. `given`: of a

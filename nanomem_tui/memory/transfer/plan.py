@@ -56,8 +56,8 @@ class RecordPlanner:
         present = self._ours.get(row.id)
         if present is not None and not present.is_deleted:
             return self._met(row, place, present)
-        back = present is not None and (self._choices.restore or row.id in self._choices.undone)
-        if present is not None and not back:
+        why = "" if present is None else self._choices.reason_back(row.id)
+        if why is None:
             return Entry("deleted", row, place, "it was deleted here", present)
         if row.id in self._standing:
             return Entry("same", row, place, f"it stands in the session {self._standing[row.id]}")
@@ -69,7 +69,6 @@ class RecordPlanner:
         if deleted and not self._choices.restore:
             gone = deleted.pop()
             return Entry("deleted", row, place, f"the same was deleted here as {gone.id}", gone)
-        why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
         return Entry("new", row, place, why, present)
 
     def _twin(self, row: Record, same: list[Record]) -> Record | None:
@@ -94,7 +93,7 @@ class RecordPlanner:
         if not names:
             return Entry("same", row, place, "it is here", present)
         what = describe_differing(names)
-        if self._choices.prefer == "theirs" or (self._choices.prefer == "newer" and newer):
+        if self._choices.takes_theirs(newer=newer):
             taken = present._replace(about=row.about, text=row.text, at=row.at)
             taken = taken._replace(meta_json=row.meta_json) if row.kind == "usage" else taken
             return Entry("update", taken, place, f"{what}: theirs is taken", present)
@@ -194,8 +193,8 @@ class Planner:
             return taken
         if present is not None and not present.is_deleted:
             return self._met(row._replace(id=present.id), place, present, reading, flag)
-        back = present is not None and (self._choices.restore or row.id in self._choices.undone)
-        if present is not None and not back:
+        why = "" if present is None else self._choices.reason_back(row.id)
+        if why is None:
             return Entry("deleted", row, place, "it was deleted here", present)
         twin = self._texts.get(identity_of(row))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
@@ -210,8 +209,8 @@ class Planner:
         if gone is not None and not self._choices.restore:
             return Entry("deleted", shown, place, f"the same text was deleted here as {gone.id}", gone)
         if gone is not None:
-            back, present, row, shown = True, gone, row._replace(id=gone.id), shown._replace(id=gone.id)
-        why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
+            why = self._choices.reason_back(gone.id) or ""
+            present, row, shown = gone, row._replace(id=gone.id), shown._replace(id=gone.id)
         if reason:
             return Entry("inbox", shown, place, "; ".join(filter(None, (why, reason))), present)
         return Entry("new", row, place, why, present)
@@ -242,11 +241,10 @@ class Planner:
             if present.waits and not present.enabled:
                 return Entry("same", mask_row(row), place, "it waits in the inbox", present)
             return Entry("conflict", mask_row(row), place, f"{what}: ours stays, theirs: {reason}", present)
-        prefer = self._choices.prefer
         twin = self._texts.get(identity_of(theirs), present) if renamed else present
         if twin.id != present.id:
             return Entry("conflict", row, place, f"{what}: {twin.id} has these names", present)
-        if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
+        if self._choices.takes_theirs(newer=row.updated_at > present.updated_at):
             taken: Any = present._replace(**{name: getattr(row, name) for name in names})
             return Entry("update", _as_theirs(taken, theirs, present), place, f"{what}: theirs is taken", present)
         return Entry("conflict", row, place, f"{what}: ours stays", present)

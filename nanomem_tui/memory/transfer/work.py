@@ -101,18 +101,17 @@ class WorkPlanner:
         return entry
 
     def _new(self, row: TierRecord, place: str) -> Entry:
-        deleted = row.key in self._ours.deleted and row.key not in self._choices.undone
-        if deleted and not self._choices.restore:
+        why = self._choices.reason_back(row.key) if row.key in self._ours.deleted else ""
+        if why is None:
             return Entry("deleted", row, place, "it was deleted here")
-        return Entry("new", row, place, "deleted here, comes back" if deleted else "")
+        return Entry("new", row, place, why)
 
     def _met(self, row: TierRecord, place: str, present: TierRecord, given: frozenset[str]) -> Entry:
         names = [name for name in differing(present, row) if name in given]
         moved = [name for name in names if name in COUNTERS]
         if not names:
             return Entry("same", row, place, "it is here", present)
-        prefer = self._choices.prefer
-        if prefer == "theirs" or (prefer == "newer" and _last(row) > _changed(present)):
+        if self._choices.takes_theirs(newer=_last(row) > _changed(present)):
             fields = {**present.fields, **{name: row.fields[name] for name in names}}
             what = f"{describe_differing(names)}: theirs is taken"
             return Entry("update", present._replace(fields=fields, changed_at=row.stored_at), place, what, present)

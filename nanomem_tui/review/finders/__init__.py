@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
     from nanomem_tui.review.findings import Finder
-    from nanomem_tui.review.held_back import HeldBackQueue
     from nanomem_tui.review.leaks import Scopes
+    from nanomem_tui.review.quarantine import Quarantine
 
 
 class FoundMemory(ReviewedMemory, Protocol):
     """One agent's memory with the parts that findings come from."""
 
     @property
-    def waits(self) -> HeldBackQueue:
-        """What was held back."""
+    def quarantine(self) -> Quarantine:
+        """What is quarantined."""
 
     @property
     def scopes(self) -> Scopes:
@@ -40,7 +40,7 @@ class FoundMemory(ReviewedMemory, Protocol):
 
 def finders(ws: FoundMemory) -> Sequence[Finder]:
     """Return the finders of one workspace, each new; what they need of it they read when they are asked to find."""
-    from nanomem_tui.review.finders.held import ContradictsAnother, HeldBack, SaysTheSame, WrittenByTwo
+    from nanomem_tui.review.finders.held import ContradictsAnother, Quarantined, SaysTheSame, WrittenByTwo
     from nanomem_tui.review.finders.rows import FromGoneSession, LeaksElsewhere, Rows
     from nanomem_tui.review.finders.stale import NeverRecalled, Stale
     from nanomem_tui.review.finders.texts import DateHasPassed, HoldsSecret, ReadsLikeOrder, Restated, TooLong
@@ -52,7 +52,7 @@ def finders(ws: FoundMemory) -> Sequence[Finder]:
         return restated.ids() | dated.ids()
 
     return [
-        HeldBack(ws.waits),
+        Quarantined(ws.quarantine),
         HoldsSecret(rows),
         ReadsLikeOrder(rows),
         LeaksElsewhere(rows, ws.scopes),

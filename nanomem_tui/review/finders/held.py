@@ -1,11 +1,11 @@
-"""Findings that other parts know: held back in the inbox, duplicates, conflicts, changed by two at the same time.
+"""Findings that other parts know: quarantined, duplicates, conflicts, changed by two at the same time.
 
-To keep what is held back is to accept it. Must not judge a text.
+A decision on a conflict or on what two changed is made here (`changes`); one on a duplicate by `review.inbox`, one on
+what is quarantined by `review.quarantine`. Must not judge a text.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -21,16 +21,16 @@ from nanomem_tui.review.conflicts import finding_of as conflicts_finding_of
 from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.review.duplicates import finding_of as duplicates_finding_of
 from nanomem_tui.review.finders.rows import RowFinder
-from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding
+from nanomem_tui.review.findings import Decision, DecisionDetails, Evidence, Finding, fingerprint
 from nanomem_tui.review.inbox import plan_changes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.held_rows import Waiting
+    from nanomem_tui.memory.quarantined_rows import Waiting
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
-    from nanomem_tui.review.held_back import HeldBackQueue, WaitingEdit
+    from nanomem_tui.review.quarantine import Quarantine, WaitingEdit
     from nanomem_tui.store.values import Row
 
 
@@ -38,21 +38,21 @@ OFFERS: tuple[Decision, ...] = ("keep", "reject", "edit", "snooze")
 WITHOUT_WORDS: tuple[Decision, ...] = ("keep", "reject", "snooze")
 
 
-class HeldBack:
-    """Finds what waits in the inbox and among the edits of Dreams."""
+class Quarantined:
+    """Finds what is quarantined: items, lessons and edits of Dreams."""
 
     kinds = ("waiting", "edit")
 
-    def __init__(self, waits: HeldBackQueue) -> None:
-        self._waits = waits
+    def __init__(self, quarantine: Quarantine) -> None:
+        self._quarantine = quarantine
 
     def find(self) -> Iterable[Finding]:
         """Return all that waits, the newest first."""
-        return [finding_of(one) for one in self._waits.list()]
+        return [finding_of(one) for one in self._quarantine.list()]
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Return who said it where; of an edit the lines that go and come, and the entries that ask for it."""
-        one = self._waits.get(finding.ids[0])
+        one = self._quarantine.get(finding.ids[0])
         if finding.kind != "edit":
             return _of_row(cast("Waiting", one))
         edit = cast("WaitingEdit", one)
@@ -60,7 +60,7 @@ class HeldBack:
         lines = [Evidence(label, text, origin=edit.place) for label, text in told if text]
         asking = [
             Evidence(f"entry #{entry.cursor}", entry.text, entry.timestamp or "", entry.session_key or "")
-            for entry in self._waits.evidence(edit)
+            for entry in self._quarantine.evidence(edit)
         ]
         return [*lines, *asking]
 
@@ -68,7 +68,7 @@ class HeldBack:
 def finding_of(one: Waiting | WaitingEdit) -> Finding:
     """Return what waits as a finding: `waiting:` or `edit:`, and its id."""
     from nanomem_tui.memory.retention import forget_target
-    from nanomem_tui.review.held_back import EDIT
+    from nanomem_tui.review.quarantine import EDIT
 
     if one.layer == EDIT:
         edit = cast("WaitingEdit", one)
@@ -82,7 +82,7 @@ def finding_of(one: Waiting | WaitingEdit) -> Finding:
         ids = (one.id, target) if target else (one.id,)
         source, scope = row.source, str(getattr(row, "scope_key", "") or getattr(row, "session_key", "") or "")
     kind = "edit" if one.layer == EDIT else "waiting"
-    print_ = hashlib.blake2b(f"{one.text}\n{one.why}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    print_ = fingerprint(one.text, one.why)
     return Finding(
         f"{kind}:{one.id}", kind, one.layer, ids, one.text, one.why, one.since, 1.0, print_, offers, scope, source
     )
@@ -133,7 +133,7 @@ class ContradictsAnother:
 
 
 def _evidence(label: str, row: Row) -> Evidence:
-    from nanomem_tui.memory.held_rows import describe_origin
+    from nanomem_tui.memory.quarantined_rows import describe_origin
 
     told = ", ".join(filter(None, (scope_words(row), describe_origin(row), row.source, f"{row.hits:,} hits")))
     return Evidence(label, row_text(row), row.updated_at, told, row.id)
@@ -167,7 +167,7 @@ class SaysTheSame:
 
 
 def _duplicate_evidence(cluster: Cluster, item: Item) -> Evidence:
-    from nanomem_tui.memory.held_rows import describe_origin
+    from nanomem_tui.memory.quarantined_rows import describe_origin
 
     label = "stays" if item.id == cluster.kept.id else "says the same"
     from_where = ", ".join(filter(None, (describe_origin(item), item.source, f"{item.hits:,} hits")))

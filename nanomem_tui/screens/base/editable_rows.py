@@ -59,8 +59,8 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
     LAYER = ""
     NOUN = ""
 
-    def part(self) -> Any:
-        """`ws.items` or `ws.lessons`."""
+    def service(self) -> Any:
+        """Return what changes these rows: `ws.items` (memory/items.py), `ws.lessons` (memory/lessons.py) …"""
         raise NotImplementedError
 
     def headline(self, row: Row) -> str:
@@ -132,7 +132,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
         enabled = not rows[0].enabled
         touched = [row for row in rows if bool(row.enabled) is not enabled]
         verb = "Enable" if enabled else "Disable"
-        await self.change_rows("toggle", verb, touched, lambda ids: self.part().set_enabled(ids, enabled))
+        await self.change_rows("toggle", verb, touched, lambda ids: self.service().set_enabled(ids, enabled))
 
     async def change_rows(
         self, action: str, verb: str, rows: Sequence[Row], work: Callable[[list[str]], Operation], most: int = MANY
@@ -154,7 +154,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     async def do_delete(self) -> None:
         """Delete one row at once, several after a look at them."""
-        await self.change_rows("delete", "Delete", self.own_targets(), lambda ids: self.part().delete(ids), most=1)
+        await self.change_rows("delete", "Delete", self.own_targets(), lambda ids: self.service().delete(ids), most=1)
 
     def do_edit(self) -> None:
         """Edit the row at the cursor here."""
@@ -243,7 +243,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
         self.ask(AskScreen(title, str(self.cap()), wrong=wrong), preview)
 
     async def _preview_compaction(self, limit: int) -> None:
-        plan = await self.console.in_thread(lambda ws: self.part().compact_preview(limit))
+        plan = await self.console.in_thread(lambda ws: self.service().compact_preview(limit))
         title = f"Compact: {len(plan.removed):,} of {len(plan.removed) + len(plan.kept):,} {self.NOUN}s would go"
         if not plan.removed:
             beyond = f", and not more than {counted(plan.limit, self.NOUN)}" if plan.limit else ""
@@ -255,7 +255,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
         blocks += _more(len(plan.removed))
 
         async def compact(_yes: bool) -> None:
-            await self.done(await self.change(lambda ws: self.part().compact(limit)))
+            await self.done(await self.change(lambda ws: self.service().compact(limit)))
 
         self.confirm(title, blocks, compact, opened_by=self.key_of("compact"))
 
@@ -315,7 +315,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
     def _now(self, key: str) -> Row | None:
         """The row as it is now; None when it is gone, or waits in the inbox."""
         try:
-            row = self.part().get(key)
+            row = self.service().get(key)
         except NanomemError:
             return None
         return None if row.waits else row
@@ -344,7 +344,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
         if self.foreign(row):
             return []
         try:
-            entries = self.part().history(row.id)
+            entries = self.service().history(row.id)
         except NanomemError as error:
             return [Heading("History"), Body(f"It cannot be read now: {error.line()}", "warn")]
         if not entries:

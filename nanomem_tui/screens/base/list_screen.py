@@ -772,7 +772,7 @@ class ListDetailScreen(Screen[None], Generic[Row]):
             say_error(self, error)
 
     def handler_of(self, name: str) -> Callable[[], Any] | None:
-        """What does an action: a method of this screen, or of the app."""
+        """Return what does an action: the method `do_<name>` of this screen, or of the app."""
         found: Callable[[], Any] | None = getattr(self, f"do_{name}", None) or getattr(self.app, f"do_{name}", None)
         return found
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import on
 from textual.widget import Widget
 
 from nanomem_tui.actions import Context
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.parts_view import PartsView
+from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.text_view import Span
 
 Row = TypeVar("Row")
+
+
+class DetailParts(NamedTuple):
+    """What the right pane shows of a row: its parts, and a line above them that stays."""
+
+    row_id: str
+    parts: Sequence[Part]
+    title: tuple[Span, ...] = ()
 
 
 class PartsScreen(WorkspaceScreen[Row], Generic[Row]):

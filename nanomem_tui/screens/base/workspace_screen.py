@@ -156,7 +156,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             self.console.toured(self.SCREEN, name)
 
     def handler_of(self, name: str) -> Callable[[], Any] | None:
-        """What does an action: of this screen, of the app, or of every screen."""
+        """Return what does an action: `do_<name>` of this screen or the app, or one of `registry.SHARED_ACTIONS`."""
         own = super().handler_of(name)
         shared = None if own is not None else shared_action(name)
         return own if shared is None else partial(shared, self)
@@ -171,6 +171,14 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
+        self.reload()
+
+    def drop_rows(self, decided: Callable[[Row], bool]) -> None:
+        """Take decided rows out at once, so that the next key means the next row; then read everything again."""
+        rows = [row for row in self.listing.rows if not decided(row)]
+        if len(rows) < len(self.listing.rows):
+            self.listing.set_rows(rows)
+            self._make_view()
         self.reload()
 
     def is_about(self, row: Row, keys: frozenset[str]) -> bool:

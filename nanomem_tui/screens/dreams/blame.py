@@ -15,7 +15,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import show_message
 from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
-from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import DetailParts, PartsScreen
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.parts_view import Part, Preface
@@ -115,14 +115,6 @@ class MessagePart:
         return self.message.text
 
 
-@dataclass(frozen=True, slots=True)
-class LineParts:
-    """What the right pane shows: a line and where it came from."""
-
-    row_id: str
-    parts: tuple[Part, ...]
-
-
 class BlameTarget(NamedTuple):
     """What is to be shown: the lines of a file, the cursor on the one of that text; or those that a commit wrote; or
     the rows that a message led to, by their ids."""
@@ -153,7 +145,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
         super().__init__()
         self._wanted: BlameTarget | None = None
         self._led_to: dict[str, frozenset[str]] = {}  # by message that was asked about
-        self._traced: LineParts | None = None
+        self._traced: DetailParts | None = None
 
     # The list
 
@@ -213,7 +205,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
 
     # The detail
 
-    def detail(self, row: BlamedLine) -> LineParts:
+    def detail(self, row: BlamedLine) -> DetailParts:
         """The line, its commit, its entries, and what was said."""
         (line,) = self.ws.dream.blames.with_messages([row])
         parts: list[Part] = [Preface(tuple(_facts(line)))]
@@ -223,11 +215,11 @@ class BlameScreen(PartsScreen[BlamedLine]):
             parts.append(WriterPart(line.first, "first written by"))
         parts += [EntryPart(entry) for entry in line.entries]
         parts += [MessagePart(message) for message in line.messages]
-        return LineParts(self.row_id(row), tuple(parts))
+        return DetailParts(self.row_id(row), tuple(parts))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; the place stays when it is the same line, read again."""
-        if isinstance(detail, LineParts):
+        if isinstance(detail, DetailParts):
             same = self._traced is not None and detail.row_id == self._traced.row_id
             self._traced = detail
             self.view.show(detail.parts, keep_place=same)

@@ -12,12 +12,12 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.turns.traces import InjectedPart, find_injected
 from nanomem_tui.screens.base.console import ask_recall, show_message, show_turn
 from nanomem_tui.screens.base.editable_rows import format_time
-from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import DetailParts, PartsScreen
 from nanomem_tui.screens.recall.answer import audience_words
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.parts_view import Part, Preface
+from nanomem_tui.widgets.parts_view import Preface
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 
 if TYPE_CHECKING:
@@ -59,14 +59,6 @@ class GivenPart:
     def plain(self) -> str:
         """The text as the model had it."""
         return self.of.then or self.of.text or self.of.id
-
-
-@dataclass(frozen=True, slots=True)
-class Turned:
-    """What the right pane shows: a turn and its parts."""
-
-    turn: str
-    parts: tuple[Part, ...]
 
 
 class InjectionsScreen(PartsScreen["Injected"]):
@@ -137,14 +129,14 @@ class InjectionsScreen(PartsScreen["Injected"]):
 
     # The detail
 
-    def detail(self, row: Injected) -> Turned:
+    def detail(self, row: Injected) -> DetailParts:
         """The turn, then each item and lesson as it is now."""
         given = map(GivenPart, find_injected(self.ws.store, row))
-        return Turned(row.turn, (Preface(tuple(_facts(row))), *given))
+        return DetailParts(row.turn, (Preface(tuple(_facts(row))), *given))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning."""
-        if isinstance(detail, Turned):
+        if isinstance(detail, DetailParts):
             self.view.show(detail.parts)
             self.view.move_to_part(detail.parts[0].key)
         elif isinstance(detail, Document):

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -219,11 +219,74 @@ def weight_parts(asked: Asked, weight: str, *, was: bool = True, letters: int = 
 MOST = 10.0  # of a weight
 
 
-class RecallScreen(WorkspaceScreen[RecallRow]):
+Row = TypeVar("Row")
+
+
+class AskScreen(WorkspaceScreen[Row], Generic[Row]):
+    """A list that answers what is typed in the `BAR` above it, for whoever is chosen to ask."""
+
+    BAR: ClassVar[type[AskBar]] = AskBar
+    FLASHES = False  # another question brings other rows: nothing went away
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._one_at_a_time = threading.Lock()
+
+    def compose(self) -> ComposeResult:
+        """The bar stands above the panes."""
+        parts = iter(super().compose())
+        yield next(parts)
+        yield self.BAR()
+        yield from parts
+
+    def ask_about(self, **changes: Any) -> None:
+        """Ask something else: fields of `Asked`. The list follows without waiting."""
+        raise NotImplementedError
+
+    def field(self, row: Row, name: str) -> Any:
+        """There is no filter here: the question is typed in its place."""
+        return None
+
+    def say_given(self, asked: str, given: int, cut: str) -> None:
+        """Say how many rows are given and how many are `cut`, where something is asked."""
+        selected = len(self.table.selected)
+        parts = [f"{given} given", cut] if asked.strip() else []
+        self.query_one(TitleBar).set_right(" · ".join([*parts, *([f"{selected} selected"] if selected else [])]))
+        self.refresh_context()
+
+    @on(AskBar.Left)
+    def _bar_left(self) -> None:
+        self.show_pane("list")
+
+    def filter_by(self, query: str) -> None:
+        """Ask `query`."""
+        self.query_one(self.BAR).set_text(query)
+
+    def do_filter(self) -> None:
+        """Type the question."""
+        self._type_in("message")
+
+    def _type_in(self, name: str) -> None:
+        if self._pane == "detail":
+            self.show_pane("list")
+        self.query_one(self.BAR).open(name)
+
+    def do_asker(self) -> None:
+        """Choose who asks."""
+        from nanomem_tui.screens.recall.answer import asker_screen
+
+        async def chosen(asker: Asker | None) -> None:
+            if asker is not None:
+                self.ask_about(audience=asker.audience)
+                say(self, f"Asked by {audience_words(asker.audience)}")
+
+        self.ask(asker_screen(lambda: self.ws, audience_named), chosen)
+
+
+class RecallScreen(AskScreen[RecallRow]):
     """Ask as the agent asks."""
 
     SCREEN = "recall"
-    FLASHES = False  # another message brings other rows: nothing went away
     EMPTY = "Type / and a message: what the agent would be given for it, and why."
     HELP = (
         "What a message brings back: nothing is written by asking. / types the message, Q what it replies to, A "
@@ -236,20 +299,16 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         super().__init__()
         self._asked = Asked()
         self._weight = ""
-        self._one_at_a_time = threading.Lock()
 
     # The frame
 
     def compose(self) -> ComposeResult:
-        """The message and who asks stand above the panes; it begins with the profile of the settings."""
+        """It begins with the profile of the settings."""
         settings = self.console.opening.loaded.settings
         profile = settings.recall_profile if settings.recall_profile in PROFILES else "default"
         self._asked = self._asked._replace(profile=profile, by_meaning=is_wanted(settings))
         self._weight = next(iter(self._asked.usual))
-        parts = iter(super().compose())
-        yield next(parts)
-        yield AskBar()
-        yield from parts
+        yield from super().compose()
 
     def on_mount(self) -> None:
         """Show who asks."""
@@ -279,10 +338,6 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
     def search_text(self, row: RecallRow) -> str:
         """The text of the item."""
         return row.item.text if row.item is not None else row.why
-
-    def field(self, row: RecallRow, name: str) -> Any:
-        """There is no filter here: the message is typed in its place."""
-        return None
 
     def sign(self, row: RecallRow) -> str:
         """The item that was asked about."""
@@ -327,11 +382,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
     def _say_totals(self) -> None:
         rows = self.table.rows
         given, cut = (sum(row.where == where for row in rows) for where in ("given", "cut"))
-        parts = [f"{given} given", f"{cut} cut"] if self._asked.text.strip() else []
-        if self.table.selected:
-            parts.append(f"{len(self.table.selected)} selected")
-        self.query_one(TitleBar).set_right(" · ".join(parts))
-        self.refresh_context()
+        self.say_given(self._asked.text, given, f"{cut} cut")
 
     # What is asked
 
@@ -357,25 +408,9 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
     def _message_changed(self, event: AskBar.MessageChanged) -> None:
         self.ask_about(text=event.text, reply_to=event.reply_to)
 
-    @on(AskBar.Left)
-    def _message_left(self) -> None:
-        self.show_pane("list")
-
-    def filter_by(self, query: str) -> None:
-        """Ask for `query` as a message."""
-        self.query_one(AskBar).set_text(query)
-
-    def do_filter(self) -> None:
-        """Type the message."""
-        if self._pane == "detail":
-            self.show_pane("list")
-        self.query_one(AskBar).open()
-
     def do_reply_to(self) -> None:
         """Type what the message replies to."""
-        if self._pane == "detail":
-            self.show_pane("list")
-        self.query_one(AskBar).open("reply")
+        self._type_in("reply")
 
     def do_back(self) -> None:
         """To the list; then without selection, without the item asked about, without the message."""
@@ -385,17 +420,6 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
             self.ask_about(chosen="")
         else:
             self.query_one(AskBar).set_text("")
-
-    def do_asker(self) -> None:
-        """Choose who asks."""
-        from nanomem_tui.screens.recall.answer import asker_screen
-
-        async def chosen(asker: Asker | None) -> None:
-            if asker is not None:
-                self.ask_about(audience=asker.audience)
-                say(self, f"Asked by {audience_words(asker.audience)}")
-
-        self.ask(asker_screen(lambda: self.ws, audience_named), chosen)
 
     def do_profile(self) -> None:
         """The next profile, with its own weights."""

@@ -5,7 +5,6 @@ The search runs in threads: no key waits for it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,21 +14,19 @@ from textual.app import ComposeResult
 from nanomem_tui.core.text import cell_width, counted, one_line
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.screens.base.editable_rows import format_time
-from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.screens.recall.answer import audience_named, audience_words
-from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, marked
+from nanomem_tui.screens.recall.answer import audience_words
+from nanomem_tui.screens.recall.recall import MARKED, AskBar, AskLine, AskScreen, marked
 from nanomem_tui.screens.recall.recall import METER as RECALL_METER
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers.context import Context
 from nanomem_tui.tiers.context_fitting import TIERS, USUAL_TOKENS, ContextChunk
-from nanomem_tui.widgets.bars import LineBar, TitleBar, say
+from nanomem_tui.widgets.bars import LineBar, say
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import bars, meter
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
 from nanomem_tui.widgets.theme import UNICODE, Glyphs, glyphs
 
 if TYPE_CHECKING:
-    from nanomem_tui.screens.recall.answer import Asker
     from nanomem_tui.workspace import Workspace
 
 
@@ -203,12 +200,12 @@ BAR = 6  # cells of a relevance
 LEADS = frozenset({"item", "lesson", *KINDS})  # kinds of what is known that have a screen
 
 
-class ContextScreen(WorkspaceScreen[ContextRow]):
+class ContextScreen(AskScreen[ContextRow]):
     """Ask for context as an agent does."""
 
     SCREEN = "context"
     BEHIND = "tiers"
-    FLASHES = False  # another task brings other rows: nothing went away
+    BAR = TaskBar
     EMPTY = "Type / and a task: what an agent would be given for it, and what was left out."
     HELP = (
         "What is to be known for a task: nothing is written by asking. / types the task, > and < change the budget of "
@@ -218,19 +215,10 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked = Asked()
+        self._asked = Asked(max_tokens=USUAL_TOKENS)
         self._tier = TIERS[0]
-        self._one_at_a_time = threading.Lock()
 
     # The frame
-
-    def compose(self) -> ComposeResult:
-        """The task, the tiers and the budget stand above the panes."""
-        self._asked = self._asked._replace(max_tokens=USUAL_TOKENS)
-        parts = iter(super().compose())
-        yield next(parts)
-        yield TaskBar()
-        yield from parts
 
     def on_mount(self) -> None:
         """Show what is asked."""
@@ -268,10 +256,6 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
     def search_text(self, row: ContextRow) -> str:
         """What is known."""
         return row.found.content if row.found is not None else row.text
-
-    def field(self, row: ContextRow, name: str) -> Any:
-        """There is no filter here: the task is typed in its place."""
-        return None
 
     def sign(self, row: ContextRow) -> str:
         """A chunk that was shortened."""
@@ -312,11 +296,7 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
     def _say_totals(self) -> None:
         rows = self.table.rows
         given, cut = sum(row.given is not None for row in rows), sum(row.cut is not None for row in rows)
-        parts = [f"{given} given", f"{cut} left out"] if self._asked.text.strip() else []
-        if self.table.selected:
-            parts.append(f"{len(self.table.selected)} selected")
-        self.query_one(TitleBar).set_right(" · ".join(parts))
-        self.refresh_context()
+        self.say_given(self._asked.text, given, f"{cut} left out")
 
     # What is asked
 
@@ -336,37 +316,12 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
     def _task_changed(self, event: AskBar.MessageChanged) -> None:
         self.ask_about(text=event.text)
 
-    @on(AskBar.Left)
-    def _task_left(self) -> None:
-        self.show_pane("list")
-
-    def filter_by(self, query: str) -> None:
-        """Ask for `query` as a task."""
-        self.query_one(TaskBar).set_text(query)
-
-    def do_filter(self) -> None:
-        """Type the task."""
-        if self._pane == "detail":
-            self.show_pane("list")
-        self.query_one(TaskBar).open()
-
     def do_back(self) -> None:
         """To the list; then without selection, without the task, and to the tiers."""
         if self._pane == "detail" or self._zoomed or self.table.selected or not self._asked.text:
             super().do_back()
         else:
             self.query_one(TaskBar).set_text("")
-
-    def do_asker(self) -> None:
-        """Choose who asks."""
-        from nanomem_tui.screens.recall.answer import asker_screen
-
-        async def chosen(asker: Asker | None) -> None:
-            if asker is not None:
-                self.ask_about(audience=asker.audience)
-                say(self, f"Asked by {audience_words(asker.audience)}")
-
-        self.ask(asker_screen(lambda: self.ws, audience_named), chosen)
 
     def do_more_weight(self, step: int = 1) -> None:
         """A larger budget."""

@@ -127,13 +127,6 @@ _LABELS = {
 _SIGNS = {"equal": ("  ", ""), "delete": ("- ", "removed"), "insert": ("+ ", "added")}
 
 
-class RecordShown(NamedTuple):
-    """What the right pane shows: a row, and the parts of it."""
-
-    row_id: str
-    parts: tuple[Part, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Linked:
     """A record that this one hangs together with, and how."""

@@ -16,7 +16,7 @@ from nanomem_tui.core.errors import NanomemError, NotFound, shown_error
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.screens.base.editable_rows import EditableRowsScreen
 from nanomem_tui.screens.base.list_screen import DOCTOR, Listing
-from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import DetailParts, PartsScreen
 from nanomem_tui.screens.work import record_detail
 from nanomem_tui.screens.work.record_columns import (
     TITLES,
@@ -34,7 +34,7 @@ from nanomem_tui.screens.work.record_columns import (
     unread,
     words_of,
 )
-from nanomem_tui.screens.work.record_detail import Linked, RecordShown, parts_of
+from nanomem_tui.screens.work.record_detail import Linked, parts_of
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
 from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
@@ -408,34 +408,34 @@ class TrailScreen(EditableRowsScreen[TierRecord], PartsScreen[TierRecord]):
         row = self.table.cursor_row
         return [row] if row is not None and self.paged.is_read(row.id) else []
 
-    def part(self) -> Any:
+    def service(self) -> Any:
         """The records of the workspace."""
         return self.ws.records
 
     # The detail
 
-    def detail(self, row: TierRecord) -> RecordShown:
+    def detail(self, row: TierRecord) -> DetailParts:
         """All that is known of a record."""
         if not self.paged.is_read(row.id):
-            return RecordShown(row.id, ())
+            return DetailParts(row.id, ())
         try:
             record = self.ws.records.get(row.kind, row.id)
         except NotFound:
-            return RecordShown(row.id, (Preface((Body("This record is deleted; u brings it back.", "warn"),)),))
-        return RecordShown(row.id, parts_of(self.ws, record, glyphs(self)))
+            return DetailParts(row.id, (Preface((Body("This record is deleted; u brings it back.", "warn"),)),))
+        return DetailParts(row.id, parts_of(self.ws, record, glyphs(self)))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same record; at the link that was followed, coming back."""
-        if isinstance(detail, RecordShown) and detail.parts:
+        if isinstance(detail, DetailParts) and detail.parts:
             same = bool(self.view.parts) and self._told == detail.row_id
             self._told = detail.row_id
             self.view.show(detail.parts, keep_place=same)
             wanted, self._wanted_part = self._wanted_part, ""
             if not (wanted and self.view.move_to_part(wanted)) and not same:
                 self.view.move_to_part(detail.parts[0].key)
-        elif isinstance(detail, (Document, RecordShown)):
+        elif isinstance(detail, (Document, DetailParts)):
             self._told = ""
-            self.view.show((), empty="Reading …" if isinstance(detail, RecordShown) else "No record is chosen.")
+            self.view.show((), empty="Reading …" if isinstance(detail, DetailParts) else "No record is chosen.")
         self.refresh_context()
 
     def facts(self, row: TierRecord) -> frozenset[str]:

@@ -17,13 +17,13 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.console import Running
 from nanomem_tui.screens.base.editable_rows import format_age, format_time
-from nanomem_tui.screens.base.parts_screen import PartsScreen
+from nanomem_tui.screens.base.parts_screen import DetailParts, PartsScreen
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.knowledge_list import Title
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.work import record_detail
 from nanomem_tui.screens.work.record_columns import TITLES
-from nanomem_tui.screens.work.record_detail import Linked, Now, NowPart, RecordShown
+from nanomem_tui.screens.work.record_detail import Linked, Now, NowPart
 from nanomem_tui.screens.work.record_list import origin_of
 from nanomem_tui.store.work.kinds import ABOUT
 from nanomem_tui.widgets.bars import TitleBar, say, say_error
@@ -329,12 +329,12 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
 
     # The detail
 
-    def detail(self, row: str) -> RecordShown:
+    def detail(self, row: str) -> DetailParts:
         """The kind in numbers, what there is of it now, its newest records."""
         if row == DOCUMENTS:
-            return RecordShown(row, tuple(parts_of(self.ws)))
+            return DetailParts(row, tuple(parts_of(self.ws)))
         if row == LIFECYCLE:
-            return RecordShown(row, (Preface(tuple(blocks_of(self._plan, self._last_run))),))
+            return DetailParts(row, (Preface(tuple(blocks_of(self._plan, self._last_run))),))
         held = self._held.get(row)
         blocks: list[Block] = [Spans(((TITLES[row], "heading"),)), Body(ABOUT[row], "dim")]
         if held is not None:
@@ -350,11 +350,11 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
             parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
         elif not self._now.count(row):
             parts.append(Preface((Body(""), Body(f"None yet. {origin_of(row)}", "dim")), "nothing"))
-        return RecordShown(row, tuple(parts))
+        return DetailParts(row, tuple(parts))
 
     def show_detail(self, detail: Any) -> None:
         """From its beginning; where it is when it is the same kind."""
-        if isinstance(detail, RecordShown):
+        if isinstance(detail, DetailParts):
             same = bool(self.view.parts) and self._told == detail.row_id
             if same and self.view.parts == detail.parts:
                 return

@@ -583,7 +583,7 @@ def problems(paths: Paths) -> Iterator[Problem]:
     folder = folder_of(paths)
     if (mark := interrupted(folder)) is not None:
         day = clock.parse(mark.at)
-        when = f" on {clock.local_naive(day)[:16].replace('T', ' ')}" if day is not None else ""
+        when = f" on {clock.local_minute(day)}" if day is not None else ""
         fix = (
             f"`nanomem backup restore {mark.archive}` finishes it, and sets back what was changed since (--dry-run "
             f"shows it); `nanomem backup restore {mark.before}` takes it back, and what was changed since"

@@ -1,6 +1,7 @@
-"""Everything held back for a person, in one list: items, lessons, and edits of Dreams.
+"""The quarantine: items, lessons and edits of Dreams that wait for a person, in one list; accepted or rejected.
 
-A decision about things of both kinds is one operation. Composes the inbox of rows and the review of edits.
+A decision about several of them is one operation: `memory.quarantined_rows` accepts and rejects items and lessons,
+`dreams.review` edits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
-from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, Operation, new_operation, plan_only
 from nanomem_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.log import EntryEvidence
     from nanomem_tui.dreams.review import Review
     from nanomem_tui.dreams.review import WaitingEdit as Hunk
-    from nanomem_tui.memory.held_rows import Inbox, Waiting
+    from nanomem_tui.memory.quarantined_rows import QuarantinedRows, Waiting
     from nanomem_tui.review.parts import ReviewedMemory
 
 EDIT = "edit"
@@ -120,8 +121,8 @@ class PlannedDecision(NamedTuple):
         return {**carried, "decided": len(self.rows)}
 
 
-class HeldBackQueue:
-    """What waits in one workspace."""
+class Quarantine:
+    """Everything quarantined in one workspace."""
 
     def __init__(self, ws: ReviewedMemory) -> None:
         self._ws = ws
@@ -178,7 +179,7 @@ class HeldBackQueue:
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
         edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=lambda one: (one.since, one.id))
         if verb == "reject":
-            plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
+            plans = [self._planning(lambda quarantined, _: quarantined.reject(rows))] if rows else []
             plans += [self._planning(lambda _, review: review.reject([one.id for one in edits]))] if edits else []
             return PlannedDecision(tuple(plans), tuple(found))
         if text is not None and len(found) != 1:
@@ -188,7 +189,7 @@ class HeldBackQueue:
         made = [one.id for one in edits if one.id not in stays]
         if not rows and not made:
             raise left[0][1]
-        plans = [self._planning(lambda inbox, _: inbox.accept(rows, text))] if rows else []
+        plans = [self._planning(lambda quarantined, _: quarantined.accept(rows, text))] if rows else []
         plans += [self._planning(lambda _, review: review.accept(made, text))] if made else []
         return PlannedDecision(tuple(plans), tuple(one for one in found if one.id not in stays), left)
 
@@ -233,13 +234,13 @@ class HeldBackQueue:
                 left.append((one, error))
         return tuple(left)
 
-    def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
+    def _planning(self, decide: Callable[[QuarantinedRows, Review], Operation]) -> Operation:
         """Return the operation of a decision, not yet performed."""
         from nanomem_tui.dreams.review import Review, WaitingEditLayer
-        from nanomem_tui.memory.held_rows import Inbox
+        from nanomem_tui.memory.quarantined_rows import QuarantinedRows
 
-        inbox = Inbox(self._ws.store, _as_it_is)
-        return decide(inbox, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, _as_it_is))
+        rows = QuarantinedRows(self._ws.store, plan_only)
+        return decide(rows, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, plan_only))
 
     def _perform(self, verb: str, planned: PlannedDecision) -> DecidedWaiting:
         if len(planned.plans) == 1:
@@ -248,10 +249,6 @@ class HeldBackQueue:
             label = f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
             operation = new_operation(f"inbox.{verb}", label, planned.changes, meta=planned.meta)
         return DecidedWaiting(self._ws.perform(operation), planned.rows, planned.left)
-
-
-def _as_it_is(operation: Operation) -> Operation:
-    return operation
 
 
 def edits_waiting(ws: ReviewedMemory) -> int:

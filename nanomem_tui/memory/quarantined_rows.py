@@ -1,4 +1,4 @@
-"""The inbox: items and lessons that were captured or imported and stay inactive until a person decides.
+"""Quarantined items and lessons: captured or imported, inactive until a person accepts or rejects them.
 
 Owns the decision as one operation for any number of rows: accept activates them, reject removes them, and undo puts
 either back into the inbox. Must not judge a text; of a secret it has only what was stored.
@@ -50,8 +50,8 @@ class Waiting(NamedTuple):
         return row.text if isinstance(row, Item) else f"{row.trigger}: {row.better_action}"
 
 
-class Inbox:
-    """What waits in one workspace."""
+class QuarantinedRows:
+    """The quarantined items and lessons of one workspace; of Dreams' edits too: `review.quarantine.Quarantine`."""
 
     def __init__(self, store: MemoryStore, perform: Perform) -> None:
         self._store = store
