@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from nanomem_tui.cli import json_objects, memory_answers, output, passages
-from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli.memory_answers import spelling_lines, time_lines, within
 from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state, seen_as
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.state import State
@@ -291,7 +291,7 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     ]
     cells = [(f"{h.score:.3f}", h.layer, h.item.kind, h.item.id, secrets.mask(h.item.text)) for h in shown.hits]
     lines = table(columns, cells, width) or ["Nothing is recalled."]
-    lines += _spelling(shown)
+    lines += spelling_lines(shown.found.corrected) if shown.found is not None else []
     if explain:
         for hit in shown.hits:
             lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
@@ -310,12 +310,6 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     if shown.block:
         lines += ["", f"The block ({output.counted(len(shown.block), 'character')}):", *shown.block.split("\n")]
     return lines
-
-
-def _spelling(shown: Begun) -> list[str]:
-    """Which words of the message were read as others."""
-    corrected = shown.found.corrected if shown.found is not None else {}
-    return [f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}"] if corrected else []
 
 
 def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -> int:
