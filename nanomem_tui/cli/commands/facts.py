@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import json_objects, memory_answers, output
-from nanomem_tui.cli.memory_answers import conflicts, marks
+from nanomem_tui.cli import fast_commands, json_objects, output
+from nanomem_tui.cli.fast_commands import conflicts, marks
 from nanomem_tui.cli.options import (
     Command,
     Count,
@@ -51,13 +51,11 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-_CHANGES = "nanomem_tui.cli.commands.facts"
-_LATE = {"set": f"{_CHANGES}:set_", **{name: f"{_CHANGES}:{name}" for name in ("edit", "delete", "merge")}}
 SHOWN = 5
 """Hits of a search where nobody says how many: as many as the seed's tool gives."""
 
 
-@click.group("facts", cls=Group, late=_LATE)
+@click.group("facts", cls=Group)
 def facts() -> None:
     """Facts with a domain, a category and a key, and the values that each had.
 
@@ -100,13 +98,13 @@ def list_facts(state: State, audience: Audience, tree: bool, limit: int | None, 
         shown = page(found, limit, offset)
         by_name = ws.facts.tree(shown) if tree else {}
         asked = any(name is not None for name in names.values())
-        note = "" if found or asked or state.json else memory_answers.elsewhere_note(ws)
+        note = "" if found or asked or state.json else fast_commands.elsewhere_note(ws)
     body: Any = [fact.to_json() for fact in shown]
     if tree:
         body = {one: {name: [f.to_json() for f in rows] for name, rows in of.items()} for one, of in by_name.items()}
     ending = FACTS.ending(len(shown), len(found))
     state.show(body, lambda: [*(_tree(by_name) if tree else fact_lines(shown)), ending])
-    memory_answers.say(state, note)
+    fast_commands.say(state, note)
 
 
 def fact_lines(shown: Sequence[Fact]) -> list[str]:
@@ -311,7 +309,7 @@ def find(
             query, domain, category, limit=limit + offset, audience=audience, facts_only=facts_only, far=True
         )
         silent = bool(answer.results) or state.json
-        note = "" if silent else memory_answers.elsewhere_note(ws, query, audience, ours_only=True)
+        note = "" if silent else fast_commands.elsewhere_note(ws, query, audience, ours_only=True)
     shown = answer.results[offset:]
     state.show(
         [one.to_json() for one in shown], lambda: _found(shown, MAX_DISTANCE, explain=explain) or ["Nothing found."]
@@ -322,7 +320,7 @@ def find(
         output.notes([f"{len(shown):,} of {answer.total:,}: --limit N and --offset N show others"])
     if answer.note:
         output.notes([f"Note: found by words: {answer.note}"])
-    memory_answers.say(state, note)
+    fast_commands.say(state, note)
 
 
 def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
@@ -362,7 +360,7 @@ def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
 # The commands of `nanomem facts` that change facts. Each is one recorded operation that `nanomem undo` takes back.
 
 
-@click.command("set", cls=Command)
+@facts.command("set")
 @click.option("--domain", type=Words(), help="The part of life that it belongs to, such as Work.")
 @click.option("--category", type=Words(), required=True, help="What sort of fact it is, such as Contact.")
 @click.option("--sub-category", type=Words(), help="A finer sort.")
@@ -423,7 +421,7 @@ def _value(value: str | None, file: str | None) -> str | None:
     return given_text(file, "reading the value", "give a shorter value", "value")
 
 
-@click.command(cls=Command)
+@facts.command()
 @click.argument("fact_id", metavar="ID", type=Words())
 @click.option("--value", type=Words(), help="What is so now (without any option: edit it in $EDITOR).")
 @click.option("--value-file", type=Words(), metavar="FILE", help="The value is in this file (-: on stdin).")
@@ -454,17 +452,19 @@ def edit(state: State, fact_id: str, value: str | None, value_file: str | None, 
     show_changes(state, done, {"fact": fact.to_json(), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
-delete = FACTS.deleting(
-    """Take facts away, with all their values. `nanomem undo` brings them back.
+facts.add_command(
+    FACTS.deleting(
+        """Take facts away, with all their values. `nanomem undo` brings them back.
 
-    \b
-    Example:
-      nanomem facts delete fact_0123456789abcdef0123 --yes
-    """
+        \b
+        Example:
+          nanomem facts delete fact_0123456789abcdef0123 --yes
+        """
+    )
 )
 
 
-@click.command(cls=Command)
+@facts.command()
 @ids_argument
 @click.option("--into", type=Words(), metavar="ID", help="The fact that stays, with its names and its value.")
 @decided

@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui.agents import releases
 from nanomem_tui.cli import json_objects, output, passages
-from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli.fast_commands import time_lines, within
 from nanomem_tui.cli.options import (
     Command,
     Count,
@@ -180,7 +180,7 @@ def search(
         near = passages.nearest(ws, "sessions", text, ids, 0 if exact and text else limit + offset, span)
         unreadable = ws.sessions.unreadable()
     hits, told = hits[offset:], near.hits[max(0, offset - len(hits)) :]
-    body = [*map(json_objects.transcript_hit, hits), *map(json_objects.told, told)]
+    body = [*map(json_objects.transcript_hit, hits), *map(json_objects.conversation_hit, told)]
     if time is not None:
         of_time = [True] * len(hits) + ["time" in one.parts for one in told]
         body = [one | ({"time": time.to_json()} if fits else {}) for one, fits in zip(body, of_time, strict=True)]

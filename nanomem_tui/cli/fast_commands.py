@@ -1,4 +1,8 @@
-"""`memory status`, `memory list` and `memory search`: what they do and print, without click (see `fast_path`)."""
+"""`memory status`, `memory list` and `memory search`: what they do and print, without click or SQLAlchemy.
+
+`fast_path` calls them where it can read the line, `commands/memory.py` where click did. Their JSON is made in
+`json_objects`. The lines of items stand here, too, for other commands that print items.
+"""
 
 from __future__ import annotations
 
