@@ -34,10 +34,10 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.notes import Notes
-from nanomem_tui.memory.sessions import repair
 from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
+from nanomem_tui.memory.sessions.transcript_repair import NOBODYS, SAY, reason_unrescuable
 from nanomem_tui.memory.turn_log import WalStates, may_go_on
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.files.presence import Presence, find_running_agent, running_since
@@ -593,7 +593,7 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
     left = {
-        str(file.path): repair.reason_unrescuable(file, summary, key_of(file.path.name, summary.header), layout)
+        str(file.path): reason_unrescuable(file, summary, key_of(file.path.name, summary.header), layout)
         for file, summary, _ in sessions.summaries()
     }
     for info in sessions.list():
@@ -608,8 +608,8 @@ def _session(info: SessionInfo, where: str, left: str) -> Iterator[Problem]:
         what = f"the agent does not find session {info.key}: {info.hidden_reason}"
         fix = "`nanomem session rescue` brings it back"
         if left:
-            way = repair.SAY.format(Path(info.path).name)
-            fix = way if left == repair.NOBODYS else "`nanomem session rescue` leaves it where it is"
+            way = SAY.format(Path(info.path).name)
+            fix = way if left == NOBODYS else "`nanomem session rescue` leaves it where it is"
             what += f"; {left}"
         yield Problem(what, where, None, f"{fix}; it can be read here", "warning")
     if info.other_keys:

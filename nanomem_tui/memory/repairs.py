@@ -27,7 +27,7 @@ from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import doctor
 from nanomem_tui.memory.doctor import read_bytes
-from nanomem_tui.memory.sessions import repair
+from nanomem_tui.memory.sessions import transcript_repair
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.files.history import LAYER, file_value
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 class Repair(NamedTuple):
     """One thing that can be put right: what is wrong where, what is done, and `do`, which does it, and may return in
     words what it did. `held`: why it has to wait, "" when it need not. `aside`: it touches nothing of what is
-    remembered. `alone`: it changes which memory this is, and tells the log of that itself: nothing else is put right
-    before. `changes`: what it does as changes of an operation, which undo takes back, in place of `do`."""
+    remembered. `changes`: what it does as changes of an operation, which undo takes back, in place of `do`."""
 
     what: str
     where: str
@@ -53,7 +52,6 @@ class Repair(NamedTuple):
     do: Callable[[], object] = lambda: None
     held: str = ""
     aside: bool = False
-    alone: bool = False
     changes: Callable[[], Sequence[Change]] | None = None
 
 
@@ -70,71 +68,7 @@ def quarantine(ws: Memory, path: Path, what: str) -> Repair:
     return Repair(what, ws.paths.relative(path), "it is moved to the quarantine", move)
 
 
-# -- Repairs of our own database --------------------------------------------------------------------------------------
-
-
-def store_repairs(ws: Memory) -> Iterator[Repair]:
-    """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
-    with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
-        if not ws.store.has_database:
-            return
-    if ws.store.place.has_older_schema():
-        how = "it is brought up to date; of a file a copy is kept"
-        yield Repair("it has an older schema", ws.store.where, how, ws.store.bring_up_to_date)
-        return
-    if ws.store.shows_copy:
-        return
-    from nanomem_tui.store import recovery as store_recovery
-    from nanomem_tui.store.database import postgres
-    from nanomem_tui.store.database.engine import SqliteDatabase
-    from nanomem_tui.store.recovery import LOG
-
-    where = ws.store.where
-    database, recovery = ws.store.writer.database, ws.store.writer.recovery
-    if recovery is not None and isinstance(database, SqliteDatabase):
-        if damaged := list(store_recovery.damaged_parts(database)):
-            how = "it is made anew from the newest whole copy and the log"
-            how += "; this file goes to the quarantine" if database.file.exists() else ""
-            yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
-            return
-        if copies := recovery.damaged_copies():
-            what = f"{counted(len(copies), 'copy', 'copies')} of it damaged"
-            how = "made anew; the old goes to the quarantine"
-            yield Repair(what, where, how, recovery.replace_damaged_copies, aside=True)
-        if lines := recovery.unreadable_lines():
-            what, how = f"{counted(len(lines), 'line')} cannot be read", "it is written anew from the database"
-            yield Repair(what, ws.paths.relative(database.file.with_name(LOG)), how, recovery.write_anew, aside=True)
-        if lost := recovery.lost_commits():
-            what = f"it lacks {counted(lost, 'change')} that the log beside it has"
-            yield Repair(what, where, "they are made again", recovery.make_lost_commits_again)
-        if names := store_recovery.missing_indexes(database):
-            how = "they are made anew from their tables"
-            yield Repair(f"lacks index {names[0]}", where, how, partial(store_recovery.make_indexes, database, names))
-    if (server := ws.store.server) is not None and (tables := postgres.foreign_owned_tables(server)):
-        what = f"tables of one role, which other members may not see: {', '.join(tables)}"
-        how = "they are given to the owner of the schema"
-        yield Repair(what, where, how, partial(postgres.give_tables_to_owner, server))
-    for entry in ws.store.unfinished():
-        if entry.state == operation_log.STUCK:
-            close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
-            yield Repair(describe_half_done(entry.operation), where, "what is there stays", close)
-    if not ws.store.index_state().current:
-        yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
-
-
-def work_repairs(ws: Memory) -> Iterator[Repair]:
-    """Yield the newest schema for the records of work."""
-    if ws.tier_database.has_older_schema():
-        how = "they are brought up to date; of a file a copy is kept"
-        what, where = "the records of work have an older schema", ws.tier_database.where
-        yield Repair(what, where, how, ws.tier_database.bring_up_to_date)
-
-
-def describe_half_done(operation: Operation) -> str:
-    """In words: which operation could not be finished, and which files somebody may have changed since."""
-    files = dict.fromkeys(change.key for change in operation.changes if change.layer not in ROW_LAYERS)
-    return f"{operation.label} ({operation.id}) is half done: not all of its files fit it ({', '.join(files)})"
-
+# -- Find what can be repaired, and repair it --------------------------------------------------------------------------
 
 REPAIRED = "doctor.repair"
 """The kind of the operation that holds what the doctor changed in files, and that undo takes back."""
@@ -150,7 +84,7 @@ def find_repairs(ws: Memory) -> list[Repair]:
     if agent.running:
         found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
     every = [
-        *_each(ws, _misplaced, store_repairs, work_repairs),
+        *_each(ws, _misplaced, _database, _work_database),
         *found,
         *_each(ws, _left_behind, _modes),
     ]
@@ -238,6 +172,75 @@ def _reason(error: NanomemError | OSError) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return f"{error.what}; {error.fix}" if error.fix else error.what
+
+
+# -- Repairs of our own database --------------------------------------------------------------------------------------
+
+
+def _database(ws: Memory) -> Iterator[Repair]:
+    """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
+    with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
+        if not ws.store.has_database:
+            return
+    if ws.store.place.has_older_schema():
+        how = "it is brought up to date; of a file a copy is kept"
+        yield Repair("it has an older schema", ws.store.where, how, ws.store.bring_up_to_date)
+        return
+    if ws.store.shows_copy:
+        return
+    from nanomem_tui.store import recovery as store_recovery
+    from nanomem_tui.store.database import postgres
+    from nanomem_tui.store.database.engine import SqliteDatabase
+    from nanomem_tui.store.recovery import LOG
+
+    where = ws.store.where
+    database, recovery = ws.store.writer.database, ws.store.writer.recovery
+    if recovery is not None and isinstance(database, SqliteDatabase):
+        if damaged := list(store_recovery.damaged_parts(database)):
+            how = "it is made anew from the newest whole copy and the log"
+            how += "; this file goes to the quarantine" if database.file.exists() else ""
+            yield Repair(f"damaged: {damaged[0]}", where, how, lambda: recovery.repair().text())
+            return
+        if copies := recovery.damaged_copies():
+            what = f"{counted(len(copies), 'copy', 'copies')} of it damaged"
+            how = "made anew; the old goes to the quarantine"
+            yield Repair(what, where, how, recovery.replace_damaged_copies, aside=True)
+        if lines := recovery.unreadable_lines():
+            what, how = f"{counted(len(lines), 'line')} cannot be read", "it is written anew from the database"
+            yield Repair(what, ws.paths.relative(database.file.with_name(LOG)), how, recovery.write_anew, aside=True)
+        if lost := recovery.lost_commits():
+            what = f"it lacks {counted(lost, 'change')} that the log beside it has"
+            yield Repair(what, where, "they are made again", recovery.make_lost_commits_again)
+        if names := store_recovery.missing_indexes(database):
+            how = "they are made anew from their tables"
+            yield Repair(f"lacks index {names[0]}", where, how, partial(store_recovery.make_indexes, database, names))
+    if (server := ws.store.server) is not None and (tables := postgres.foreign_owned_tables(server)):
+        what = f"tables of one role, which other members may not see: {', '.join(tables)}"
+        how = "they are given to the owner of the schema"
+        yield Repair(what, where, how, partial(postgres.give_tables_to_owner, server))
+    for entry in ws.store.unfinished():
+        if entry.state == operation_log.STUCK:
+            close = partial(ws.store.writer.leave_as_it_is, entry.operation.id)
+            yield Repair(describe_half_done(entry.operation), where, "what is there stays", close)
+    if not ws.store.index_state().current:
+        yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
+
+
+def _work_database(ws: Memory) -> Iterator[Repair]:
+    """Yield the newest schema for the records of work."""
+    if ws.tier_database.has_older_schema():
+        how = "they are brought up to date; of a file a copy is kept"
+        what, where = "the records of work have an older schema", ws.tier_database.where
+        yield Repair(what, where, how, ws.tier_database.bring_up_to_date)
+
+
+def describe_half_done(operation: Operation) -> str:
+    """In words: which operation could not be finished, and which files somebody may have changed since."""
+    files = dict.fromkeys(change.key for change in operation.changes if change.layer not in ROW_LAYERS)
+    return f"{operation.label} ({operation.id}) is half done: not all of its files fit it ({', '.join(files)})"
+
+
+# -- Repairs of files -------------------------------------------------------------------------------------------------
 
 
 def _misplaced(ws: Memory) -> Iterator[Repair]:
@@ -416,18 +419,18 @@ def _git_locks(ws: Memory) -> Iterator[Repair]:
 
 
 def _sessions(ws: Memory) -> Iterator[Repair]:
-    for one in repair.plan_rescues(ws):
+    for one in transcript_repair.plan_rescues(ws):
         if not one.refused:
             how = "its file gets the name that the agent looks for"
             if one.joined:
                 how = f"its {counted(one.messages, 'message')} go in front of those that the agent has"
             what = f"the agent does not find session {one.key}"
-            do = partial(repair.rescue, ws, [one.path])
+            do = partial(transcript_repair.rescue, ws, [one.path])
             yield Repair(what, ws.paths.relative(Path(one.path)), how, do)
 
 
 def _transcripts(ws: Memory) -> Iterator[Repair]:
-    for one in repair.find_broken(ws):
+    for one in transcript_repair.find_broken(ws):
         lines = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
         how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
         if not one.lines:
@@ -436,7 +439,8 @@ def _transcripts(ws: Memory) -> Iterator[Repair]:
         if one.wide:
             lines = "UTF-16 or UTF-32, of which agents read nothing" + (f"; {lines}" if one.lines or one.shared else "")
             how = "it is written as UTF-8; undo brings the file back as it was"
-        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.repair_changes, ws, one))
+        changes = partial(transcript_repair.repair_changes, ws, one)
+        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=changes)
 
 
 def _left_behind(ws: Memory) -> Iterator[Repair]:
