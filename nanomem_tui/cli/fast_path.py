@@ -1,7 +1,7 @@
 """The commands that are asked most often, where the line is plainly written: parsed here in a few lines.
 
 The library that reads every other line takes as long to import as these commands take altogether. What they do and
-print is the same function either way (`memory_answers`), and a line that is odd in any respect is left to the library.
+print is the same function either way (`fast_commands`), and a line that is odd in any respect is left to the library.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui.cli import memory_answers
+from nanomem_tui.cli import fast_commands
 from nanomem_tui.cli.state import State
 
 
@@ -26,10 +26,10 @@ class _Form(NamedTuple):
 
 _PAGE = ("limit", "offset")
 _FORMS = {
-    "status": _Form(memory_answers.status),
-    "list": _Form(memory_answers.list_items, ("kind", "scope", "session", "source"), _PAGE, ("disabled",)),
+    "status": _Form(fast_commands.status),
+    "list": _Form(fast_commands.list_items, ("kind", "scope", "session", "source"), _PAGE, ("disabled",)),
     "search": _Form(
-        memory_answers.search,
+        fast_commands.search,
         ("query", "channel", "chat-id", "sender-id", "kind", "since", "until"),
         _PAGE,
         ("explain",),

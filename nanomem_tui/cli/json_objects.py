@@ -1,6 +1,7 @@
-"""The values of the workspace as the JSON objects that commands print: `id` first, keys named as in tables and files.
+"""What `--json` prints: `item`, `lesson`, `session` and so on make the JSON object of a value, `id` first.
 
-Owns which keys scripts may rely on. Pure; prints nothing.
+Owns which keys scripts may rely on; they are named as in tables and files. What one command alone prints is made beside
+that command. `State.show` prints the object, or the text for a person. Pure; reads nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.session_file import Message, Session
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.core.operations import Operation
+    from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.recall.conversations import ConversationHit
     from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.memory.sessions.sessions import SessionInfo, TranscriptHit
@@ -62,10 +64,10 @@ def hit(found: Hit) -> dict[str, Any]:
     return {**item(found.item), "score": round(found.score, 6), "parts": plain(found.parts)}
 
 
-def lesson(row: Lesson, effective: float) -> dict[str, Any]:
+def lesson(row: Lesson, lessons: Lessons) -> dict[str, Any]:
     """A lesson; `effective` is its confidence of now."""
     flags = {name: bool(getattr(row, name)) for name in ("enabled", "is_deleted")}
-    return {**row.to_json(), **flags, "effective": round(effective, 3)}
+    return {**row.to_json(), **flags, "effective": round(lessons.effective(row), 3)}
 
 
 def journal_entry(row: Record) -> dict[str, Any]:
@@ -146,7 +148,7 @@ def transcript_hit(found: TranscriptHit) -> dict[str, Any]:
     return {**head, "parts": {"ranges": ranges}, "match": "words", **rest}
 
 
-def told(found: ConversationHit) -> dict[str, Any]:
+def conversation_hit(found: ConversationHit) -> dict[str, Any]:
     """A passage that is near a question: the parts are what its score is the sum of, and the words that it holds."""
     names = {"sessions": ("session_key", "index"), "history": ("session_key", "cursor"), "notes": ("name", "line")}
     key, number = names[found.source]

@@ -312,7 +312,7 @@ def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int])
 
 def of_total(shown: int, total: int, *nouns: str) -> str:
     """The last line of a list: how many there are, and how many of them it shows."""
-    return counted(total, *nouns) if shown == total else f"{shown} of {counted(total, *nouns)}"
+    return counted(total, *nouns) if shown == total else f"{shown:,} of {counted(total, *nouns)}"
 
 
 # -- How values read in a terminal: counts, times and sizes in few cells. Pure ----------------------------------------

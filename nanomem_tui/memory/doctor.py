@@ -1,4 +1,8 @@
-"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing."""
+"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing.
+
+`examine` makes the report for `Workspace.doctor`; `memory/repairs.py` repairs, and asks the `find_…` functions here
+where a file is to be repaired.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,10 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.notes import Notes
-from nanomem_tui.memory.sessions import repair
 from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
+from nanomem_tui.memory.sessions.transcript_repair import NOBODYS, SAY, reason_unrescuable
 from nanomem_tui.memory.turn_log import WalStates, may_go_on
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.files.presence import Presence, find_running_agent, running_since
@@ -102,8 +106,7 @@ def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
             yield from _lost(history, paths)
             yield from _dangling(history, paths)
     for git in paths.git_dirs:
-        if not (agent.running and agent.dreaming):
-            yield from _locks(git, paths)
+        yield from (problem for _, problem in find_git_locks(git, paths, agent))
         yield from _empty_objects(git, paths)
 
 
@@ -133,10 +136,12 @@ def _dangling(history: GitHistory, paths: Paths) -> Iterator[Problem]:
         yield Problem(what, f"{paths.relative(history.git_dir)}: {name}", None, fix)
 
 
-def _locks(git: Path, paths: Paths) -> Iterator[Problem]:
-    """Locks that keep a commit from being made; of the index only what is old: it is held for long now and then."""
+def find_git_locks(git: Path, paths: Paths, agent: Presence) -> Iterator[tuple[Path, Problem]]:
+    """Yield locks that keep a commit from being made; of the index only old ones: it is held for long now and then."""
     from nanomem_tui.agents import git as agents_git
 
+    if agent.running and agent.dreaming:
+        return
     try:
         branch = agents_git.read_head(git).name
     except NanomemError:  # told already
@@ -144,20 +149,21 @@ def _locks(git: Path, paths: Paths) -> Iterator[Problem]:
     ours = agents_git.noted_lock(git)
     for name in dict.fromkeys(("index", "HEAD", branch, "packed-refs")):
         lock = git / f"{name}.lock"
+        where = paths.relative(lock)
         try:
             age = time.time() - os.lstat(lock).st_mtime
         except OSError:
             continue
         if age > STALE_LOCK and lock == ours:
             what = "a lock that a killed process of nanomem left: every Dream fails to commit, and says nothing"
-            yield Problem(what, paths.relative(lock), None, "the next commit of nanomem removes it")
+            yield lock, Problem(what, where, None, "the next commit of nanomem removes it")
         elif age > STALE_LOCK:
             what = "a lock that nobody holds: every Dream fails to commit, and says nothing"
-            yield Problem(what, paths.relative(lock), None, "remove it when no git command is running")
+            yield lock, Problem(what, where, None, "remove it when no git command is running")
         elif name != "index":
             what = "a lock of this minute: as long as it is there no Dream can commit"
             fix = "look again in a minute; if it is still there, remove it when no git command is running"
-            yield Problem(what, paths.relative(lock), None, fix, "warning")
+            yield lock, Problem(what, where, None, fix, "warning")
 
 
 def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
@@ -301,38 +307,42 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
     if not paths.data.exists():
         return
     yield from quarantined(paths)
-    wrong = misplaced(paths)
-    for path in wrong:
+    for path in find_misplaced(paths):
         ours = path != paths.quarantine
         fix = "`nanomem doctor --fix` moves it to the quarantine" if ours else "move it away"
         yield Problem(f"{MISPLACED}: no change can be recorded", paths.relative(path), None, fix)
-    locks = misplaced_locks(paths)
-    for path, kind in locks.items():
+    for path, kind in find_misplaced_locks(paths).items():
         fix = "`nanomem doctor --fix` moves it to the quarantine"
         yield Problem(f"a {kind} lies in the place of a lock: {BLOCKS}", paths.relative(path), None, fix)
-    wrong += locks
-    found: list[Problem] = []
-    for folder, folders, names in os.walk(paths.data):
-        folders[:] = [name for name in folders if Path(folder, name) not in locks]
-        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in own_names(names)]:
-            found.extend(_mode(path, right, paths) if path not in wrong else ())
-        links = [Path(folder, name) for name in folders if os.path.islink(Path(folder, name))]
-        found.extend(_link(path, paths) for path in links)
+    found = [problem for path, right in find_own_files(paths) for problem in _mode(path, right, paths)]
     yield from found[:_OFFERED]
     if len(found) > _OFFERED:
         what = f"{counted(len(found) - _OFFERED, 'more file')} like these"
         yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
 
 
-def own_names(names: Iterable[str]) -> list[str]:
-    """Return those of our files that are looked at: what SQLite keeps beside a database has the mode of that."""
-    return [name for name in names if not name.endswith(("-wal", "-shm"))]
+def find_own_files(paths: Paths) -> Iterator[tuple[Path, int]]:
+    """Yield our folders, files and links, each with the mode that it should have, but for what lies in a wrong place.
+
+    What SQLite keeps beside a database has the mode of that."""
+    wrong = {*find_misplaced(paths), *find_misplaced_locks(paths)}
+    for folder, folders, names in os.walk(paths.data):
+        folders[:] = [name for name in folders if Path(folder, name) not in wrong]
+        files = [Path(folder, name) for name in names if not name.endswith(("-wal", "-shm"))]
+        yield Path(folder), 0o700
+        yield from ((path, 0o600) for path in files if path not in wrong)
+        yield from ((Path(folder, name), 0o700) for name in folders if os.path.islink(Path(folder, name)))
+
+
+def has_wrong_mode(mode: int, right: int) -> bool:
+    """Return whether others may read it, or its owner may not write it."""
+    return bool(mode & 0o077) or mode & right & 0o600 != 0o600
 
 
 MISPLACED = "a file lies in the place of the folder"
 
 
-def misplaced(paths: Paths) -> list[Path]:
+def find_misplaced(paths: Paths) -> list[Path]:
     """Return the files that lie where a folder of ours has to be."""
     wanted = [paths.backups, paths.copies, paths.writers, paths.quarantine, paths.own_id.parent]
     return [path for path in wanted if stat.S_ISREG(_kind(path))]
@@ -341,7 +351,7 @@ def misplaced(paths: Paths) -> list[Path]:
 BLOCKS = "what needs the lock fails"
 
 
-def misplaced_locks(paths: Paths) -> dict[Path, str]:
+def find_misplaced_locks(paths: Paths) -> dict[Path, str]:
     """Return what lies in the place of a lock of ours and is no file, with its kind; links are told as such."""
     found: dict[Path, str] = {}
     for folder, folders, names in os.walk(paths.data):
@@ -365,12 +375,12 @@ def _mode(path: Path, right: int, paths: Paths) -> Iterator[Problem]:
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
         yield _link(path, paths)
-    elif stat.S_IMODE(mode) & ~right & 0o077:
+    elif mode & 0o077:
         what = f"mode {stat.S_IMODE(mode):04o}: other users can read what the agent remembers"
         if not mode & stat.S_IWUSR:
             what = f"mode {stat.S_IMODE(mode):04o}: it cannot be written, so changes are refused"
         yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it", "warning")
-    elif stat.S_IMODE(mode) & right & 0o600 != 0o600:
+    elif has_wrong_mode(mode, right):
         what = f"mode {stat.S_IMODE(mode):04o}: nanomem cannot write it"
         yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it")
 
@@ -388,9 +398,6 @@ REACHED = 1_000_000
 
 NAMED = 20
 """Files that others can write which are named one by one."""
-
-LEFT_BEHIND = 3600.0
-"""Seconds after which a temporary file belongs to a write that was interrupted."""
 
 
 def examine(
@@ -425,7 +432,7 @@ def examine(
         lambda: _open_to_others(paths, layout),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
-        lambda: left_behind(paths, layout),
+        lambda: _left_behind(paths, layout),
         lambda: repository(paths, agent),
         lambda: databases(paths, server),
         lambda: own_folder(paths),
@@ -462,7 +469,7 @@ def _documents(paths: Paths) -> Iterator[Problem]:
         elif path.is_symlink() and not path.exists():
             yield Problem("a link that leads to nothing, or to itself", where, None, "replace it by a file")
         try:
-            data = _data(path)
+            data = read_bytes(path)
         except NanomemError as error:
             yield Problem(error.what, where, fix=error.fix)
             continue
@@ -487,9 +494,9 @@ def _history(paths: Paths) -> Iterator[Problem]:
 
 
 def _cursors(paths: Paths) -> Iterator[Problem]:
-    entries, latest = _entries(paths)
+    entries, latest = measure_archive(paths)
     where = paths.relative(paths.cursor)
-    given = _cursor(paths.cursor)
+    given = parse_cursor(read_bytes(paths.cursor))
     if given is None and paths.cursor.exists():
         yield Problem("not a number: the agent scans the whole history for the last one", where, None, "", "warning")
     elif given is not None and entries and given < latest:
@@ -505,11 +512,12 @@ def _cursors(paths: Paths) -> Iterator[Problem]:
     yield from _dream_cursor(paths, entries, max(latest, given or 0))
 
 
-def _entries(paths: Paths) -> tuple[int, int]:
+def measure_archive(paths: Paths) -> tuple[int, int]:
+    """Return how many entries the archive has, and the highest number among them."""
     if is_long(paths.history):
         long = long_archive(paths.history, paths.relative(paths.history))
         return long.count, long.highest
-    entries, _ = parse_history(_data(paths.history), "")
+    entries, _ = parse_history(read_bytes(paths.history), "")
     return len(entries), max((entry.cursor for entry in entries), default=0)
 
 
@@ -517,10 +525,10 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
     if not paths.dream_cursor.exists():
         return
     where = paths.relative(paths.dream_cursor)
-    dreamt = _cursor(paths.dream_cursor)
+    dreamt = parse_cursor(read_bytes(paths.dream_cursor))
     if dreamt is None and entries:
         again = counted(entries, "entry", "entries")
-        if not _data(paths.dream_cursor) and not _has_dreamt(paths):  # so the agent makes it, with its repository
+        if not read_bytes(paths.dream_cursor) and not _has_dreamt(paths):  # so the agent makes it, with its repository
             yield Problem(
                 f"empty: no Dream has read what is there yet ({again})",
                 where,
@@ -550,13 +558,13 @@ def _has_dreamt(paths: Paths) -> bool:
 
 
 def _ram_first(paths: Paths) -> Iterator[Problem]:
-    if snapshot := _data(paths.ltm_snapshot):
+    if snapshot := read_bytes(paths.ltm_snapshot):
         yield from parse_snapshot(snapshot, paths.relative(paths.ltm_snapshot)).problems
     elif paths.ltm_snapshot.exists():
         yield Problem("empty", paths.relative(paths.ltm_snapshot), None, "the agent starts without its items")
-    yield from parse_lessons(_data(paths.lessons), paths.relative(paths.lessons)).problems
+    yield from parse_lessons(read_bytes(paths.lessons), paths.relative(paths.lessons)).problems
     for log in (paths.ltm_audit, paths.lessons_audit):
-        yield from repairable(parse_audit(_data(log), paths.relative(log))[1])
+        yield from repairable(parse_audit(read_bytes(log), paths.relative(log))[1])
 
 
 def identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
@@ -585,7 +593,7 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
     yield from said
     unreadable = {(problem.where, problem.what) for problem in said}
     left = {
-        str(file.path): repair.reason_unrescuable(file, summary, key_of(file.path.name, summary.header), layout)
+        str(file.path): reason_unrescuable(file, summary, key_of(file.path.name, summary.header), layout)
         for file, summary, _ in sessions.summaries()
     }
     for info in sessions.list():
@@ -600,8 +608,8 @@ def _session(info: SessionInfo, where: str, left: str) -> Iterator[Problem]:
         what = f"the agent does not find session {info.key}: {info.hidden_reason}"
         fix = "`nanomem session rescue` brings it back"
         if left:
-            way = repair.SAY.format(Path(info.path).name)
-            fix = way if left == repair.NOBODYS else "`nanomem session rescue` leaves it where it is"
+            way = SAY.format(Path(info.path).name)
+            fix = way if left == NOBODYS else "`nanomem session rescue` leaves it where it is"
             what += f"; {left}"
         yield Problem(what, where, None, f"{fix}; it can be read here", "warning")
     if info.other_keys:
@@ -613,18 +621,28 @@ def _session(info: SessionInfo, where: str, left: str) -> Iterator[Problem]:
 def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Problem]:
     if agent.running:
         return
+    for path, why in find_checkpoints(paths, layout):
+        where = paths.relative(path)
+        if why:
+            what = f"{why}: the agent throws it away" if why == OUTDATED else why
+            yield Problem(what, where, None, "it can be removed", "warning")
+        else:
+            what = "a turn was in flight when the agent stopped"
+            yield Problem(what, where, None, "the agent goes on with it at its next start", "warning")
+
+
+OUTDATED = "a turn in flight, older than its session"
+
+
+def find_checkpoints(paths: Paths, layout: Layout) -> Iterator[tuple[Path, str]]:
+    """Yield the checkpoints of turns in flight, each with why it is of no use to the agent: "" when it is of use."""
     for folder in session_folders(paths, layout):
         for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
             transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
-            where = paths.relative(folder / name)
             if not transcript.exists():
-                yield Problem("a turn in flight without its session", where, None, "it can be removed", "warning")
-            elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
-                what = "a turn in flight, older than its session: the agent throws it away"
-                yield Problem(what, where, None, "it can be removed", "warning")
+                yield folder / name, "a turn in flight without its session"
             else:
-                what = "a turn was in flight when the agent stopped"
-                yield Problem(what, where, None, "the agent goes on with it at its next start", "warning")
+                yield folder / name, OUTDATED if transcript.stat().st_mtime_ns > at.st_mtime_ns else ""
 
 
 def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
@@ -684,8 +702,19 @@ def _others_write(path: Path) -> bool:
     return bool(found & stat.S_IWOTH) and not sticky
 
 
-def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
-    since = time.time() - LEFT_BEHIND
+LEFT_BEHIND = "left behind by a write that was interrupted"
+LEFT_AFTER = 3600.0
+"""Seconds after which a temporary file belongs to a write that was interrupted."""
+
+
+def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    for path in find_left_behind(paths, layout):
+        yield Problem(LEFT_BEHIND, paths.relative(path), None, "it can be removed", "warning")
+
+
+def find_left_behind(paths: Paths, layout: Layout) -> Iterator[Path]:
+    """Yield the temporary files of writes that were interrupted."""
+    since = time.time() - LEFT_AFTER
     for folder in (paths.workspace, paths.memory, paths.data, folder_of(paths), *session_folders(paths, layout)):
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -696,16 +725,12 @@ def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
                 entry.name.startswith(".") and entry.name.endswith(".tmp")
             )
             if temporary and entry.stat(follow_symlinks=False).st_mtime < since:
-                what = "left behind by a write that was interrupted"
-                yield Problem(what, paths.relative(Path(entry.path)), None, "it can be removed", "warning")
+                yield Path(entry.path)
 
 
-def _data(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Return the file whole, b"" where there is none. Raises the errors of `read_log`."""
     return read_log(path.resolve()) if path.exists() else b""
-
-
-def _cursor(path: Path) -> int | None:
-    return parse_cursor(_data(path))
 
 
 def _never(operation: Operation) -> Operation:

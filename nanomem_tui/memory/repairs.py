@@ -1,7 +1,8 @@
-"""Repairs that `doctor --fix` makes: each with its cause, what is done, and how no byte is lost.
+"""Repairs: each with its cause, what is done, and how no byte is lost. The report is `memory/doctor.py`.
 
-What cannot be read moves to the quarantine unchanged, files in the way move there too, and nothing is deleted. The
-agent's own files are left alone while it runs. The caller makes a backup first.
+Started by `nanomem doctor --fix` (`cli/commands/doctor.py`) and by the Health screen (`screens/status.py`): both show
+what `find_repairs` found, and hand it to `back_up_and_repair`. What cannot be read moves to the quarantine unchanged,
+files in the way move there too, and nothing is deleted. The agent's own files are left alone while it runs.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.agents import releases
-from nanomem_tui.agents.archive import parse_cursor, parse_history
+from nanomem_tui.agents.archive import parse_cursor
 from nanomem_tui.agents.jsonl import BOM, count_shared_lines, parse_jsonl
-from nanomem_tui.agents.releases import session_folders
-from nanomem_tui.agents.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.core import atomic
 from nanomem_tui.core import files as core_files
-from nanomem_tui.core.errors import Conflict, CorruptDatabase, NanomemError, Problem, from_os_error
-from nanomem_tui.core.files import read_file, regular_files
+from nanomem_tui.core.errors import Conflict, CorruptDatabase, NanomemError
+from nanomem_tui.core.files import read_file
 from nanomem_tui.core.operations import Change, Operation, new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR
 from nanomem_tui.core.text import counted
 from nanomem_tui.memory import doctor
-from nanomem_tui.memory.sessions import repair
+from nanomem_tui.memory.doctor import read_bytes
+from nanomem_tui.memory.sessions import transcript_repair
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.files.history import LAYER, file_value
+from nanomem_tui.store.moving.backup import Made, make_backup
 from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
@@ -40,23 +41,17 @@ if TYPE_CHECKING:
 # One thing that the doctor can put right, and the move of a file to the quarantine, which many of them are.
 
 
-def _nothing() -> None:
-    """Do nothing: the changes do it."""
-
-
 class Repair(NamedTuple):
     """One thing that can be put right: what is wrong where, what is done, and `do`, which does it, and may return in
     words what it did. `held`: why it has to wait, "" when it need not. `aside`: it touches nothing of what is
-    remembered. `alone`: it changes which memory this is, and tells the log of that itself: nothing else is put right
-    before. `changes`: what it does as changes of an operation, which undo takes back, in place of `do`."""
+    remembered. `changes`: what it does as changes of an operation, which undo takes back, in place of `do`."""
 
     what: str
     where: str
     how: str
-    do: Callable[[], object] = _nothing
+    do: Callable[[], object] = lambda: None
     held: str = ""
     aside: bool = False
-    alone: bool = False
     changes: Callable[[], Sequence[Change]] | None = None
 
 
@@ -73,10 +68,116 @@ def quarantine(ws: Memory, path: Path, what: str) -> Repair:
     return Repair(what, ws.paths.relative(path), "it is moved to the quarantine", move)
 
 
-# -- Repairs of our own database that `doctor --fix` makes. The caller makes a backup first ---------------------------
+# -- Find what can be repaired, and repair it --------------------------------------------------------------------------
+
+REPAIRED = "doctor.repair"
+"""The kind of the operation that holds what the doctor changed in files, and that undo takes back."""
+NAMED = 3
+"""Places that the log names of what was put right; all stand in its free field `fixes`."""
 
 
-def store_repairs(ws: Memory) -> Iterator[Repair]:
+def find_repairs(ws: Memory) -> list[Repair]:
+    """Return everything that can be put right now, or once the agent has stopped. Changes nothing."""
+    of_agent = (_identity, _lines, _shared, _documents, _cursors, _checkpoints, _git_locks, _sessions, _transcripts)
+    found = [*_each(ws, *of_agent)]
+    agent = ws.agent()
+    if agent.running:
+        found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
+    every = [
+        *_each(ws, _misplaced, _database, _work_database),
+        *found,
+        *_each(ws, _left_behind, _modes),
+    ]
+    mark = forgotten.read_interrupted(ws.paths)  # what is half gone is no damage, and none of it is quarantined
+    return every if mark is None else [one._replace(held=f"{mark.what}; {mark.way}") for one in every]
+
+
+def _each(ws: Memory, *finders: Callable[[Memory], Iterator[Repair]]) -> Iterator[Repair]:
+    for finder in finders:
+        with contextlib.suppress(NanomemError, OSError):
+            yield from finder(ws)
+
+
+def back_up_and_repair(ws: Memory, found: Sequence[Repair]) -> tuple[Made, list[tuple[Repair, str]]]:
+    """Make a backup of everything, then the repairs; returns the backup, and what `apply_repairs` returns."""
+    made = make_backup(ws.paths, ws.layout, reason="before doctor --fix")
+    return made, apply_repairs(ws, found, made.path.name)
+
+
+def apply_repairs(ws: Memory, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
+    """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other.
+
+    The log tells of it before it is done, with the name of the `backup` that takes it back; where the log itself is to
+    be put right, once it is. What is a change of files comes last, as one operation, which undo takes back.
+    """
+    can = [one for one in found if not one.held]
+    others = [one for one in can if one.changes is None]
+    logged = _log(ws, others, backup)
+    done = [_repair(one) for one in others]
+    if not logged:
+        _log(ws, [one for one, why in done if not why], backup)
+    return done + _change_files(ws, [one for one in can if one.changes is not None])
+
+
+def describe_undo(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
+    """Return sentences about how to take repairs back; `backup`: the one made before."""
+    if not any(not why for _, why in done):
+        return []
+    changed = any(one.changes is not None for one, why in done if not why)
+    undo = ["`nanomem undo` takes back what it changed in files"] if changed else []
+    return [*undo, f"`nanomem backup restore {backup}` takes it back"]
+
+
+def _change_files(ws: Memory, wanted: Sequence[Repair]) -> list[tuple[Repair, str]]:
+    """Make the changes of these as one operation; each by itself where one of them cannot be made."""
+    try:
+        changes = [change for one in wanted if one.changes is not None for change in one.changes()]
+        if changes:
+            ws.perform(new_operation(REPAIRED, _label(wanted), changes))
+    except (NanomemError, OSError) as error:
+        if len(wanted) > 1:
+            return [done for one in wanted for done in _change_files(ws, [one])]
+        return [(one, _reason(error)) for one in wanted]
+    return [(one, "") for one in wanted]
+
+
+def _log(ws: Memory, wanted: Sequence[Repair], backup: str) -> bool:
+    """Record the repairs in the log of operations; return whether that could be done."""
+    if not wanted:
+        return True
+    meta: dict[str, Any] = {"backup": backup, "fixes": [[one.where, one.what, one.how] for one in wanted]}
+    if all(one.aside for one in wanted):
+        meta[operation_log.ASIDE] = True
+    with contextlib.suppress(NanomemError, OSError):
+        ws.perform(new_operation(operation_log.REPAIRED, _label(wanted), (), meta=meta))
+        return True
+    return False
+
+
+def _label(wanted: Sequence[Repair]) -> str:
+    names = list(dict.fromkeys(one.where for one in wanted))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
+
+
+def _repair(one: Repair) -> tuple[Repair, str]:
+    try:
+        found = one.do()
+    except (NanomemError, OSError) as error:
+        return one, _reason(error)
+    return (one._replace(how=found), "") if isinstance(found, str) else (one, "")
+
+
+def _reason(error: NanomemError | OSError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return f"{error.what}; {error.fix}" if error.fix else error.what
+
+
+# -- Repairs of our own database --------------------------------------------------------------------------------------
+
+
+def _database(ws: Memory) -> Iterator[Repair]:
     """A whole file in the place of a damaged one, indexes and owners of tables, and the search index."""
     with contextlib.suppress(CorruptDatabase):  # what is damaged is put right all the same
         if not ws.store.has_database:
@@ -125,7 +226,7 @@ def store_repairs(ws: Memory) -> Iterator[Repair]:
         yield Repair("its search index does not have what its rows say", where, "it is made anew", ws.store.make_index)
 
 
-def work_repairs(ws: Memory) -> Iterator[Repair]:
+def _work_database(ws: Memory) -> Iterator[Repair]:
     """Yield the newest schema for the records of work."""
     if ws.tier_database.has_older_schema():
         how = "they are brought up to date; of a file a copy is kept"
@@ -139,114 +240,17 @@ def describe_half_done(operation: Operation) -> str:
     return f"{operation.label} ({operation.id}) is half done: not all of its files fit it ({', '.join(files)})"
 
 
-REPAIRED = "doctor.repair"
-"""The kind of the operation that holds what the doctor changed in files, and that undo takes back."""
-NAMED = 3
-"""Places that the log names of what was put right; all stand in its free field `fixes`."""
-
-
-def find_repairs(ws: Memory) -> list[Repair]:
-    """Return everything that can be put right now, or once the agent has stopped. Changes nothing."""
-    found = [*_each(ws, _identity, _lines, _shared, _documents, _cursors, _sidecars, _locks, _sessions, _transcripts)]
-    agent = ws.agent()
-    if agent.running:
-        found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
-    every = [
-        *_each(ws, _misplaced, store_repairs, work_repairs),
-        *found,
-        *_each(ws, _left_behind, _modes),
-    ]
-    mark = forgotten.read_interrupted(
-        ws.paths
-    )  # what is half gone is no damage, and nothing of it goes to the quarantine
-    return every if mark is None else [one._replace(held=f"{mark.what}; {mark.way}") for one in every]
-
-
-def _each(ws: Memory, *finders: Callable[[Memory], Iterator[Repair]]) -> Iterator[Repair]:
-    for finder in finders:
-        with contextlib.suppress(NanomemError, OSError):
-            yield from finder(ws)
-
-
-def apply_repairs(ws: Memory, found: Sequence[Repair], backup: str = "") -> list[tuple[Repair, str]]:
-    """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other.
-
-    The log tells of it before it is done, with the name of the `backup` that takes it back; where the log itself is to
-    be put right, once it is. What is a change of files comes last, as one operation, which undo takes back.
-    """
-    can = [one for one in found if not one.held]
-    others = [one for one in can if one.changes is None]
-    told = _tell(ws.perform, others, backup)
-    done = [_done(one) for one in others]
-    if not told:
-        _tell(ws.perform, [one for one, why in done if not why], backup)
-    return done + _change(ws, [one for one in can if one.changes is not None])
-
-
-def describe_undo(done: Sequence[tuple[Repair, str]], backup: str) -> list[str]:
-    """Return sentences about how to take repairs back; `backup`: the one made before."""
-    if not any(not why for _, why in done):
-        return []
-    changed = any(one.changes is not None for one, why in done if not why)
-    undo = ["`nanomem undo` takes back what it changed in files"] if changed else []
-    return [*undo, f"`nanomem backup restore {backup}` takes it back"]
-
-
-def _change(ws: Memory, wanted: Sequence[Repair]) -> list[tuple[Repair, str]]:
-    """Make the changes of these as one operation; each by itself where one of them cannot be made."""
-    try:
-        changes = [change for one in wanted if one.changes is not None for change in one.changes()]
-        if changes:
-            ws.perform(new_operation(REPAIRED, _label(wanted), changes))
-    except (NanomemError, OSError) as error:
-        if len(wanted) > 1:
-            return [told for one in wanted for told in _change(ws, [one])]
-        return [(one, _why(error)) for one in wanted]
-    return [(one, "") for one in wanted]
-
-
-def _tell(perform: Callable[[Operation], object], wanted: Sequence[Repair], backup: str) -> bool:
-    if not wanted:
-        return True
-    label = _label(wanted)
-    fixes = [[one.where, one.what, one.how] for one in wanted]
-    with contextlib.suppress(NanomemError, OSError):
-        meta = {"backup": backup, "fixes": fixes} | (
-            {operation_log.ASIDE: True} if all(one.aside for one in wanted) else {}
-        )
-        perform(new_operation(operation_log.REPAIRED, label, (), meta=meta))
-        return True
-    return False
-
-
-def _label(wanted: Sequence[Repair]) -> str:
-    names = list(dict.fromkeys(one.where for one in wanted))
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"put right {counted(len(wanted), 'thing')}: {', '.join(names[:NAMED])}{more}"
-
-
-def _done(one: Repair) -> tuple[Repair, str]:
-    try:
-        found = one.do()
-    except (NanomemError, OSError) as error:
-        return one, _why(error)
-    return (one._replace(how=found), "") if isinstance(found, str) else (one, "")
-
-
-def _why(error: NanomemError | OSError) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return f"{error.what}; {error.fix}" if error.fix else error.what
+# -- Repairs of files -------------------------------------------------------------------------------------------------
 
 
 def _misplaced(ws: Memory) -> Iterator[Repair]:
     """Yield what lies in the place of a folder of ours; nothing can be kept in a quarantine that is none."""
-    wrong = doctor.misplaced(ws.paths)
+    wrong = doctor.find_misplaced(ws.paths)
     if ws.paths.quarantine in wrong:
         return
     for path in wrong:
         yield quarantine(ws, path, doctor.MISPLACED)
-    for path, kind in doctor.misplaced_locks(ws.paths).items():
+    for path, kind in doctor.find_misplaced_locks(ws.paths).items():
         what, do = f"a {kind} lies in the place of a lock", partial(atomic.move_aside, ws.paths.quarantine, path)
         yield Repair(what, ws.paths.relative(path), "it is moved to the quarantine", do)
 
@@ -260,7 +264,7 @@ def _identity(ws: Memory) -> Iterator[Repair]:
     what = "the id of the workspace is gone" if kept is None else "no sessions lie under this id"
 
     def put_back() -> None:
-        before = _bytes(path)
+        before = read_bytes(path)
         if before:
             atomic.quarantine(ws.paths.quarantine, path.name, before)
         atomic.make_folder(path.parent)
@@ -274,7 +278,7 @@ def _lines(ws: Memory) -> Iterator[Repair]:
     paths = ws.paths
     for path in (paths.history, paths.lessons, paths.ltm_audit, paths.lessons_audit):
         try:
-            data = _bytes(path)
+            data = read_bytes(path)
         except NanomemError:  # the doctor names it, and it stays as it is
             continue
         records = parse_jsonl(core_files.as_utf8(data), "")
@@ -327,7 +331,7 @@ def _documents(ws: Memory) -> Iterator[Repair]:
     """Documents on which every turn of an agent fails that reads UTF-8 alone."""
     for path in (ws.paths.soul, ws.paths.user, ws.paths.memory_md):
         try:
-            data = _bytes(path)
+            data = read_bytes(path)
         except NanomemError:
             continue
         where = ws.paths.relative(path)
@@ -357,9 +361,8 @@ def _decoded(ws: Memory, path: Path, data: bytes, *, keep: bool) -> list[Change]
 def _cursors(ws: Memory) -> Iterator[Repair]:
     """Yield the counters of the archive: where they do not fit it, the agent loses entries, or pays for them again."""
     paths = ws.paths
-    entries, _ = parse_history(_bytes(paths.history), "")
-    latest = max((entry.cursor for entry in entries), default=0)
-    given = _bytes(paths.cursor)
+    entries, latest = doctor.measure_archive(paths)
+    given = read_bytes(paths.cursor)
     count = parse_cursor(given) or 0
     told = given.decode("utf-8", "replace").strip()[:20]
     if count > latest + doctor.REACHED:
@@ -369,7 +372,7 @@ def _cursors(ws: Memory) -> Iterator[Repair]:
         yield _counter(ws, paths.cursor, f"“{told}” is behind the archive, which goes to {latest}", latest)
     if not paths.dream_cursor.exists():
         return
-    dreamt = parse_cursor(_bytes(paths.dream_cursor))
+    dreamt = parse_cursor(read_bytes(paths.dream_cursor))
     last = max(latest, count)
     if dreamt is None and entries:
         known = _committed(ws)
@@ -382,7 +385,7 @@ def _cursors(ws: Memory) -> Iterator[Repair]:
 
 def _counter(ws: Memory, path: Path, what: str, right: int) -> Repair:
     def changes() -> list[Change]:
-        before, after = _bytes(path), str(right).encode()
+        before, after = read_bytes(path), str(right).encode()
         atomic.quarantine(ws.paths.quarantine, path.name, before)
         if path == ws.paths.dream_cursor:
             return [ws.documents.change(DREAM_CURSOR, str(right))]
@@ -401,36 +404,33 @@ def _committed(ws: Memory) -> int | None:
         return None
 
 
-def _sidecars(ws: Memory) -> Iterator[Repair]:
+def _checkpoints(ws: Memory) -> Iterator[Repair]:
     """Checkpoints of turns in flight that the agent throws away at its next start."""
-    for folder in session_folders(ws.paths, ws.layout):
-        for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
-            transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
-            if not transcript.exists():
-                yield quarantine(ws, folder / name, "a turn in flight without its session")
-            elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
-                yield quarantine(ws, folder / name, "a turn in flight, older than its session")
+    for path, why in doctor.find_checkpoints(ws.paths, ws.layout):
+        if why:
+            yield quarantine(ws, path, why)
 
 
-def _locks(ws: Memory) -> Iterator[Repair]:
-    for problem in doctor.repository(ws.paths, ws.agent()):
-        if problem.severity == "error" and problem.where.endswith(".lock"):
-            yield quarantine(ws, _place(ws, problem), problem.what)._replace(aside=True)
+def _git_locks(ws: Memory) -> Iterator[Repair]:
+    for git in ws.paths.git_dirs:
+        for path, problem in doctor.find_git_locks(git, ws.paths, ws.agent()):
+            if problem.severity == "error":
+                yield quarantine(ws, path, problem.what)._replace(aside=True)
 
 
 def _sessions(ws: Memory) -> Iterator[Repair]:
-    for one in repair.plan_rescues(ws):
+    for one in transcript_repair.plan_rescues(ws):
         if not one.refused:
             how = "its file gets the name that the agent looks for"
             if one.joined:
                 how = f"its {counted(one.messages, 'message')} go in front of those that the agent has"
             what = f"the agent does not find session {one.key}"
-            do = partial(repair.rescue, ws, [one.path])
+            do = partial(transcript_repair.rescue, ws, [one.path])
             yield Repair(what, ws.paths.relative(Path(one.path)), how, do)
 
 
 def _transcripts(ws: Memory) -> Iterator[Repair]:
-    for one in repair.find_broken(ws):
+    for one in transcript_repair.find_broken(ws):
         lines = f"{counted(one.lines, 'line')} that cannot be read: the agent counts on as if they could be"
         how = f"{'it goes' if one.lines == 1 else 'they go'} from it; undo brings the file back as it was"
         if not one.lines:
@@ -439,41 +439,25 @@ def _transcripts(ws: Memory) -> Iterator[Repair]:
         if one.wide:
             lines = "UTF-16 or UTF-32, of which agents read nothing" + (f"; {lines}" if one.lines or one.shared else "")
             how = "it is written as UTF-8; undo brings the file back as it was"
-        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=partial(repair.repair_changes, ws, one))
+        changes = partial(transcript_repair.repair_changes, ws, one)
+        yield Repair(lines, ws.paths.relative(one.file.path), how, changes=changes)
 
 
 def _left_behind(ws: Memory) -> Iterator[Repair]:
-    for problem in doctor.left_behind(ws.paths, ws.layout):
-        if problem.fix == "it can be removed":
-            yield quarantine(ws, _place(ws, problem), problem.what)._replace(aside=True)
+    for path in doctor.find_left_behind(ws.paths, ws.layout):
+        yield quarantine(ws, path, doctor.LEFT_BEHIND)._replace(aside=True)
 
 
 def _modes(ws: Memory) -> Iterator[Repair]:
     """Files of ours that others may read, or that we may not write."""
-    wrong = [*doctor.misplaced(ws.paths), *doctor.misplaced_locks(ws.paths)]
-    for folder, folders, names in os.walk(ws.paths.data):
-        folders[:] = [name for name in folders if Path(folder, name) not in wrong]
-        files = [Path(folder, name) for name in doctor.own_names(names)]
-        for path, right in [(Path(folder), 0o700)] + [(path, 0o600) for path in files]:
-            mode = os.lstat(path).st_mode
-            if path not in wrong and not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
-                what, do = f"mode {stat.S_IMODE(mode):04o}", partial(_allow, path, right)
-                yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", do, aside=True)
+    for path, right in doctor.find_own_files(ws.paths):
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISLNK(mode) and doctor.has_wrong_mode(mode, right):
+            what, do = f"mode {stat.S_IMODE(mode):04o}", partial(_allow, path, right)
+            yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", do, aside=True)
 
 
 def _allow(path: Path, right: int) -> None:
     for one in (path, *(path.with_name(f"{path.name}{beside}") for beside in ("-wal", "-shm"))):
         with contextlib.suppress(FileNotFoundError):  # what was left behind is moved away before
             os.chmod(one, right)
-
-
-def _place(ws: Memory, problem: Problem) -> Path:
-    bases = [base for base in (ws.paths.workspace, ws.paths.home) if base is not None]
-    return next((base / problem.where for base in bases if os.path.lexists(base / problem.where)), Path(problem.where))
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return read_file(path.resolve()) if path.exists() else b""
-    except OSError as error:
-        raise from_os_error(error, f"reading {path.name}") from error

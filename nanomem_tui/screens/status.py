@@ -295,7 +295,7 @@ class StatusScreen(WorkspaceScreen[Part]):
 
     async def do_mend(self) -> None:
         """Put right what the doctor can, after a look at it and a backup."""
-        await ask_to_mend(self)
+        await ask_to_repair(self)
 
     async def do_backup(self) -> None:
         """Everything in one file."""
@@ -474,7 +474,7 @@ def _problem(problem: Problem) -> Part:
 Done = tuple["Made", list[tuple["Repair", str]]]
 
 
-async def ask_to_mend(screen: StatusScreen) -> None:
+async def ask_to_repair(screen: StatusScreen) -> None:
     """Show what would be put right and what has to wait, and do it after a yes. Raises Refused where nothing can be."""
     from nanomem_tui.memory import repairs
 
@@ -484,9 +484,9 @@ async def ask_to_mend(screen: StatusScreen) -> None:
         why = waits[0].held if waits else "nothing is broken that can be put right by itself"
         raise Refused("nothing can be put right now", why, "D says what is wrong")
 
-    async def mend(_yes: bool) -> None:
+    async def repair(_yes: bool) -> None:
         say(screen, "A backup is made, then it is put right …")
-        made, done = await screen.console.in_thread(_mended)
+        made, done = await screen.console.in_thread(_repair)
         failed = [f"{one.where}: {why}" for one, why in done if why]
         if failed:
             say(screen, one_line("; ".join(failed), 150), "warning", f"{counted(len(failed), 'thing')} not put right")
@@ -500,29 +500,29 @@ async def ask_to_mend(screen: StatusScreen) -> None:
         blocks.append(Body(f"{counted(len(waits), 'thing')} waits: {waits[0].held}", "warn"))
     reason = "A backup is made first; what cannot be read goes to the quarantine, and nothing is deleted."
     title = f"Put right {counted(len(can), 'thing')}"
-    screen.confirm(title, blocks, mend, reason=reason, opened_by=screen.key_of("mend"))
+    screen.confirm(title, blocks, repair, reason=reason, opened_by=screen.key_of("mend"))
 
 
 async def back_up(screen: StatusScreen) -> None:
     """Make a backup beside the home, and say where."""
     say(screen, "A backup is made …")
-    made = await screen.console.in_thread(lambda ws: _backup(ws, ""))
+    made = await screen.console.in_thread(_backup)
     where = str(made.path)
     say(screen, where, title=f"{counted(made.files, 'file')} backed up")
 
 
-def _mended(ws: Workspace) -> Done:
+def _repair(ws: Workspace) -> Done:
     from nanomem_tui.memory import repairs
 
-    made = _backup(ws, "before doctor --fix")
-    return made, repairs.apply_repairs(ws, repairs.find_repairs(ws), made.path.name)
+    ws.flush()
+    return repairs.back_up_and_repair(ws, repairs.find_repairs(ws))
 
 
-def _backup(ws: Workspace, reason: str) -> Made:
+def _backup(ws: Workspace) -> Made:
     from nanomem_tui.store.moving import backup
 
     ws.flush()
-    return backup.make_backup(ws.paths, ws.layout, reason=reason)
+    return backup.make_backup(ws.paths, ws.layout)
 
 
 def _blocks(one: Repair) -> list[Block]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -129,7 +128,7 @@ class Writers:
         """Hold this process's lock from now on; return its name. Raises the errors of `from_os_error`."""
         if self._handle is None:
             home = f"{make_home_id(self._shared)}." if self._shared is not None else ""
-            self.name = f"{home}{os.getpid()}-{secrets.token_hex(4)}"
+            self.name = f"{home}{os.getpid()}-{os.urandom(4).hex()}"
             atomic.make_folder(self._folder)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             with contextlib.ExitStack() as opened:

@@ -7,7 +7,6 @@ the first text. Downloads nothing, and knows no collection.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import json
 import os
@@ -18,7 +17,7 @@ import unicodedata
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from importlib import resources, util
+from importlib import util
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -335,7 +334,9 @@ def mini_lm() -> OnnxEmbedder:
 
 def vocabulary() -> WordPiece:
     """The tokens of the model."""
-    packed = resources.files("nanomem_tui.vectors").joinpath("data/minilm-vocab.txt.gz").read_bytes()
+    import gzip
+
+    packed = (Path(__file__).parent / "data" / "minilm-vocab.txt.gz").read_bytes()
     words = gzip.decompress(packed).decode().split("\n")[:-1]
     return WordPiece({word: number for number, word in enumerate(words)})
 

@@ -373,9 +373,9 @@ def old_items(workspace: Path) -> None:
 
 
 def rescue(ws: Workspace) -> None:
-    from nanomem_tui.memory.sessions import repair
+    from nanomem_tui.memory.sessions import transcript_repair
 
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
 
 
 def make_backup(ws: Workspace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.sessions import repair
+from nanomem_tui.memory.sessions import transcript_repair
 from tests.conftest import need
 from tests.interop.real_agent import PEER, Agent
 
@@ -32,9 +32,9 @@ def upgraded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_eight_of_eight_come_back(upgraded: Agent) -> None:
     assert upgraded.sessions() == {}
     with open_workspace(upgraded.workspace) as ws:
-        messages = {one.key: one.messages for one in repair.plan_rescues(ws)}
+        messages = {one.key: one.messages for one in transcript_repair.plan_rescues(ws)}
         assert len(messages) == 8
-        repair.rescue(ws)
+        transcript_repair.rescue(ws)
     found = upgraded.sessions()
     assert {key: len(row["messages"]) for key, row in found.items()} == messages
 
@@ -43,8 +43,8 @@ def test_what_was_said_since_the_upgrade_stays_behind_the_old_messages(upgraded:
     upgraded.run("turn", "are you there?", "--session", "telegram:4300129", script=[{"text": "yes"}])
     assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == 2
     with open_workspace(upgraded.workspace) as ws:
-        [one] = [one for one in repair.plan_rescues(ws) if one.joined]
-        repair.rescue(ws)
+        [one] = [one for one in transcript_repair.plan_rescues(ws) if one.joined]
+        transcript_repair.rescue(ws)
     assert len(upgraded.sessions()) == 8
     assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == one.messages + 2
     upgraded.run("turn", "and now?", "--session", "telegram:4300129", script=[{"text": "still"}])

@@ -13,7 +13,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
-from nanomem_tui.memory.sessions import repair
+from nanomem_tui.memory.sessions import transcript_repair
 from nanomem_tui.memory.sessions.files import checkpoint_name
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.workspace import Workspace
@@ -62,14 +62,14 @@ def test_all_sessions_of_an_old_release_come_back_byte_for_byte(ws: Workspace, s
     before = {path.name: path.read_bytes() for path in old.iterdir()}
     for path in old.iterdir():
         shutil.copy2(path, folder(ws))
-    told = repair.plan_rescues(ws)
+    told = transcript_repair.plan_rescues(ws)
     assert (len(told), {one.refused for one in told}) == (8, {""})
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     assert sorted(files(ws).values()) == sorted(before.values())
     assert set(files(ws)) == {key_to_name(one.key) for one in told}
     assert not any(info.hidden_reason for info in ws.sessions.list())
     with pytest.raises(NothingToDo):
-        repair.rescue(ws)
+        transcript_repair.rescue(ws)
     ws.undo()
     assert files(ws) == before
     ws.redo()
@@ -81,7 +81,7 @@ def test_the_time_and_mode_of_a_file_stay(ws: Workspace) -> None:
     path = leave(ws, "cli:a", said(1))
     path.chmod(0o640)
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     found = (folder(ws) / key_to_name("cli:a")).stat()
     assert (int(found.st_mtime), found.st_mode & 0o777, found.st_nlink) == (1_700_000_000, 0o640, 1)
 
@@ -90,7 +90,7 @@ def test_one_that_was_left_in_the_folder_of_an_older_release_comes_too(ws: Works
     old = ws.paths.workspace / "sessions"
     old.mkdir()
     (old / "cli_a.jsonl").write_bytes(head("cli:a") + said(1))
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     assert files(ws) == {key_to_name("cli:a"): head("cli:a") + said(1)}
     assert list(old.iterdir()) == []
     ws.undo()
@@ -103,8 +103,8 @@ def test_what_the_agent_said_since_follows_the_old_messages(ws: Workspace) -> No
     later = head("cli:a", last_archived=0, last_consolidated=0) + said(4)
     new.write_bytes(later)
     before = files(ws)
-    assert [(one.messages, one.joined) for one in repair.plan_rescues(ws)] == [(3, 1)]
-    repair.rescue(ws)
+    assert [(one.messages, one.joined) for one in transcript_repair.plan_rescues(ws)] == [(3, 1)]
+    transcript_repair.rescue(ws)
     assert not old.exists()
     whole = ws.sessions.get("cli:a")
     assert [message.content for message in whole.messages] == ["said 1", "said 2", "said 3", "said 4"]
@@ -117,7 +117,7 @@ def test_an_offset_that_the_agent_moved_points_at_the_same_message(ws: Workspace
     leave(ws, "cli:a", said(1), said(2), said(3), last_archived=1, last_consolidated=1)
     new = folder(ws) / key_to_name("cli:a")
     new.write_bytes(head("cli:a", last_archived=1, last_consolidated=1) + said(4) + said(5))
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     assert ws.sessions.get("cli:a").last_archived == 4
 
 
@@ -127,9 +127,9 @@ def test_a_file_that_says_nothing_of_its_owner_waits_and_takes_no_other_down(ws:
     leave(ws, "cli:a", said(2))
     link = folder(ws) / "cli_c.jsonl"
     link.symlink_to("/etc/passwd")
-    refused = {one.path: one.refused for one in repair.plan_rescues(ws) if one.refused}
+    refused = {one.path: one.refused for one in transcript_repair.plan_rescues(ws) if one.refused}
     assert set(refused) == {str(nobody), str(link)}
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     assert key_to_name("cli:a") in files(ws)
     assert nobody.read_bytes() == said(1)
     assert link.is_symlink()
@@ -138,7 +138,7 @@ def test_a_file_that_says_nothing_of_its_owner_waits_and_takes_no_other_down(ws:
 def test_a_key_never_becomes_a_path(ws: Workspace) -> None:
     path = folder(ws) / "evil.jsonl"
     path.write_bytes(head("../../../workspace/SOUL") + said(1))
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     assert list(files(ws)) == [key_to_name("../../../workspace/SOUL")]
     assert "/" not in key_to_name("../../../workspace/SOUL")
 
@@ -148,16 +148,16 @@ def test_beside_an_agent_or_a_turn_in_flight_nothing_moves(ws: Workspace, monkey
     with monkeypatch.context() as patched:
         patched.setattr(ws, "agent", lambda: Presence(True, 4711, "nanobot gateway", False))
         with pytest.raises(Refused, match="nanobot gateway runs"):
-            repair.rescue(ws)
+            transcript_repair.rescue(ws)
     (folder(ws) / checkpoint_name(path.name)).write_text("{}")
     with pytest.raises(Refused, match="turn in flight"):
-        repair.rescue(ws)
+        transcript_repair.rescue(ws)
     assert path.exists()
 
 
 def test_what_changed_meanwhile_is_not_moved(ws: Workspace) -> None:
     path = leave(ws, "cli:a", said(1))
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     new = folder(ws) / key_to_name("cli:a")
     new.write_bytes(new.read_bytes() + said(2))
     with pytest.raises(Conflict, match="changed since"):
@@ -168,7 +168,7 @@ def test_what_changed_meanwhile_is_not_moved(ws: Workspace) -> None:
 
 def test_a_place_that_was_taken_meanwhile_is_not_written_over(ws: Workspace) -> None:
     leave(ws, "cli:a", said(1))
-    operation = repair.rescue(ws)
+    operation = transcript_repair.rescue(ws)
     ws.undo()
     taken = folder(ws) / key_to_name("cli:a")
     taken.write_bytes(head("cli:a") + said(9))
@@ -182,7 +182,7 @@ def test_a_place_that_was_taken_meanwhile_is_not_written_over(ws: Workspace) -> 
 def test_what_was_interrupted_is_finished_by_whoever_comes_next(ws: Workspace, both: bool) -> None:
     """A kill between the new name and the end of the old one leaves both."""
     path = leave(ws, "cli:a", said(1))
-    repair.rescue(ws)
+    transcript_repair.rescue(ws)
     [change] = ws.log(1)[0].operation.changes
     if both:
         os.link(folder(ws) / key_to_name("cli:a"), path)

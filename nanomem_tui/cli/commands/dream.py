@@ -36,14 +36,9 @@ if TYPE_CHECKING:
 
 
 _MAX_REFUSED = 1000  # characters of a refused line that are printed: one may be as long as an entry
-_LATE = {
-    "restore": "nanomem_tui.cli.commands.dream:restore",
-    "versions": "nanomem_tui.cli.commands.dream:versions",
-    "schedule": "nanomem_tui.cli.commands.dream_schedule:schedule",
-}
 
 
-@click.group("dream", cls=Group, late=_LATE)
+@click.group("dream", cls=Group, late={"schedule": "nanomem_tui.cli.commands.dream_schedule:schedule"})
 def dream() -> None:
     """The agent's Dreams: run one, see what each changed, take one back.
 
@@ -402,7 +397,7 @@ def _facts_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
 # `nanomem dream restore`: a Dream, a file or a hunk of it taken back, or a file brought back as it was.
 
 
-@click.command("restore", cls=Command)
+@dream.command("restore")
 @click.argument("sha", type=Words(), required=False)
 @click.option("--file", type=Words(), help="Only this file of it.")
 @click.option("--hunk", type=click.IntRange(min=1), help="Only this run of changed lines, counted from 1.")
@@ -648,7 +643,7 @@ def waiting_line(number: int) -> str:
 # `nanomem dream versions` and `nanomem blame`: a memory file through time, and who wrote each of its lines.
 
 
-@click.command("versions", cls=Command)
+@dream.command("versions")
 @click.argument("file", type=Words())
 @click.argument("sha", type=Words(), required=False)
 @paged

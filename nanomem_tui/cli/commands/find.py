@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli.fast_commands import time_lines, within
 from nanomem_tui.cli.options import (
     Command,
     Count,

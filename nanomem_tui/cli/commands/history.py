@@ -10,7 +10,6 @@ import click
 
 from nanomem_tui.cli import json_objects, output, passages
 from nanomem_tui.cli.options import (
-    Command,
     Count,
     Group,
     Words,
@@ -41,10 +40,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-_CHANGES = {name: f"nanomem_tui.cli.commands.history:{name}" for name in ("migrate", "compact")}
-
-
-@click.group("history", cls=Group, late=_CHANGES)
+@click.group("history", cls=Group)
 def history() -> None:
     """The archive that the agent writes and Dream reads.
 
@@ -129,7 +125,7 @@ def _old_hit(one: OldEntry) -> dict[str, Any]:
 
 def _nearest(ws: Workspace, found: ConversationHit) -> dict[str, Any]:
     """The entry of a passage; `passage` is the line of it that was found, between those around it."""
-    body = json_objects.told(found)
+    body = json_objects.conversation_hit(found)
     around = {"match": body["match"], "passage": found.text, "before": body["before"], "after": body["after"]}
     entry = json_objects.history_entry(ws.history.get(found.number))
     return {**entry, **around, "score": body["score"], "parts": body["parts"]}
@@ -178,7 +174,7 @@ NOT_DREAMT = "No Dream will read these entries: all of them are taken as read"
 DREAMT = "The next Dreams read these entries: some before them are not read yet"
 
 
-@click.command("migrate", cls=Command)
+@history.command()
 @decided
 @pass_state
 def migrate(state: State, yes: bool, dry_run: bool) -> int:
@@ -241,7 +237,7 @@ def _at(lines: Sequence[int], fate: str) -> str:
     return f"line {', '.join(map(str, lines[:SHOWN_LINES]))}{more}: {fate}" if lines else ""
 
 
-@click.command("compact", cls=Command)
+@history.command()
 @click.option("--keep", type=Count(), default=1000, show_default=True, help="Entries to keep at least.")
 @decided
 @pass_state

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.options import Command, Count, Group, Words, agreed, decided, paged, pass_state, warn
+from nanomem_tui.cli.options import Count, Group, Words, agreed, decided, paged, pass_state, warn
 from nanomem_tui.cli.output import Column, paragraph, table
 from nanomem_tui.cli.planned import show_changes
 from nanomem_tui.cli.state import State, page
@@ -60,8 +60,7 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
         body = [_json(ws, quarantine, one) for one in shown]
         broken = quarantine.problems()
     output.notes(f"Note: {problem.text()}" for problem in broken)
-    total = f"{output.counted(len(found), 'thing')} waiting"
-    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    ending = output.of_total(len(shown), len(found), "thing waiting", "things waiting")
     state.show(body, lambda: [*_table(shown), ending] if found else [NOTHING])
 
 
@@ -80,7 +79,7 @@ def _fields(ws: Workspace, quarantine: Quarantine, one: Held) -> dict[str, Any]:
         evidence = json_objects.plain(quarantine.evidence(one))
         return {**named, "old": one.old, "new": one.new, "dreamer": one.hunk.dreamer, "evidence": evidence}
     row = one.row
-    return json_objects.item(row) if isinstance(row, Item) else json_objects.lesson(row, ws.lessons.effective(row))
+    return json_objects.item(row) if isinstance(row, Item) else json_objects.lesson(row, ws.lessons)
 
 
 def _table(shown: Sequence[Held]) -> list[str]:
@@ -229,8 +228,7 @@ def _after(ws: Workspace, quarantine: Quarantine, one: Held) -> dict[str, Any]:
     if one.layer == "item" and not forget_target(getattr(one, "row", None)):
         return json_objects.item(ws.items.get(one.id))
     if one.layer == "lesson":
-        row = ws.lessons.get(one.id)
-        return json_objects.lesson(row, ws.lessons.effective(row))
+        return json_objects.lesson(ws.lessons.get(one.id), ws.lessons)
     return _json(ws, quarantine, one)
 
 
@@ -293,12 +291,7 @@ def choosing(command: Callable[..., Any]) -> Callable[..., Any]:
 TAKES_AWAY = frozenset({"reject", "delete", "merge"})
 
 
-@click.group(
-    "triage",
-    cls=Group,
-    late={"rules": "nanomem_tui.cli.commands.inbox:rules", "like": "nanomem_tui.cli.commands.inbox:like_one"},
-    invoke_without_command=True,
-)
+@click.group("triage", cls=Group, invoke_without_command=True)
 @click.option("--apply-rules", "by_rules", is_flag=True, help="Apply every rule that is kept: as `triage rules apply`.")
 @decided
 @pass_state
@@ -612,7 +605,17 @@ NONE = "There are no rules."
 DECISIONS = ("keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze")
 
 
-@click.command("like", cls=Command)
+@triage.group("rules")
+def rules() -> None:
+    """Rules that were kept: list them, see what each is about now, apply them, let them go.
+
+    \b
+    Example:
+      nanomem triage rules list
+    """
+
+
+@triage.command("like")
 @click.argument("finding_id", metavar="ID", type=Words())
 @click.argument("decision", type=click.Choice(DECISIONS))
 @click.option("--any-scope", is_flag=True, help="Of every scope, not of its own alone.")
@@ -657,16 +660,6 @@ def like_one(
         done = rules.apply(rule, keep=not once, findings=found)
         state.tell_uncommitted(ws, [done.operation])
     print_decision(state, done, dry_run=dry_run)
-
-
-@click.group("rules", cls=Group)
-def rules() -> None:
-    """Rules that were kept: list them, see what each is about now, apply them, let them go.
-
-    \b
-    Example:
-      nanomem triage rules list
-    """
 
 
 def json_of_rule(rule: Rule) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.memory_answers import within
+from nanomem_tui.cli.fast_commands import within
 from nanomem_tui.cli.options import (
     Command,
     Count,
@@ -353,7 +353,7 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
         row = ws.reflections.get(reflection_id)
         rows = {
             "reflection": json_objects.reflection(row),
-            "lesson": json_objects.lesson(made, ws.lessons.effective(made)),
+            "lesson": json_objects.lesson(made, ws.lessons),
         }
     more = [f"to have it given: nanomem inbox accept {made.id}"] if made.waits else []
     added(state, op, made.id, rows, more, dry_run=dry_run)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import json_objects, output
-from nanomem_tui.cli.memory_answers import conflicts
+from nanomem_tui.cli.fast_commands import conflicts
 from nanomem_tui.cli.options import (
     Count,
     Group,
@@ -43,7 +43,7 @@ def lessons() -> None:
 
 
 LESSONS = Resource(
-    ("lesson",), "lessons", "lessons", lambda ws, row: json_objects.lesson(row, ws.lessons.effective(row)),
+    ("lesson",), "lessons", "lessons", lambda ws, row: json_objects.lesson(row, ws.lessons),
     lambda _, bodies: ["Would delete:", *_table(bodies)], completes="lessons",
 )  # fmt: skip
 _json = LESSONS.bodies

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import json_objects, memory_answers, output
+from nanomem_tui.cli import fast_commands, json_objects, output
 from nanomem_tui.cli.commands.log import entry_lines
-from nanomem_tui.cli.memory_answers import conflicts, marks
+from nanomem_tui.cli.fast_commands import conflicts, marks
 from nanomem_tui.cli.options import (
-    Command,
     Count,
     Group,
     Words,
@@ -47,14 +46,8 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-_CHANGES = "nanomem_tui.cli.commands.memory"
-_CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune")
-_JOINING = "nanomem_tui.cli.commands.memory"
 _TRANSFER = "nanomem_tui.cli.commands.transfer"
 _LATE = {
-    **{name: f"{_CHANGES}:{name}" for name in _CHANGING},
-    **{name: f"{_JOINING}:{name}" for name in ("merge", "pin", "unpin")},
-    "reindex": "nanomem_tui.cli.commands.memory:reindex",
     "restore": f"{_TRANSFER}:restore",
     "backfill": f"{_TRANSFER}:backfill",
     "import": f"{_TRANSFER}:import_",
@@ -87,7 +80,7 @@ def status(state: State, openmetrics: bool) -> None:
     """
     if openmetrics and state.json:
         raise click.UsageError("--openmetrics is a form of its own: leave out --json", click.get_current_context())
-    (memory_answers.metrics if openmetrics else memory_answers.status)(state)
+    (fast_commands.metrics if openmetrics else fast_commands.status)(state)
 
 
 @memory.command("list")
@@ -97,7 +90,7 @@ def status(state: State, openmetrics: bool) -> None:
 @click.option("--source", type=Words(), help="Only what came this way.")
 @click.option("--disabled", is_flag=True, help="Only what is switched off.")
 @click.option("--filter", "query", type=Words(), metavar="TEXT", help="A filter, as / takes it, or the name of one.")
-@click.option("--sort", type=click.Choice(sorted(memory_answers.SORTS)), default="updated", help="What comes first.")
+@click.option("--sort", type=click.Choice(sorted(fast_commands.SORTS)), default="updated", help="What comes first.")
 @paged
 @pass_state
 def list_items(state: State, query: str | None, **wanted: Any) -> None:
@@ -108,7 +101,7 @@ def list_items(state: State, query: str | None, **wanted: Any) -> None:
       nanomem memory list --kind preference --limit 20
       nanomem memory list --filter 'scope:telegram:* age:>30d hits:0'
     """
-    memory_answers.list_items(state, query=query or "", **wanted)
+    fast_commands.list_items(state, query=query or "", **wanted)
 
 
 @memory.command()
@@ -228,7 +221,7 @@ def search(
     if not (meaning or domain is not None or category is not None):
         text = asked_query(query, terms, may_be_empty=bool(by_words["since"] or by_words["until"]))
         pages: dict[str, Any] = {"limit": 20 if limit is None else limit, "offset": offset}
-        memory_answers.search(state, text, **audience._asdict(), explain=explain, **by_words, **pages)
+        fast_commands.search(state, text, **audience._asdict(), explain=explain, **by_words, **pages)
         return
     if which := next((name for name in by_words if by_words[name] not in (None, "", "all")), None):
         raise click.UsageError(f"--{which} goes with a search by words only", click.get_current_context())
@@ -253,7 +246,7 @@ def search(
 KIND = click.Choice(["preference", "fact", "decision", "episodic"])
 
 
-@click.command(cls=Command)
+@memory.command()
 @click.option("--text", type=Words(), required=True, help="What to remember.")
 @click.option("--kind", type=KIND, default="fact", show_default=True, help="What sort of memory it is.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it (default: global).")
@@ -282,7 +275,7 @@ def add(
     added(state, op, row.id, body, dry_run=dry_run)
 
 
-@click.command(cls=Command)
+@memory.command()
 @click.argument("item_id", metavar="ID", type=Words(), shell_complete=completing("items"))
 @click.option("--text", type=Words(), help="The new words (without any option: edit them in $EDITOR).")
 @click.option("--kind", type=KIND, help="Another kind.")
@@ -330,58 +323,44 @@ ITEMS = Resource(
     ("item",), "items", "items", lambda _, row: json_objects.item(row),
     lambda rows, _: _removal("Would delete", rows), layer="item",
 )  # fmt: skip
-enable = ITEMS.switching(
-    "enable",
-    "enabled",
-    """Switch items on again.
+memory.add_command(
+    ITEMS.switching(
+        "enable",
+        "enabled",
+        """Switch items on again.
 
-    \b
-    Example:
-      nanomem memory enable ltm_1739443200123_1
-    """,
+        \b
+        Example:
+          nanomem memory enable ltm_1739443200123_1
+        """,
+    )
 )
-disable = ITEMS.switching(
-    "disable",
-    "enabled",
-    """Switch items off: kept and listed, but the agent no longer gets them.
+memory.add_command(
+    ITEMS.switching(
+        "disable",
+        "enabled",
+        """Switch items off: kept and listed, but the agent no longer gets them.
 
-    \b
-    Example:
-      nanomem memory disable ltm_1739443200123_1
-    """,
+        \b
+        Example:
+          nanomem memory disable ltm_1739443200123_1
+        """,
+    )
 )
-pin = ITEMS.switching(
-    "pin",
-    "pinned",
-    """Pin items, so that compaction and expiry leave them alone.
+memory.add_command(
+    ITEMS.deleting(
+        """Take items away. `nanomem undo` brings them back.
 
-    \b
-    Example:
-      nanomem memory pin ltm_1739443200123_1
-    """,
-)
-unpin = ITEMS.switching(
-    "unpin",
-    "pinned",
-    """Let pinned items go: compaction and expiry treat them as any other.
-
-    \b
-    Example:
-      nanomem memory unpin ltm_1739443200123_1
-    """,
-)
-delete = ITEMS.deleting(
-    """Take items away. `nanomem undo` brings them back.
-
-    \b
-    Example:
-      nanomem memory delete ltm_1739443200123_1 --yes
-    """
+        \b
+        Example:
+          nanomem memory delete ltm_1739443200123_1 --yes
+        """
+    )
 )
 
 
 def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
-    from nanomem_tui.cli.memory_answers import item_lines
+    from nanomem_tui.cli.fast_commands import item_lines
 
     if not rows:
         return ["Nothing to remove."]
@@ -390,7 +369,7 @@ def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
     return [f"{verb} {output.counted(len(rows), 'item')}:", *item_lines(rows[:SHOWN]), *ending]
 
 
-@click.command(cls=Command)
+@memory.command()
 @click.option("--dry-run", is_flag=True, help="Say what waits and write nothing.")
 @pass_state
 def flush(state: State, dry_run: bool) -> None:
@@ -412,7 +391,7 @@ def flush(state: State, dry_run: bool) -> None:
     state.show(result, [f"{line} in {result['ms']:.0f} ms{exported}."])
 
 
-@click.command(cls=Command)
+@memory.command()
 @click.option("--max-items", type=Count(1), help="Keep this many (default: the setting `max_items`).")
 @as_typed
 @pass_state
@@ -440,7 +419,7 @@ def compact(state: State, max_items: int | None, dry_run: bool) -> None:
     state.show({"operation": json_objects.operation(op), **preview}, [with_undo(op)])
 
 
-@click.command(cls=Command)
+@memory.command()
 @click.option("--older-than-days", "days", type=Count(), help="Age in days.")
 @click.option(
     "--expired",
@@ -482,7 +461,7 @@ def prune(state: State, days: int | None, expired: bool, kind: str | None, scope
 # -- The commands of `nanomem memory` that make one item of several, and that pin items -------------------------------
 
 
-@click.command(cls=Command)
+@memory.command()
 @ids_argument
 @click.option("--into", type=Words(), metavar="ID", help="The item that stays, with its text, scope and kind.")
 @decided
@@ -524,12 +503,38 @@ def _scope_words(row: Item) -> str:
     return "global" if row.scope_type == "global" else f"{row.scope_type} {whose}"
 
 
+memory.add_command(
+    ITEMS.switching(
+        "pin",
+        "pinned",
+        """Pin items, so that compaction and expiry leave them alone.
+
+        \b
+        Example:
+          nanomem memory pin ltm_1739443200123_1
+        """,
+    )
+)
+memory.add_command(
+    ITEMS.switching(
+        "unpin",
+        "pinned",
+        """Let pinned items go: compaction and expiry treat them as any other.
+
+        \b
+        Example:
+          nanomem memory unpin ltm_1739443200123_1
+        """,
+    )
+)
+
+
 # `nanomem memory reindex`: what finds by words and what finds by meaning, made anew out of what is kept.
 
 NONE_YET = "No database yet: vectors are kept from the first change on."
 
 
-@click.command(cls=Command)
+@memory.command()
 @click.option("--vectors", is_flag=True, help="What finds by meaning, in place of what finds by words.")
 @click.option("--anew", is_flag=True, help="--vectors: throw away those that are there, and embed everything.")
 @click.option("--dry-run", is_flag=True, help="Say how the index is and write nothing.")

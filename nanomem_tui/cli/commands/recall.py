@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from nanomem_tui.cli import json_objects, memory_answers, output, passages
-from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli import fast_commands, json_objects, output, passages
+from nanomem_tui.cli.fast_commands import spelling_lines, time_lines, within
 from nanomem_tui.cli.options import Command, Count, Words, all_read, dated, pass_state, seen_as
 from nanomem_tui.cli.output import Column, table
 from nanomem_tui.cli.state import State
@@ -182,13 +182,11 @@ def recall(
             return 0
         shown = ws.engine.look(question)
         silent = state.json or bool(shown.problem)
-        note = (
-            "" if shown.hits or silent else memory_answers.elsewhere_note(ws, text, question.audience, ours_only=True)
-        )
+        note = "" if shown.hits or silent else fast_commands.elsewhere_note(ws, text, question.audience, ours_only=True)
         faded = 0 if shown.lessons or silent else ws.lessons.count()["enabled"] - ws.lessons.strong()
     time = time_lines(shown.found.time if shown.found is not None else None, question.within)
     state.show(_body(shown), lambda: [*time, *_lines(shown, explain=explain)])
-    memory_answers.say(state, note)
+    fast_commands.say(state, note)
     if shown.problem and not state.json:
         output.notes([f"Note: {shown.problem}: no turn is given anything"])
     if shown.found is not None and shown.found.note and not state.json:
@@ -253,7 +251,8 @@ def _in_sources(
         unread = {"sessions": ws.sessions.unreadable, "history": ws.history.unreadable}
         unreadable = [problem for source in asked if source in unread for problem in unread[source]()]
     time = {"time": found.time.to_json()} if found.time is not None else {}
-    body = {"hits": [json_objects.told(hit) for hit in found.hits], "left_out": list(found.left_out), **time}
+    hits = [json_objects.conversation_hit(hit) for hit in found.hits]
+    body = {"hits": hits, "left_out": list(found.left_out), **time}
     told = time_lines(found.time, span)
     state.show(body, lambda: [*told, *(passages.lines(found.hits, explain=explain) or ["Nothing is recalled."])])
     passages.tell_left_out(found.left_out, quiet=state.json)
@@ -291,7 +290,7 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     ]
     cells = [(f"{h.score:.3f}", h.layer, h.item.kind, h.item.id, secrets.mask(h.item.text)) for h in shown.hits]
     lines = table(columns, cells, width) or ["Nothing is recalled."]
-    lines += _spelling(shown)
+    lines += spelling_lines(shown.found.corrected) if shown.found is not None else []
     if explain:
         for hit in shown.hits:
             lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
@@ -310,12 +309,6 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     if shown.block:
         lines += ["", f"The block ({output.counted(len(shown.block), 'character')}):", *shown.block.split("\n")]
     return lines
-
-
-def _spelling(shown: Begun) -> list[str]:
-    """Which words of the message were read as others."""
-    corrected = shown.found.corrected if shown.found is not None else {}
-    return [f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}"] if corrected else []
 
 
 def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -> int:

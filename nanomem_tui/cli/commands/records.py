@@ -326,7 +326,7 @@ def list_records(
         found = ws.records.of(kind.name, tier, wanted, since, until, limit, offset)
         whole = limit is None and not offset
         number = len(found) if whole else ws.records.count(kind.name, tier, wanted, since, until)
-    ending = counted_of(kind, number) if len(found) == number else f"{len(found):,} of {counted_of(kind, number)}"
+    ending = output.of_total(len(found), number, kind.name.replace("-", " "))
     state.show([row.to_json() for row in found], lambda: [*records_table(kind, found), ending])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output
-from nanomem_tui.cli.options import Command, Group, Words, audience_options, pass_state
+from nanomem_tui.cli.options import Group, Words, audience_options, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
 from nanomem_tui.core.errors import BadInput
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-@click.group(
-    "serve",
-    cls=Group,
-    late={"grpc": "nanomem_tui.cli.commands.serve:grpc", "web": "nanomem_tui.cli.commands.serve:web"},
-)
+@click.group("serve", cls=Group)
 def serve() -> None:
     """Answer other programs: an agent that speaks MCP, or keeps its work here by gRPC, or a browser.
 
@@ -129,7 +125,7 @@ class Port(_PortType):
         return int(port)
 
 
-@click.command("grpc", cls=Command)
+@serve.command("grpc")
 @click.option("--socket", type=Words(), metavar="PATH", help="Listen on this socket (grpc.sock in nanomem's folder).")
 @click.option("--tcp", type=Port(), help="Listen on this port of 127.0.0.1 (0: a free one), with a token.")
 @click.option(
@@ -183,7 +179,7 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
 # -- `nanomem serve web`: the console in a browser of this machine ----------------------------------------------------
 
 
-@click.command("web", cls=Command)
+@serve.command("web")
 @click.option("--port", type=Port(), default=7334, show_default=True, help="The port of 127.0.0.1 (0: a free one).")
 @click.option("--token-file", type=Words(), metavar="FILE", help="The token (web.token in nanomem's folder).")
 @pass_state

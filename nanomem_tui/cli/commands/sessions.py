@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui.agents import releases
 from nanomem_tui.cli import json_objects, output, passages
-from nanomem_tui.cli.memory_answers import time_lines, within
+from nanomem_tui.cli.fast_commands import time_lines, within
 from nanomem_tui.cli.options import (
     Command,
     Count,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from nanomem_tui.core.operations import Operation
     from nanomem_tui.dreams.session_archive import Consolidation
     from nanomem_tui.language.times_asked import Span, TimeAsked
-    from nanomem_tui.memory.sessions.repair import Rescue
     from nanomem_tui.memory.sessions.sessions import SessionCompaction, SessionInfo, TranscriptHit
+    from nanomem_tui.memory.sessions.transcript_repair import Rescue
     from nanomem_tui.workspace import Workspace
 
 
@@ -180,7 +180,7 @@ def search(
         near = passages.nearest(ws, "sessions", text, ids, 0 if exact and text else limit + offset, span)
         unreadable = ws.sessions.unreadable()
     hits, told = hits[offset:], near.hits[max(0, offset - len(hits)) :]
-    body = [*map(json_objects.transcript_hit, hits), *map(json_objects.told, told)]
+    body = [*map(json_objects.transcript_hit, hits), *map(json_objects.conversation_hit, told)]
     if time is not None:
         of_time = [True] * len(hits) + ["time" in one.parts for one in told]
         body = [one | ({"time": time.to_json()} if fits else {}) for one, fits in zip(body, of_time, strict=True)]
@@ -288,19 +288,19 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
       nanomem session rescue cli_direct.jsonl --key cli:direct
     """
     from nanomem_tui.memory import doctor
-    from nanomem_tui.memory.sessions import repair
+    from nanomem_tui.memory.sessions import transcript_repair
 
     if whose is not None and key is None:
         raise click.UsageError("--key needs the name of a file", click.get_current_context())
     with state.open() as ws:
-        keys = {repair.find_ownerless(ws, key): whose} if whose is not None and key is not None else {}
-        every_one = repair.plan_rescues(ws, keys)
+        keys = {transcript_repair.find_ownerless(ws, key): whose} if whose is not None and key is not None else {}
+        every_one = transcript_repair.plan_rescues(ws, keys)
         found = [one for one in every_one if (one.path in keys if keys else key in (None, one.key))]
         preview: dict[str, Any] = {"sessions": [{"id": one.key, **json_objects.plain(one)} for one in found]}
         can = [one for one in found if not one.refused]
         if not found:
             lost = [problem.text() for problem in doctor.identity(ws.paths, ws.layout)]
-            left = repair.list_unrescued(ws)
+            left = transcript_repair.list_unrescued(ws)
             if left:
                 lost += ["Nothing to rescue; as they are stay:", *(f"  {one}" for one in left)]
             every = lost or ["The agent finds every session."]
@@ -313,7 +313,7 @@ def rescue(state: State, key: str | None, whose: str | None, yes: bool, dry_run:
         elif dry_run:
             state.show({"operation": None, **preview}, _rescue_lines(found))
             return errors.Refused.exit_code
-        op = repair.rescue(ws, [one.path for one in found], keys)
+        op = transcript_repair.rescue(ws, [one.path for one in found], keys)
     left = [f"Left as it is: {one.key} ({one.refused})" for one in found if one.refused]
     state.show(
         {"operation": json_objects.operation(op), **preview}, [f"{op.label} (`nanomem undo` takes it back).", *left]

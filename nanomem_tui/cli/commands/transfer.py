@@ -197,7 +197,7 @@ def _export_document(state: State, ws: Workspace, target: str | None, *, force: 
     earlier = ws.transfer.earlier(items)
     whole = {
         "items": [{**json_objects.item(row), **told_earlier(earlier.get(row.id))} for row in items],
-        "lessons": [json_objects.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
+        "lessons": [json_objects.lesson(row, ws.lessons) for row in ws.lessons.all()],
         "records": [row.to_json() for row in ws.transfer.records()],
     }
     if target is None:
@@ -290,7 +290,7 @@ def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
 
     with state.open(dry_run=dry_run) as ws:
         if not ids:
-            from nanomem_tui.cli.memory_answers import item_lines
+            from nanomem_tui.cli.fast_commands import item_lines
 
             rows = retention.list_deleted(ws.store)
             shown = [*item_lines(rows[:SHOWN]), *([f"… {len(rows):,} in all"] if len(rows) > SHOWN else [])]

@@ -1,9 +1,13 @@
-"""`memory status`, `memory list` and `memory search`: what they do and print, without click (see `fast_path`)."""
+"""`memory status`, `memory list` and `memory search`: what they do and print, without click or SQLAlchemy.
+
+`fast_path` calls them where it can read the line, `commands/memory.py` where click did. Their JSON is made in
+`json_objects`. The lines of items stand here, too, for other commands that print items.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import json_objects, output
@@ -385,13 +389,13 @@ def search(
         every, time = found.hits, found.time
         hits = every[offset : offset + limit]
         note = "" if every or state.json else elsewhere_note(ws, query, Audience(channel, chat_id, sender_id))
-        spelling = "" if state.json or not query else _spelling(ws, query)
     body = [json_objects.hit(one) | ({"time": time.to_json()} if time and "time" in one.parts else {}) for one in hits]
     state.show(body, lambda: [*time_lines(time, span), *(_hit_lines(hits, explain) or ["Nothing found."])])
     if len(every) > len(hits) and not state.json:
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
         output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
-    output.notes([spelling] if spelling else [])
+    if not state.json:
+        output.notes(spelling_lines(found.corrected))
     say(state, note)
 
 
@@ -414,12 +418,9 @@ def time_lines(asked: TimeAsked | None, within: Span | None = None) -> list[str]
     return [f"Time: {', '.join(told)}"] if told else []
 
 
-def _spelling(ws: Workspace, query: str) -> str:
+def spelling_lines(corrected: Mapping[str, str]) -> list[str]:
     """Which words of a query were read as others."""
-    from nanomem_tui.memory.recall.recall import Question
-
-    corrected = ws.items.recall.ask(Question(query, limit=1, whole=True)).corrected
-    return f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}" if corrected else ""
+    return [f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}"] if corrected else []
 
 
 def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
