@@ -145,7 +145,7 @@ def unfinished(context: Context) -> str | None:
     return writable(context) or (None if known else "every turn of this log ended, or is recovered")
 
 
-# What an action of a person is: its name, keys, words, danger, command-line twin and when it can't be done.
+# What an action of a person is: its name, keys, words, danger, command and when it can't be done.
 
 Group = Literal["move", "select", "go", "global", "screen"]
 #: "preview": shows what will change and asks; "typed": can't be undone, asks for a typed word.
@@ -157,9 +157,9 @@ class Action:
     """One thing a person can do.
 
     `keys` are Textual key names or single characters, the first is the one shown; none: palette only. `screens` empty
-    means everywhere. `labels`, `helps`, `twins` and `footers` hold what differs on one screen, `in_detail` the
+    means everywhere. `labels`, `helps`, `commands` and `footers` hold what differs on one screen, `in_detail` the
     place in the footer while the keys are for the detail. `footer` orders the footer (1 first; 0: only in help).
-    `headless` is the command that does the same. Its keys run the method `do_<name>` of the screen.
+    `command` is the command that does the same. Its keys run the method `do_<name>` of the screen.
     """
 
     name: str
@@ -169,14 +169,14 @@ class Action:
     group: Group = "screen"
     screens: tuple[str, ...] = ()
     danger: Danger = "none"
-    headless: str = ""
+    command: str = ""
     enabled: Callable[[Context], str | None] = always
     footer: int = 0
     footers: Mapping[str, int] = field(default_factory=dict)
     in_detail: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
-    twins: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
 
     def on(self, screen: str) -> bool:
         """Whether the action exists on `screen`."""
@@ -195,9 +195,9 @@ class Action:
         """What it does on `screen`."""
         return self.helps.get(screen, self.help)
 
-    def twin(self, screen: str) -> str:
+    def command_on(self, screen: str) -> str:
         """The command that does the same, without the leading ``nanomem``; empty when it is only of the screen."""
-        return self.twins.get(screen, self.headless)
+        return self.commands.get(screen, self.command)
 
 
 # -- What works on every screen: selecting, finding, undo, the screens themselves, moving -----------------------------
@@ -222,47 +222,47 @@ EVERYWHERE: tuple[Action, ...] = (
            in_detail={"trail": 4, "tiers": 4}),
     Action("next_pane", ("tab",), "pane", "To the other pane.", "global", footer=50),
     Action("previous_pane", ("shift+tab",), "pane", "To the pane before.", "global"),
-    Action("undo", ("u",), "undo", "Undo the last change that you made in this console.", "global", headless="undo",
+    Action("undo", ("u",), "undo", "Undo the last change that you made in this console.", "global", command="undo",
            enabled=undoable, footer=15, footers={"inbox": 13}),
-    Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=redoable),
+    Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", command="redo", enabled=redoable),
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
-           headless="log"),
+           command="log"),
     Action("go_moments", ("H",), "moments", "The memory as it was at any moment, what differs, and the way back.",
-           "global", headless="moments list"),
+           "global", command="moments list"),
     Action("last_turn", (".",), "last turn", "The turn that ran last: what the agent was given before it answered, and "
-           "what it saved.", "global", headless="turn show"),
+           "what it saved.", "global", command="turn show"),
     Action("copy", ("y",), "copy", "Copy the text to your clipboard: by tmux or a program of this desktop, over SSH by "
            "the terminal itself; it is said which.", "global", enabled=with_row),
     Action("copy_to_file", (), "copy to file", "Copy the text to a file in nanomem's folder, where no clipboard can be "
            "reached.", "global", enabled=with_row),
     Action("export_view", ("X",), "export", "Write the rows that are shown, or those selected, to a file: JSON, CSV or "
-           "Markdown, with every column.", "global", headless="--snapshot SCREEN --filter TEXT --rows FILE",
+           "Markdown, with every column.", "global", command="--snapshot SCREEN --filter TEXT --rows FILE",
            enabled=with_row),
     Action("sort", ("s",), "sort", "Sort by the next column; the heading shows which.", "global", enabled=with_row),
     Action("wrap", ("w",), "wrap", "Wrap long lines, or not.", "global"),
     Action("zoom", ("z",), "zoom", "Give this pane the whole width; again for both.", "global"),
     Action("reload", ("f5",), "reload", "Read everything again.", "global"),
-    Action("flush", ("ctrl+s",), "save now", "Write a checkpoint now.", "global", headless="memory flush",
+    Action("flush", ("ctrl+s",), "save now", "Write a checkpoint now.", "global", command="memory flush",
            enabled=changeable),
     Action("theme", (), "next theme", "Dark, light, or the colours of your terminal.", "global"),
     Action("tour", (), "tour", "The first lines, or the walk from where it was left; esc puts them away.", "global"),
     Action("quit", ("q",), "quit", "Leave; everything is saved.", "global", footer=99),
     # The screens.
-    Action("go_items", ("1",), "Items", "What the agent believes for long.", "go", headless="memory list"),
-    Action("go_lessons", ("2",), "Lessons", "What it learned to do otherwise.", "go", headless="memory lessons list"),
-    Action("go_sessions", ("3",), "Sessions", "Its conversations.", "go", headless="session list"),
-    Action("go_wal", ("4",), "WAL", "Turns as they were written, also unfinished ones.", "go", headless="wal list"),
+    Action("go_items", ("1",), "Items", "What the agent believes for long.", "go", command="memory list"),
+    Action("go_lessons", ("2",), "Lessons", "What it learned to do otherwise.", "go", command="memory lessons list"),
+    Action("go_sessions", ("3",), "Sessions", "Its conversations.", "go", command="session list"),
+    Action("go_wal", ("4",), "WAL", "Turns as they were written, also unfinished ones.", "go", command="wal list"),
     Action("go_dream", ("5",), "Dream", "What Dreams changed, with diffs and the way back.", "go",
-           headless="dream log"),
+           command="dream log"),
     Action("go_recall", ("6",), "Recall", "What a message would bring back, why, and why not.", "go",
-           headless="recall MESSAGE"),
+           command="recall MESSAGE"),
     Action("go_knowledge", ("7",), "Knowledge", "Facts by domain and category, journal, reflections, tokens used.",
-           "go", headless="facts list"),
+           "go", command="facts list"),
     Action("go_tiers", ("8",), "Tiers", "What happens now, and the records of the agent's work: goals, tasks, tool "
-           "calls, decisions and the rest.", "go", headless="record KIND list"),
+           "calls, decisions and the rest.", "go", command="record KIND list"),
     Action("go_inbox", ("9",), "Inbox", "All that wants a person, one after the other, with the evidence.", "go",
-           headless="triage list"),
-    Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
+           command="triage list"),
+    Action("go_status", ("0",), "Status", "The health of every part.", "go", command="memory status"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
     Action("cursor_up", ("k", "up"), "up", "One line up.", "move"),
@@ -291,15 +291,15 @@ FILTERED = (*MARKED, "status", "usage", "blame", "versions")
 HABITS: tuple[Action, ...] = (
     Action("jump", ("J",), "jump", "Go to anything by typing a part of it: a screen, an item, a fact, a lesson, a "
            "session, a file, a note, a Dream, a record. kind:session looks at one kind.", "global",
-           headless="find TEXT"),
+           command="find TEXT"),
     Action("workspaces", ("ctrl+o",), "workspaces", "To another agent's memory: choose it by typing; twice goes back "
            "to the one before. ^o in J looks in all of them.", "global",
-           headless="workspaces list · --workspace NAME · find TEXT --all-workspaces"),
+           command="workspaces list · --workspace NAME · find TEXT --all-workspaces"),
     Action("bookmark", (";",), "bookmark", "Set a bookmark on the row at the cursor; again to remove it.", "global",
-           MARKED, headless="bookmarks add SCREEN ID · bookmarks delete SCREEN ID", enabled=with_row),
-    Action("bookmarks", ("'",), "bookmarks", "List the bookmarks and go to one.", "global", headless="bookmarks list"),
+           MARKED, command="bookmarks add SCREEN ID · bookmarks delete SCREEN ID", enabled=with_row),
+    Action("bookmarks", ("'",), "bookmarks", "List the bookmarks and go to one.", "global", command="bookmarks list"),
     Action("filters", ("|",), "filters", "Choose a named filter of this screen, or give the one that is typed a name.",
-           "global", FILTERED, headless="filters list · filters save NAME FILTER --screen S"),
+           "global", FILTERED, command="filters list · filters save NAME FILTER --screen S"),
 )  # fmt: skip
 
 
@@ -315,7 +315,7 @@ _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "
          "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts",
          "tiers": "records", "trail": "next kind", "status": "pictures", "pictures": "status"}  # fmt: skip
 
-_TWINS: Mapping[str, Mapping[str, str]] = {
+_COMMANDS: Mapping[str, Mapping[str, str]] = {
     "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add --text T",
             "reflections": "reflections add", "trail": "record KIND add --data JSON"},
     "edit": {"knowledge": "facts edit ID", "journal": "journal edit ID",
@@ -327,40 +327,40 @@ _TWINS: Mapping[str, Mapping[str, str]] = {
 ON_LISTS: tuple[Action, ...] = (
     Action("accept", ("+",), "keep", "Keep it as it is: it is asked about again only when it changes. What was held "
            "back is accepted: recalled from now on; an edit of a Dream is made. u takes that back.", "screen",
-           ("inbox", "review", "duplicates", "conflicts"), headless="triage keep ID", enabled=writable, footer=8,
+           ("inbox", "review", "duplicates", "conflicts"), command="triage keep ID", enabled=writable, footer=8,
            labels={"review": "accept", "duplicates": "keep all", "conflicts": "keep both"},
            helps={"conflicts": "Both are so. Asked about again only when the words of one of the two change.",
                   "duplicates": "Keep all: they are no duplicates. Asked about again only when one of their texts "
                                 "changes.",
                   "review": "Accept the edit, or those selected; again to leave it open. Nothing is written yet."},
-           twins={"review": "", "duplicates": "duplicates keep ID", "conflicts": "conflicts keep-both ID"}),
+           commands={"review": "", "duplicates": "duplicates keep ID", "conflicts": "conflicts keep-both ID"}),
     Action("reject", ("-",), "reject", "Take it away: deleted, or let go where it was held back. u brings it back.",
-           "screen", ("inbox", "review", "conflicts"), headless="triage reject ID --yes", enabled=writable, footer=9,
+           "screen", ("inbox", "review", "conflicts"), command="triage reject ID --yes", enabled=writable, footer=9,
            labels={"conflicts": "older stands"},
            helps={"conflicts": "The older stands, the newer is not so: kept, marked as wrong, never given to an agent.",
                   "review": "Reject the edit, or those selected; again to leave it open."},
-           twins={"review": "", "conflicts": "conflicts keep-old ID"}),
+           commands={"review": "", "conflicts": "conflicts keep-old ID"}),
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
-           (*_ROWS, *_KNOWN, "files", "inbox", "review", "trail"), headless="memory edit ID", enabled=writable,
+           (*_ROWS, *_KNOWN, "files", "inbox", "review", "trail"), command="memory edit ID", enabled=writable,
            footer=10,
            labels={"review": "other words"},
            helps={"inbox": "Give it other words; what was held back is accepted with them. esc leaves it.",
                   "review": "Accept the edit with other words; esc leaves it as it was.",
                   "knowledge": "Edit the value and the names of the fact; the value that it had stays in its history.",
                   "trail": "Edit the fields of the record as one text; what is JSON is checked before it is saved."},
-           twins={"lessons": "memory lessons edit ID", "files": "files edit FILE", "inbox": "triage edit ID --text T",
-                  "review": "", **_TWINS["edit"]}),
+           commands={"lessons": "memory lessons edit ID", "files": "files edit FILE",
+                     "inbox": "triage edit ID --text T", "review": "", **_COMMANDS["edit"]}),
     Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen",
-           (*_ROWS, *_KNOWN, "files", "trail"), headless="memory edit ID", enabled=writable,
-           twins={"lessons": "memory lessons edit ID", "files": "files edit FILE", **_TWINS["edit"]}),
+           (*_ROWS, *_KNOWN, "files", "trail"), command="memory edit ID", enabled=writable,
+           commands={"lessons": "memory lessons edit ID", "files": "files edit FILE", **_COMMANDS["edit"]}),
     Action("fields", ("i",), "kind, scope", "Set kind, importance and scope, of the row or of all selected rows.",
-           "screen", ("items",), headless="memory edit ID --kind K --importance N", enabled=writable, footer=18),
+           "screen", ("items",), command="memory edit ID --kind K --importance N", enabled=writable, footer=18),
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", (*_ROWS, "knowledge", "inbox", "duplicates", "conflicts"),
-           headless="memory disable ID · memory enable ID", enabled=writable, footer=11,
+           command="memory disable ID · memory enable ID", enabled=writable, footer=11,
            labels={"inbox": "off", "lessons": "on/off", "duplicates": "disable others", "conflicts": "older wrong"},
-           twins={"lessons": "memory lessons disable ID · memory lessons enable ID", "inbox": "triage disable ID",
+           commands={"lessons": "memory lessons disable ID · memory lessons enable ID", "inbox": "triage disable ID",
                   "duplicates": "duplicates disable ID", "conflicts": "conflicts keep-new ID"},
            helps={"conflicts": "The newer stands, the older was never so: kept, marked, never given.",
                   "duplicates": "Disable all but one: the one at the cursor of the detail, else the one proposed.",
@@ -370,9 +370,9 @@ ON_LISTS: tuple[Action, ...] = (
     Action("delete", ("d",), "delete", "Delete one row at once, u brings it back; several are shown first.", "screen",
            (*_ROWS, *_KNOWN, "trail", "inbox", "rules", "duplicates"), "none", "memory delete ID --yes", writable, 12,
            labels={"duplicates": "delete others"},
-           twins={"duplicates": "duplicates delete ID --yes",
+           commands={"duplicates": "duplicates delete ID --yes",
                   "lessons": "memory lessons delete ID --yes", "inbox": "triage delete ID --yes",
-                  "rules": "triage rules delete ID --yes", **_TWINS["delete"]},
+                  "rules": "triage rules delete ID --yes", **_COMMANDS["delete"]},
            helps={"rules": "Let the rule go; what it decided stays.",
                   "duplicates": "Delete all but one: the one at the cursor of the detail, else the one proposed.",
                   "knowledge": "Delete one fact at once, u brings it back; several, and all under a heading, are shown "
@@ -380,7 +380,7 @@ ON_LISTS: tuple[Action, ...] = (
     Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen",
            ("items", "knowledge", "inbox", "duplicates", "conflicts"), "preview", "memory merge ID ID", two_rows, 15,
            footers={"duplicates": 7, "conflicts": 7}, labels={"conflicts": "newer stands"},
-           twins={"conflicts": "conflicts supersede ID", "duplicates": "duplicates merge ID",
+           commands={"conflicts": "conflicts supersede ID", "duplicates": "duplicates merge ID",
                   "knowledge": "facts merge ID ID",
                   "inbox": "triage merge ID --yes"},
            helps={"inbox": "Make one item of those that the finding is about; of a contradiction the newer stands.",
@@ -392,21 +392,21 @@ ON_LISTS: tuple[Action, ...] = (
     Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
            "screen", ("items",), "none", "memory pin ID · memory unpin ID", writable, 16),
     Action("add", ("a",), "add", "Write a new item.", "screen", ("items", *_KNOWN, "trail"),
-           headless="memory add --text T", enabled=addable, footer=13, twins=_TWINS["add"],
+           command="memory add --text T", enabled=addable, footer=13, commands=_COMMANDS["add"],
            helps={"knowledge": "Write a new fact, or give a known one another value.",
                   "journal": "Write an entry for today, or for another day.",
                   "reflections": "Write down what a failed tool call taught.",
                   "trail": "Write a new record of this kind."}),
     Action("by_meaning", ("~",), "by meaning", "Search by meaning: type what you look for; the nearest facts come "
-           "first. ~ before the words of a filter does the same.", "screen", ("knowledge",), headless="facts search Q",
+           "first. ~ before the words of a filter does the same.", "screen", ("knowledge",), command="facts search Q",
            footer=8),
     Action("fold_all", ("O",), "outline", "Fold every category, or unfold all of them.", "screen", ("knowledge",),
            enabled=with_row, footer=19),
     Action("make_lesson", ("L",), "make lesson", "Make it a lesson, which is what the agent is given; or link the "
-           "one that says so already.", "screen", ("reflections",), headless="reflections lesson ID", enabled=writable,
+           "one that says so already.", "screen", ("reflections",), command="reflections lesson ID", enabled=writable,
            footer=11),
     Action("group_by", ("B",), "by", "Add up by the next: day, model, source, whose it is.", "screen", ("usage",),
-           headless="usage --by model", footer=10),
+           command="usage --by model", footer=10),
     Action("measure", ("C",), "cost", "Draw the cost, or tokens again.", "screen", ("usage",), footer=11),
     Action("compact", ("c",), "compact",
            "Remove duplicates and what is over the number that you type; shows what would go, and can be undone.",
@@ -414,7 +414,7 @@ ON_LISTS: tuple[Action, ...] = (
            footers={"archive": 20},
            helps={"sessions": "Cut a conversation down to its newest messages; can be undone.",
                   "archive": "Let the oldest summaries go, never one that no Dream has read; can be undone."},
-           twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY",
+           commands={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY",
                   "archive": "history compact --keep N"}),
     Action("consolidate", (), "consolidate", "Summarise the oldest part of a conversation that is over its budget into "
            "the archive; the transcript keeps every message.", "screen", ("sessions",), "preview", "consolidate KEY",
@@ -425,10 +425,10 @@ ON_LISTS: tuple[Action, ...] = (
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
            "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame", "lessons", *_KNOWN,
                       "trail", "duplicates", "conflicts"),
-           headless="memory show ID", enabled=with_source, footer=17, in_detail={"trail": 3},
+           command="memory show ID", enabled=with_source, footer=17, in_detail={"trail": 3},
            labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn",
                    "blame": "what was said", "reflections": "lesson", "trail": "up"},
-           twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
+           commands={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
                   "injections": "session show KEY", "inbox": "session show KEY",
                   "duplicates": "session show KEY", "conflicts": "session show KEY",
                   "blame": "blame FILE:LINE",
@@ -440,7 +440,7 @@ ON_LISTS: tuple[Action, ...] = (
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
-           ("sessions", "notes", "archive"), headless="session search Q", footer=12),
+           ("sessions", "notes", "archive"), command="session search Q", footer=12),
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, who "
            "sees what, what waits in the inbox.", "screen",
            (*_ROWS, "scopes", "inbox", "duplicates", "conflicts", "rules", "sessions", "notes", "archive", "dream",
@@ -449,7 +449,7 @@ ON_LISTS: tuple[Action, ...] = (
            footers={"items": 20, "lessons": 20, "inbox": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
            helps={"versions": "The versions of the next file: SOUL, USER, MEMORY.",
                   "tiers": "The records of this kind.", "trail": "The records of the next kind."},
-           twins={"archive": "history list", "dream": "files list", "items": "scopes list", "scopes": "memory list",
+           commands={"archive": "history list", "dream": "files list", "items": "scopes list", "scopes": "memory list",
                   "lessons": "inbox list",
                   "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
                   "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list",
@@ -458,7 +458,7 @@ ON_LISTS: tuple[Action, ...] = (
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
            "memory import PATH", changeable),
     Action("export_file", (), "export", "Write what is remembered to a file of your own.", "screen", ("items",),
-           headless="memory export --format F --to FILE"),
+           command="memory export --format F --to FILE"),
     Action("backfill", (), "take in notes", "Take in what MEMORY.md, daily notes and other Markdown in memory/ say, as "
            "the agent's first turn does once; u takes it back.", "screen", ("items",), "preview", "memory backfill",
            changeable),
@@ -472,17 +472,17 @@ _PARTS = ("dream", "sessions", "wal", "injections", "blame", "review", "versions
 
 ON_TRACES: tuple[Action, ...] = (
     Action("blame", ("b",), "blame", "Who wrote each line of the memory files, which entries asked for it, and which "
-           "messages these came from.", "screen", ("dream", "files", "sessions"), headless="blame FILE",
+           "messages these came from.", "screen", ("dream", "files", "sessions"), command="blame FILE",
            enabled=with_row, footer=16, footers={"sessions": 0}, labels={"sessions": "led to"},
            helps={"dream": "The lines that this change wrote and that stand; in the diff: of its file.",
                   "sessions": "The lines of the memory files that the message at the cursor led to."},
-           twins={"sessions": "blame --session KEY --message N"}),
+           commands={"sessions": "blame --session KEY --message N"}),
     Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
-           "screen", ("dream",), headless="dream log --dreams", footer=15),
+           "screen", ("dream",), command="dream log --dreams", footer=15),
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen",
-           ("wal", "sessions"), headless="wal show KEY", enabled=with_row, footer=10, footers={"sessions": 15},
+           ("wal", "sessions"), command="wal show KEY", enabled=with_row, footer=10, footers={"sessions": 15},
            helps={"sessions": "Show new messages as the agent writes them; again to stop."},
-           twins={"sessions": "session show KEY"}),
+           commands={"sessions": "session show KEY"}),
     Action("wal_recover", ("!",), "recover", "Put turns that never ended among the pending items of their session, and "
            "remember what they asked to be remembered; shown first, u takes it back.", "screen", ("wal",), "preview",
            "wal recover KEY", unfinished, 11),
@@ -491,13 +491,13 @@ ON_TRACES: tuple[Action, ...] = (
            helps={"review": "Run the Dream with the edits that are accepted: one commit, can be taken back."}),
     Action("dream_review", ("T",), "dry run",
            "Try a Dream: see what it would change, and from which entries; accept or reject each edit, apply the rest.",
-           "screen", ("dream", "review"), headless="--run-dream --dry-run", enabled=changeable, footer=14,
+           "screen", ("dream", "review"), command="--run-dream --dry-run", enabled=changeable, footer=14,
            labels={"dream": "review", "review": "try anew"}),
     Action("dream_restore", ("t",), "take back",
            "Take back what the cursor is on: this hunk, this file, the whole run, or this change; later edits stay.",
            "screen", ("dream", "versions", "ledger", "moments"), "preview",
            "dream restore SHA --file F --hunk N", writable, 11,
-           twins={"ledger": "undo ID", "versions": "dream restore SHA --file F --as-of",
+           commands={"ledger": "undo ID", "versions": "dream restore SHA --file F --as-of",
                   "moments": "moments restore MOMENT --id ID"},
            labels={"versions": "bring back", "moments": "bring back"},
            helps={"versions": "Bring the file back as it was then, or take back only what that change did to it.",
@@ -510,7 +510,7 @@ ON_TRACES: tuple[Action, ...] = (
     Action("other_later", ("}",), "end later", "The moment that is compared with, one on in time, at last to now.",
            "screen", ("moments",), enabled=with_row, footer=15),
     Action("versions", ("V",), "versions", "The memory files as they were after each change, to go through in time.",
-           "screen", ("dream",), headless="dream versions FILE", enabled=with_row, footer=17),
+           "screen", ("dream",), command="dream versions FILE", enabled=with_row, footer=17),
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen", _PARTS,
            enabled=with_detail, footer=18, in_detail={"trail": 5, "tiers": 5},
            labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
@@ -521,18 +521,18 @@ ON_TRACES: tuple[Action, ...] = (
                    "versions": "last change", "knowledge": "last part", "tiers": "last part", "trail": "last link",
                    "duplicates": "last item", "conflicts": "last one"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
-           "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
+           "screen", ("recall",), command="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",
            "screen", ("recall", "context", "scopes", "injections"), footer=10,
-           headless="recall MESSAGE --channel C --chat-id X --sender-id Y",
+           command="recall MESSAGE --channel C --chat-id X --sender-id Y",
            labels={"scopes": "recall as", "injections": "ask again"}, footers={"injections": 12},
            helps={"scopes": "Ask Recall as the chat or person at the cursor.",
                   "injections": "Ask Recall what the same person would be given for the same words now."},
-           twins={"context": "context TASK --channel C --chat-id X --sender-id Y"}),
+           commands={"context": "context TASK --channel C --chat-id X --sender-id Y"}),
     Action("context", ("K",), "context", "What an agent would be given for a task, out of every tier.", "screen",
-           ("tiers", "trail"), headless="context TASK", footer=14),
+           ("tiers", "trail"), command="context TASK", footer=14),
     Action("toggle_tier", ("=",), "tier on/off", "Ask the tier in brackets, or not.", "screen", ("context",),
-           headless="context TASK --tiers TIER,TIER", footer=13),
+           command="context TASK --tiers TIER,TIER", footer=13),
     Action("profile", ("P",), "profile", "Rank by the next profile: our own way, as seed 000, as seed 001.", "screen",
            ("recall",), footer=16),
     Action("next_weight", ("]",), "weight", "To the next weight.", "screen", ("recall", "context"), footer=17,
@@ -541,30 +541,30 @@ ON_TRACES: tuple[Action, ...] = (
            labels={"context": "tier before"}, helps={"context": "To the tier before."}),
     Action("more_weight", (">",), "more of it", "Let the weight count more; everything is ranked again.", "screen",
            ("recall", "context"), footer=18, footers={"context": 11}, labels={"context": "more tokens"},
-           helps={"context": "A larger budget of tokens."}, twins={"context": "context TASK --max-tokens N"}),
+           helps={"context": "A larger budget of tokens."}, commands={"context": "context TASK --max-tokens N"}),
     Action("less_weight", ("<",), "less of it", "Let the weight count less; 0 leaves it out.", "screen",
            ("recall", "context"), footers={"context": 12}, labels={"context": "fewer tokens"},
-           helps={"context": "A smaller budget of tokens."}, twins={"context": "context TASK --max-tokens N"}),
+           helps={"context": "A smaller budget of tokens."}, commands={"context": "context TASK --max-tokens N"}),
     Action("reset_weights", ("R",), "reset weights", "The weights of the profile again.", "screen", ("recall",),
            enabled=turned),
     Action("why_not", ("W",), "why not",
            "Say why an item is not recalled: this one on Items, on Recall one that you choose by typing.", "screen",
-           ("items", "recall"), headless="recall MESSAGE --why-not ID", footer=19),
+           ("items", "recall"), command="recall MESSAGE --why-not ID", footer=19),
     Action("injected", ("I",), "turns given", "The real turns that were given this, or that saved it.", "screen",
            (*_ROWS, "recall"), enabled=with_item),
     Action("keep_recall", ("M",), "must find", "Save the message as a question that must find this row, or the "
-           "selected rows.", "screen", ("recall",), headless="recall MESSAGE --save ID", enabled=with_message,
+           "selected rows.", "screen", ("recall",), command="recall MESSAGE --save ID", enabled=with_message,
            footer=12),
     Action("check_recall", (), "check saved", "Ask every saved question again and show what got lost.", "screen",
-           ("recall",), headless="recall --check"),
+           ("recall",), command="recall --check"),
     Action("lifecycle_run", ("Y",), "lifecycle", "Move what is old enough to long-term memory; u takes it back.",
            "screen", ("tiers",), "preview", "lifecycle run", changeable, 12),
     Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
-           headless="doctor", footer=10),
+           command="doctor", footer=10),
     Action("mend", ("ctrl+f",), "put right", "Put right what the doctor can, after a backup; what it cannot read goes "
            "to the quarantine.", "screen", ("status",), "preview", "doctor --fix", changeable, 11),
     Action("backup", (), "back up", "Workspace, sessions, databases and configuration in one file beside the home.",
-           "screen", ("status",), headless="backup make"),
+           "screen", ("status",), command="backup make"),
 )  # fmt: skip
 
 
@@ -572,25 +572,25 @@ ON_TRACES: tuple[Action, ...] = (
 
 ON_TRIAGE: tuple[Action, ...] = (
     Action("snooze", ("Z",), "put off", "Put it off for a week; it is asked about again then.", "screen",
-           ("inbox", "duplicates", "conflicts"), headless="triage snooze ID", enabled=writable, footer=16),
+           ("inbox", "duplicates", "conflicts"), command="triage snooze ID", enabled=writable, footer=16),
     Action("split", ("S",), "move scope", "Move it to the scope where it belongs: global, a chat or a person.",
            "screen", ("inbox", "items", "scopes", "conflicts"),
-           headless="triage split ID --scope S", enabled=writable, footer=18,
+           command="triage split ID --scope S", enabled=writable, footer=18,
            footers={"items": 19, "scopes": 8}, labels={"items": "to scope", "scopes": "to scope"},
            helps={"conflicts": "Both are so, each in its scope: the one at the cursor of the detail moves, "
                                "else the older.",
                   "items": "Move or copy the row, or the selected ones, to another scope: choose it by typing.",
                   "scopes": "Move or copy what leaks, or all that a scope holds, to another scope."},
-           twins={**dict.fromkeys(("items", "scopes"), "scopes move ID --to S · scopes copy ID --to S"),
+           commands={**dict.fromkeys(("items", "scopes"), "scopes move ID --to S · scopes copy ID --to S"),
                   "conflicts": "conflicts split ID --scope S"}),
     Action("all_like", ("&",), "all like this", "Decide alike on all that is like this: of its kind, scope and source, "
            "for such a reason. The rule is kept with it; u takes back both.", "screen", ("inbox", "rules"), "preview",
            "triage like ID DECISION", writable, 14, labels={"rules": "apply"},
-           helps={"rules": "Apply the rule to what it is about now."}, twins={"rules": "triage rules apply ID"}),
+           helps={"rules": "Apply the rule to what it is about now."}, commands={"rules": "triage rules apply ID"}),
 )  # fmt: skip
 
 
-# Every action of a person, once: its name, keys, words, danger, command-line twin and when it can't be done.
+# Every action of a person, once: its name, keys, words, danger, command and when it can't be done.
 
 __all__ = ["ACTIONS", "BY_NAME", "GROUP_TITLES", "SCREENS", "SLASH", "Action", "Danger", "Group", "actions_on"]
 

@@ -67,9 +67,9 @@ def _table(listed: Iterable[Action], screen: str) -> list[str]:
     rows = ["| Key | Action | Name | What it does | Command |", "|---|---|---|---|---|"]
     for action in listed:
         keys = " ".join(f"`{actions.key_text(key)}`" for key in action.keys).replace("|", "\\|") or "`:`"
-        twin = " · ".join(f"`nanomem {part}`" for part in action.twin(screen).split(" · ") if part)
+        commands = " · ".join(f"`nanomem {part}`" for part in action.command_on(screen).split(" · ") if part)
         told = f"{action.help_on(screen)}{asks[action.danger]}"
-        rows.append(f"| {keys} | {action.label_on(screen)} | `{action.name}` | {told} | {twin} |")
+        rows.append(f"| {keys} | {action.label_on(screen)} | `{action.name}` | {told} | {commands} |")
     return [*rows, ""]
 
 

@@ -483,35 +483,35 @@ class ModelDreamer:
         Raises the errors of the endpoint (`ModelError`): then nothing was found at all.
         """
         before = self._client.usage
-        veil = MaskedFiles({name: files.get(name, "") for name in TITLES})
+        masked = MaskedFiles({name: files.get(name, "") for name in TITLES})
         try:
             new = hide_entries(entries)
-            study = _in_halves(lambda room, _: self._study(new, veil.files, room, watch), self._room())
-            desk = StudySession(veil.files, study.entries)
+            study = _in_halves(lambda room, _: self._study(new, masked.files, room, watch), self._room())
+            session = StudySession(masked.files, study.entries)
             if study.facts:
-                self._edited(study, desk, steps, watch)
+                self._edited(study, session, steps, watch)
         finally:
             self._client.close()
-        waiting = _waiting(study, desk)
+        waiting = _waiting(study, session)
         done = _done(study.entries, waiting)
         notes = [study.analysis]
         if waiting and done == study.entries[-1].cursor:
             notes.append(f"{steps} steps were not enough for all of it: what is left is for a person to judge.")
         elif waiting:
             notes.append(f"{steps} steps were not enough for all of it: the entries after {done} wait.")
-        ahead = sum(max(edit.evidence) > done for edit in desk.edits)
+        ahead = sum(max(edit.evidence) > done for edit in session.edits)
         if ahead:
             notes.append(f"{ahead} of its edits are for entries after {done}, which wait for the next Dream.")
-        if desk.repeats:
+        if session.repeats:
             notes.append(f"The model was stopped: {_STOPPED}.")
-        late = [Refusal(edit, f"more than {steps} steps") for edit in desk.left_over]
-        edits, hiding = veil.lifted(desk.edits)
-        left = _left_alone(study, desk)
-        if not desk.finished:
-            why = _STOPPED if desk.repeats else f"{steps} steps were not enough"
+        late = [Refusal(edit, f"more than {steps} steps") for edit in session.left_over]
+        edits, hiding = masked.lifted(session.edits)
+        left = _left_alone(study, session)
+        if not session.finished:
+            why = _STOPPED if session.repeats else f"{steps} steps were not enough"
             late += [Refusal(_asked_for(fact), why) for fact in left]
-        refused = [Refusal(veil.lift(one.edit), one.why) for one in (*desk.refused, *late)]
-        skipped = [*desk.skipped, *(map(_no_edit, left) if desk.finished else ())]
+        refused = [Refusal(masked.lift(one.edit), one.why) for one in (*session.refused, *late)]
+        skipped = [*session.skipped, *(map(_no_edit, left) if session.finished else ())]
         return Proposal(
             tuple(edit for edit in edits if max(edit.evidence) <= done),
             tuple(line for line in skipped if line.cursor <= done),
@@ -551,40 +551,40 @@ class ModelDreamer:
 
     # Phase two
 
-    def _edited(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> None:
+    def _edited(self, study: _Study, session: StudySession, steps: int, watch: Watch) -> None:
         for _ in range(_MOST_ANSWERS):
-            if desk.steps >= steps or desk.repeats:
+            if session.steps >= steps or session.repeats:
                 return
-            answer = self._step(study, desk, steps, watch)
-            did = desk.steps
+            answer = self._step(study, session, steps, watch)
+            did = session.steps
             for asked in answer["read"]:
-                if desk.steps < steps:
-                    desk.read(asked["file"], asked["first"], asked["last"])
+                if session.steps < steps:
+                    session.read(asked["file"], asked["first"], asked["last"])
             for number, raw in enumerate(answer["edits"]):
-                if desk.steps >= steps:
-                    desk.cut_off(answer["edits"][number:])
+                if session.steps >= steps:
+                    session.cut_off(answer["edits"][number:])
                     return
-                desk.take(raw)
-            if desk.steps == did or (answer["status"] == "done" and not desk.told and not answer["read"]):
-                desk.finished = True
+                session.take(raw)
+            if session.steps == did or (answer["status"] == "done" and not session.told and not answer["read"]):
+                session.finished = True
                 return
 
-    def _step(self, study: _Study, desk: StudySession, steps: int, watch: Watch) -> Mapping[str, Any]:
+    def _step(self, study: _Study, session: StudySession, steps: int, watch: Watch) -> Mapping[str, Any]:
         facts = [fact.line() for fact in study.facts]
         shape = step_shape([entry.cursor for entry in study.entries])
-        at = f"editing, step {desk.steps + 1} of at most {steps}"
+        at = f"editing, step {session.steps + 1} of at most {steps}"
 
         def ask(room: int, is_first: bool) -> Mapping[str, Any]:
             # where it was too long, the facts say what counts in the entries
             entries = [entry_text(entry) for entry in study.entries] if study.whole and is_first else []
-            left = room - sum(map(estimate_tokens, (*entries, *facts, *desk.log)))
-            shown = _shown(desk.files, desk.asked, [*entries, *facts], left)
+            left = room - sum(map(estimate_tokens, (*entries, *facts, *session.log)))
+            shown = _shown(session.files, session.asked, [*entries, *facts], left)
             return self._ask(
-                step_messages(entries, facts, shown, desk.log, steps - desk.steps), shape, "step", at, watch
+                step_messages(entries, facts, shown, session.log, steps - session.steps), shape, "step", at, watch
             )
 
         answer = _in_halves(ask, self._room())
-        desk.show()
+        session.show()
         return answer
 
     def _room(self) -> int:
@@ -683,21 +683,21 @@ def _facts(found: Sequence[Mapping[str, Any]], entries: Sequence[HistoryEntry]) 
     return good, len(facts) - len(good)
 
 
-def _waiting(study: _Study, desk: StudySession) -> list[int]:
+def _waiting(study: _Study, session: StudySession) -> list[int]:
     """Return the entries (the last of each fact or edit) that the steps did not reach; none when the model was done."""
-    if desk.finished or desk.repeats:
+    if session.finished or session.repeats:
         return []
-    waiting = [max(fact.evidence) for fact in _untouched(study, desk)]
-    return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]
+    waiting = [max(fact.evidence) for fact in _untouched(study, session)]
+    return waiting + [max(edit.evidence) for edit in session.left_over if edit.evidence]
 
 
-def _left_alone(study: _Study, desk: StudySession) -> list[_Fact]:
+def _left_alone(study: _Study, session: StudySession) -> list[_Fact]:
     """Return the facts of which no edit was made: what the model found is told, or waits, and is not lost unseen.
 
     Which edit is of which fact nobody says: where there are fewer than facts of an entry, it is told by the words."""
     left = []
     for fact in study.facts:
-        tries = _tries(fact, desk)
+        tries = _tries(fact, session)
         others = [one for one in study.facts if not {*one.evidence}.isdisjoint(fact.evidence)]
         said = edits.meaningful_words(fact.text)
         if len(tries) < len(others) and not any(
@@ -717,16 +717,16 @@ def _asked_for(fact: _Fact) -> LineEdit:
     return LineEdit("add", file, new=f"- {fact.text}", evidence=fact.evidence, why="found and not edited in")
 
 
-def _untouched(study: _Study, desk: StudySession) -> list[_Fact]:
+def _untouched(study: _Study, session: StudySession) -> list[_Fact]:
     """Return the facts whose entries no edit names, made or not."""
-    return [fact for fact in study.facts if not _tries(fact, desk)]
+    return [fact for fact in study.facts if not _tries(fact, session)]
 
 
-def _tries(fact: _Fact, desk: StudySession) -> list[str]:
+def _tries(fact: _Fact, session: StudySession) -> list[str]:
     """Return the lines of the edits, made or not, that name an entry of the fact."""
-    edits = (*desk.edits, *(refusal.edit for refusal in desk.refused), *desk.left_over)
+    edits = (*session.edits, *(refusal.edit for refusal in session.refused), *session.left_over)
     tried = [(edit.evidence, f"{edit.old} {edit.new}") for edit in edits]
-    tried += [((line.cursor,), line.text) for line in desk.skipped]
+    tried += [((line.cursor,), line.text) for line in session.skipped]
     return [text for cursors, text in tried if not {*cursors}.isdisjoint(fact.evidence)]
 
 

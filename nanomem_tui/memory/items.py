@@ -252,7 +252,7 @@ class Items(retention.RowService[Item]):
         self._recall = recall
 
     @cached_property
-    def _twins(self) -> SameTextIndex:
+    def _same_texts(self) -> SameTextIndex:
 
         return SameTextIndex(self._store)
 
@@ -380,9 +380,9 @@ class Items(retention.RowService[Item]):
             self._store.settings, importance=_fraction(importance), source=source,
         )  # fmt: skip
         item = said_on.date_item(item, self._today())
-        twin = self._twins.find(scope_key, item.text) if merge else None
-        if twin is not None and twin.enabled:
-            return self._confirmed(twin, item)
+        duplicate = self._same_texts.find(scope_key, item.text) if merge else None
+        if duplicate is not None and duplicate.enabled:
+            return self._confirmed(duplicate, item)
         from nanomem_tui.memory import notes
 
         warnings = self.warnings(item)
@@ -390,29 +390,35 @@ class Items(retention.RowService[Item]):
         operation = new_operation("items.add", f"add {quote_start(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
-    def _confirmed(self, twin: Item, item: Item) -> tuple[Operation, Item, list[str]]:
+    def _confirmed(self, duplicate: Item, item: Item) -> tuple[Operation, Item, list[str]]:
         """Return the item that says what `item` says already, once it was said again."""
-        after = twin._replace(
-            hits=twin.hits + 1,
-            updated_at=max(twin.updated_at, item.updated_at),
-            importance=max(twin.importance, item.importance),
-            expires_at=max(twin.expires_at, item.expires_at or twin.expires_at) if twin.expires_at else None,
+        after = duplicate._replace(
+            hits=duplicate.hits + 1,
+            updated_at=max(duplicate.updated_at, item.updated_at),
+            importance=max(duplicate.importance, item.importance),
+            expires_at=max(duplicate.expires_at, item.expires_at or duplicate.expires_at)
+            if duplicate.expires_at
+            else None,
         )
 
         after = said_on.date_item(after, self._today())
-        fix = f"`nanomem memory edit {twin.id} --kind {item.kind}` changes that"
-        warnings = [f"it stays a {twin.kind}: {fix}"] if twin.kind != item.kind else []
-        label = f"confirm {quote_start(twin.text)}, which is remembered already"
-        return self._perform(new_operation("items.confirm", label, [change_of("item", twin, after)])), after, warnings
+        fix = f"`nanomem memory edit {duplicate.id} --kind {item.kind}` changes that"
+        warnings = [f"it stays a {duplicate.kind}: {fix}"] if duplicate.kind != item.kind else []
+        label = f"confirm {quote_start(duplicate.text)}, which is remembered already"
+        return (
+            self._perform(new_operation("items.confirm", label, [change_of("item", duplicate, after)])),
+            after,
+            warnings,
+        )
 
     def warnings(self, item: Item) -> list[str]:
         """Return warnings about the text of an item: it is there already, or capture would have held it back."""
         from nanomem_tui.memory import safety
 
-        twins = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
-        twins = [row for row in twins if row.id != item.id]
-        where = "waits in the inbox" if twins and twins[0].waits else "is already there"
-        return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]
+        duplicates = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
+        duplicates = [row for row in duplicates if row.id != item.id]
+        where = "waits in the inbox" if duplicates and duplicates[0].waits else "is already there"
+        return [*(f"the same text {where} as {row.id}" for row in duplicates[:1]), *safety.warnings(item.text)]
 
     def edit(self, item_id: str, *, expected: Item | None = None, **fields: Any) -> Operation:
         """Change fields of an item; `expected`: the item as it was shown, for Conflict with somebody's change."""
@@ -595,13 +601,13 @@ class Plan(NamedTuple):
     scope: Scope
     goes: tuple[Item, ...]
     there: tuple[Item, ...] = ()
-    twins: tuple[SameMemory, ...] = ()
+    duplicates: tuple[SameMemory, ...] = ()
     unseen: tuple[Item, ...] = ()
 
     @property
     def mergeable(self) -> tuple[SameMemory, ...]:
         """Those that a merge makes one of."""
-        return tuple(twin for twin in self.twins if twin.mergeable)
+        return tuple(duplicate for duplicate in self.duplicates if duplicate.mergeable)
 
     @property
     def notes(self) -> list[str]:
@@ -610,7 +616,9 @@ class Plan(NamedTuple):
         same = len(self.mergeable)
         if same:
             said.append(f"{counted(same, 'text')} {'is' if same == 1 else 'are'} there already: merging makes one item")
-        said += list(dict.fromkeys(f"stays: {twin.why}" for twin in self.twins if not twin.mergeable))
+        said += list(
+            dict.fromkeys(f"stays: {duplicate.why}" for duplicate in self.duplicates if not duplicate.mergeable)
+        )
         if self.unseen:
             kinds = ", ".join(sorted({row.kind for row in self.unseen}))
             said.append(f"nobody will see {counted(len(self.unseen), 'item')} there: {kinds} does not follow a person")
@@ -623,7 +631,7 @@ class Moving:
     def __init__(self, store: MemoryStore, perform: Perform) -> None:
         self._store = store
         self._perform = perform
-        self._twins = SameTextIndex(store)
+        self._same_texts = SameTextIndex(store)
         self._facts = KnownFacts(store)
 
     def plan(self, ids: Sequence[str], scope: Scope, verb: Verb = "move") -> Plan:
@@ -633,7 +641,7 @@ class Moving:
             raise BadInput("no item is named", verb, "name the items by their ids")
         goes: list[Item] = []
         there: list[Item] = []
-        twins: list[SameMemory] = []
+        duplicates: list[SameMemory] = []
         arriving: dict[object, Item] = {}
         for row in rows:
             if _is_in(row, scope):
@@ -641,16 +649,16 @@ class Moving:
                 continue
             marks = _marks(row, scope)
             first = next((arriving[mark] for mark in marks if mark in arriving), None)
-            twin = self._twin(row, scope, {one.id for one in rows} if verb == "move" else frozenset())
-            if twin is None and first is not None:
-                twin = _compared(row, first, scope)
-            if twin is not None:
-                twins.append(twin)
+            duplicate = self._duplicate(row, scope, {one.id for one in rows} if verb == "move" else frozenset())
+            if duplicate is None and first is not None:
+                duplicate = _compared(row, first, scope)
+            if duplicate is not None:
+                duplicates.append(duplicate)
                 continue
             goes.append(row)
             arriving.update(dict.fromkeys(marks, row))
         unseen = [row for row in goes if scope.scope_type == "user" and row.kind not in USER_KINDS]
-        return Plan(verb, scope, tuple(goes), tuple(there), tuple(twins), tuple(unseen))
+        return Plan(verb, scope, tuple(goes), tuple(there), tuple(duplicates), tuple(unseen))
 
     def do(
         self, ids: Sequence[str], scope: Scope, verb: Verb = "move", *, merge: bool = False
@@ -683,9 +691,9 @@ class Moving:
         moved = {row.id: _placed(row, plan.scope) for row in plan.goes}
         before = {row.id: row for row in plan.goes}
         merged: dict[str, list[Item]] = {}
-        for twin in plan.mergeable if merge else ():
-            merged.setdefault(twin.there.id, []).append(twin.item)
-            before.setdefault(twin.there.id, twin.there)
+        for duplicate in plan.mergeable if merge else ():
+            merged.setdefault(duplicate.there.id, []).append(duplicate.item)
+            before.setdefault(duplicate.there.id, duplicate.there)
         for key, rows in merged.items():
             kept = moved.get(key, before[key])
             moved[key] = merge_into(kept, [_placed(row, plan.scope) for row in rows])
@@ -715,13 +723,13 @@ class Moving:
         retention.refuse_waiting(row)
         return row
 
-    def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:
+    def _duplicate(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:
         """Return what stands in the way at the target."""
         identity = values.identity_of_item(_placed(row, scope))
         fact = self._facts.get(identity) if identity is not None else None
         if fact is not None and fact.id != row.id:
             return _compared(row, fact.item, scope)
-        same = self._twins.find(scope.scope_key, row.text)
+        same = self._same_texts.find(scope.scope_key, row.text)
         if same is None or same.id == row.id or (same.id in leaving and not _is_in(same, scope)):
             return None
         return _compared(row, same, scope)

@@ -216,7 +216,7 @@ class Proposals:
         self._store = store
         self._perform = perform
         self._audience = audience
-        self._twins = SameTextIndex(store)
+        self._same_texts = SameTextIndex(store)
 
     def add(self, text: str, kind: str = "fact", why: str = "") -> Proposed:
         """Put a text into the inbox; one that waits already or is remembered is left as it is. A secret is not stored.
@@ -229,11 +229,11 @@ class Proposals:
         with self._store.deciding.alone():
             self._store.load("item")
             scope, key = self._scope(kind)
-            twin = self._twins.find(key, words)
-            if twin is not None and not twin.enabled and not is_waiting(twin):
+            duplicate = self._same_texts.find(key, words)
+            if duplicate is not None and not duplicate.enabled and not is_waiting(duplicate):
                 raise Refused("a person switched that memory off", "text", "it is for a person to switch it on again")
-            if twin is not None:
-                return Proposed(twin, known=True)
+            if duplicate is not None:
+                return Proposed(duplicate, known=True)
             self._refuse_floods()
             held = safety.reason_to_hold(text) or safety.reason_to_hold(why)
             item = self._row(words, kind, (scope, key), reason, held)

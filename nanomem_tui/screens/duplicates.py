@@ -327,9 +327,9 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     def do_next_list(self) -> None:
         """To the next desk."""
-        from nanomem_tui.screens.inbox import desk_after
+        from nanomem_tui.screens.inbox import next_review_screen
 
-        self.console.go(desk_after(self.SCREEN))
+        self.console.go(next_review_screen(self.SCREEN))
 
     def do_open(self) -> None:
         """Unfold a long text, or fold it again."""
@@ -621,9 +621,9 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     def do_next_list(self) -> None:
         """To the next desk."""
-        from nanomem_tui.screens.inbox import desk_after
+        from nanomem_tui.screens.inbox import next_review_screen
 
-        self.console.go(desk_after(self.SCREEN))
+        self.console.go(next_review_screen(self.SCREEN))
 
     async def do_source(self) -> None:
         """To the message that the one at the cursor came from, or to its session."""

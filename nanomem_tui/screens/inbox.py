@@ -288,7 +288,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     def do_next_list(self) -> None:
         """To the next desk behind this one."""
-        self.console.go(desk_after(self.SCREEN))
+        self.console.go(next_review_screen(self.SCREEN))
 
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
@@ -314,14 +314,14 @@ class InboxScreen(WorkspaceScreen[Finding]):
         return cast("Row | None", self.ws.store.snapshot.table(row.layer).get(row.ids[0]))
 
 
-DESKS = ("inbox", "duplicates", "conflicts", "rules")
+REVIEW_SCREENS = ("inbox", "duplicates", "conflicts", "rules")
 
 
-def desk_after(screen: str) -> str:
+def next_review_screen(screen: str) -> str:
     """The next of the screens on which a person decides, of those that there are."""
     from nanomem_tui.screens.registry import PLACES
 
-    there = [name for name in DESKS if name in PLACES]
+    there = [name for name in REVIEW_SCREENS if name in PLACES]
     return there[(there.index(screen) + 1) % len(there)]
 
 
@@ -752,7 +752,7 @@ class RulesScreen(WorkspaceScreen[Kept]):
 
     def do_next_list(self) -> None:
         """Back to the inbox."""
-        self.console.go(desk_after(self.SCREEN))
+        self.console.go(next_review_screen(self.SCREEN))
 
 
 def _listed(meant: Sequence[Finding]) -> list[Block]:

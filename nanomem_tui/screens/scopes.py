@@ -414,13 +414,15 @@ def _blocks(plan: Plan, *, merge: bool) -> list[Block]:
     if len(plan.goes) > LISTED:
         blocks.append(Body(f"… and {len(plan.goes) - LISTED:,} more", "dim"))
     merged = plan.mergeable if merge else ()
-    for twin in merged[:LISTED]:
-        text = one_line(twin.there.text, 120)
-        blocks.append(Spans((("merge  ", "accent"), (text, ""), (f"  into {twin.there.id}, with its hits", "dim")), 7))
-    others = [twin for twin in plan.twins if twin not in merged]
-    for twin in others[:LISTED]:
-        text = one_line(twin.item.text, 120)
-        blocks.append(Spans((("stays  ", "warn"), (text, ""), (f"  {one_line(twin.why, 100)}", "dim")), 7))
+    for duplicate in merged[:LISTED]:
+        text = one_line(duplicate.there.text, 120)
+        blocks.append(
+            Spans((("merge  ", "accent"), (text, ""), (f"  into {duplicate.there.id}, with its hits", "dim")), 7)
+        )
+    others = [duplicate for duplicate in plan.duplicates if duplicate not in merged]
+    for duplicate in others[:LISTED]:
+        text = one_line(duplicate.item.text, 120)
+        blocks.append(Spans((("stays  ", "warn"), (text, ""), (f"  {one_line(duplicate.why, 100)}", "dim")), 7))
     if len(others) > LISTED:
         blocks.append(Body(f"… and {len(others) - LISTED:,} more stay", "dim"))
     blocks += [Body(f"{note[:1].upper()}{note[1:]}.", "warn") for note in plan.notes if not note.startswith("stays: ")]

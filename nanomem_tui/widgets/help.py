@@ -56,12 +56,12 @@ def help_document(context: Context, ascii_only: bool = False, intro: str = "", m
 def _entry(action: Action, context: Context, ascii_only: bool, moved: Moved) -> Spans:
     keys = keys_text(action, moved, ascii_only)
     why = action.enabled(context)
-    twin = action.twin(context.screen)
+    command = action.command_on(context.screen)
     parts = [(f"  {keys:<{KEY_WIDTH - 2}}", "accent"), (action.help_on(context.screen), "dim" if why else "")]
     if why:
         parts.append((f" Not now: {why}.", "warn"))
-    if twin:
-        parts.append((f" [nanomem {twin}]", "dim"))
+    if command:
+        parts.append((f" [nanomem {command}]", "dim"))
     return Spans(tuple(parts), KEY_WIDTH)
 
 
@@ -120,7 +120,7 @@ def _called(label: str) -> str:
 
 def _also(choice: Choice) -> str:
     """What an action is called in the registry and on the command line."""
-    command = " ".join(word for word in choice.action.twin(choice.screen).split() if not word.isupper())
+    command = " ".join(word for word in choice.action.command_on(choice.screen).split() if not word.isupper())
     return f"{choice.action.name.replace('_', ' ')} {command}"
 
 

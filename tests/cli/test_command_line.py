@@ -152,13 +152,13 @@ def test_a_wrong_line_points_to_the_help_of_its_own_command(run) -> None:
     assert "--workspace /tmp" in run("/tmp").err
 
 
-def twins() -> list[str]:
+def commands_of_actions() -> list[str]:
     """The command that does the same, of every action of the console."""
-    lines = {line for action in actions.ACTIONS for line in (action.headless, *action.twins.values())}
+    lines = {line for action in actions.ACTIONS for line in (action.command, *action.commands.values())}
     return sorted({part for line in lines for part in line.split(" · ") if part})
 
 
-@pytest.mark.parametrize("line", twins())
+@pytest.mark.parametrize("line", commands_of_actions())
 def test_the_headless_twin_of_every_action_is_a_command(line: str) -> None:
     command: click.Command = root
     for word in takewhile(lambda word: not word.startswith("-"), line.replace("KIND", "goal").split()):

@@ -185,19 +185,22 @@ def _plan_lines(plan: Plan, *, merge: bool) -> list[str]:
     if len(plan.goes) > SHOWN:
         lines.append(f"… and {output.counted(len(plan.goes) - SHOWN, 'more item')}")
     merged = plan.mergeable if merge else ()
-    lines += [f"Would merge {twin.item.id} into {twin.there.id}: {quoted(twin.there.text, 100)}" for twin in merged]
+    lines += [
+        f"Would merge {duplicate.item.id} into {duplicate.there.id}: {quoted(duplicate.there.text, 100)}"
+        for duplicate in merged
+    ]
     return lines + [f"Note: {note}." for note in plan.notes if not (merged and note.endswith("one item"))]
 
 
 def _plan_json(plan: Plan, *, merge: bool) -> dict[str, Any]:
-    merged = [twin.item.id for twin in plan.mergeable] if merge else []
+    merged = [duplicate.item.id for duplicate in plan.mergeable] if merge else []
     return {
         "to": plan.scope.scope_key,
         "goes": [row.id for row in plan.goes] + merged,
-        "merged": {twin.item.id: twin.there.id for twin in plan.mergeable} if merge else {},
+        "merged": {duplicate.item.id: duplicate.there.id for duplicate in plan.mergeable} if merge else {},
         "stays": [
             *({"id": row.id, "why": "already there"} for row in plan.there),
-            *({"id": twin.item.id, "why": twin.why} for twin in plan.twins if twin.item.id not in merged),
+            *({"id": one.item.id, "why": one.why} for one in plan.duplicates if one.item.id not in merged),
         ],
         "notes": plan.notes,
     }  # fmt: skip

@@ -328,9 +328,11 @@ class Facts:
             raise NothingToDo("nothing to change", fact.id)
         made = fact_of(after)
         assert made is not None
-        twin = self.known().get(identity_of(made))
-        if twin is not None and twin.id != fact.id:
-            raise Refused("another fact has these names", twin.id, f"`nanomem facts merge {twin.id} {fact.id}`")
+        duplicate = self.known().get(identity_of(made))
+        if duplicate is not None and duplicate.id != fact.id:
+            raise Refused(
+                "another fact has these names", duplicate.id, f"`nanomem facts merge {duplicate.id} {fact.id}`"
+            )
         after = after._replace(updated_at=clock.iso(clock.now()))
         label = _edited(fact, made)
         return self._perform(new_operation("facts.edit", label, [change_of("item", fact.item, after)]))

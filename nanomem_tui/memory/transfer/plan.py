@@ -62,16 +62,16 @@ class RecordPlanner:
         if row.id in self._standing:
             return Entry("same", row, place, f"it stands in the session {self._standing[row.id]}")
         key = self._key(row) if self._equal or self._gone else ()
-        twin = self._twin(row, self._equal.get(key, []))
-        if twin is not None:
-            return Entry("same", row, place, f"the same is here as {twin.id}", twin)
+        duplicate = self._duplicate(row, self._equal.get(key, []))
+        if duplicate is not None:
+            return Entry("same", row, place, f"the same is here as {duplicate.id}", duplicate)
         deleted = self._gone.get(key)
         if deleted and not self._choices.restore:
             gone = deleted.pop()
             return Entry("deleted", row, place, f"the same was deleted here as {gone.id}", gone)
         return Entry("new", row, place, why, present)
 
-    def _twin(self, row: Record, same: list[Record]) -> Record | None:
+    def _duplicate(self, row: Record, same: list[Record]) -> Record | None:
         """Return a record of ours that says the same under another id, each once; token use by its sum."""
         if row.kind != "usage":
             return same.pop() if same else None
@@ -196,14 +196,14 @@ class Planner:
         why = "" if present is None else self._choices.reason_back(row.id)
         if why is None:
             return Entry("deleted", row, place, "it was deleted here", present)
-        twin = self._texts.get(identity_of(row))
-        if twin is not None and (not reading.ours or twin.id not in self._coming):
-            return _twin(row, place, twin)
+        duplicate = self._texts.get(identity_of(row))
+        if duplicate is not None and (not reading.ours or duplicate.id not in self._coming):
+            return _duplicate(row, place, duplicate)
         reason = flag(row) if row.enabled else ""
         shown = mask_row(row) if reason else row
-        twin = twin or self._texts.get(identity_of(shown))
-        if twin is not None and (not reading.ours or twin.id not in self._coming):
-            return _twin(row, place, twin)
+        duplicate = duplicate or self._texts.get(identity_of(shown))
+        if duplicate is not None and (not reading.ours or duplicate.id not in self._coming):
+            return _duplicate(row, place, duplicate)
         gone = self._gone.get(identity_of(row)) or self._gone.get(identity_of(shown))
         gone = None if reading.ours or present is not None else gone
         if gone is not None and not self._choices.restore:
@@ -241,9 +241,9 @@ class Planner:
             if present.waits and not present.enabled:
                 return Entry("same", mask_row(row), place, "it waits in the inbox", present)
             return Entry("conflict", mask_row(row), place, f"{what}: ours stays, theirs: {reason}", present)
-        twin = self._texts.get(identity_of(theirs), present) if renamed else present
-        if twin.id != present.id:
-            return Entry("conflict", row, place, f"{what}: {twin.id} has these names", present)
+        duplicate = self._texts.get(identity_of(theirs), present) if renamed else present
+        if duplicate.id != present.id:
+            return Entry("conflict", row, place, f"{what}: {duplicate.id} has these names", present)
         if self._choices.takes_theirs(newer=row.updated_at > present.updated_at):
             taken: Any = present._replace(**{name: getattr(row, name) for name in names})
             return Entry("update", _as_theirs(taken, theirs, present), place, f"{what}: theirs is taken", present)
@@ -285,8 +285,8 @@ def _as_theirs(taken: Row, theirs: Row, present: Row) -> Row:
     return with_fields(taken._replace(text=text_of(str(names["key"]), given.value)), fields)
 
 
-def _twin(row: Row, place: str, twin: Row) -> Entry:
-    return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
+def _duplicate(row: Row, place: str, duplicate: Row) -> Entry:
+    return Entry("same", row, place, f"the same text is here as {duplicate.id}", duplicate)
 
 
 def mask_row(row: Row) -> Row:

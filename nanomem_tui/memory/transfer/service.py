@@ -73,7 +73,7 @@ def reason_to_hold(row: Row) -> str:
 def mask_reading(reading: Reading, tell: Tell) -> Reading:
     """Return the reading with secrets of records and earlier values masked."""
 
-    def veil(number: int, found: Found) -> Found:
+    def masked(number: int, found: Found) -> Found:
         if number % STEP == 0:
             tell("Looking for secrets:", number, len(reading.rows))
         row: ImportRow
@@ -90,7 +90,7 @@ def mask_reading(reading: Reading, tell: Tell) -> Reading:
         notes += [f"{READS_AS}: it {why}" if why else ""]
         return found._replace(row=row, note="; ".join(filter(None, notes)))
 
-    return reading._replace(rows=[veil(number, found) for number, found in enumerate(reading.rows)])
+    return reading._replace(rows=[masked(number, found) for number, found in enumerate(reading.rows)])
 
 
 def instructing_reason(row: ImportRow) -> str:

@@ -197,14 +197,14 @@ def judge(
         elif len(accepted_ones) + len(held) + len(deduped) >= settings.capture_max_entries_per_turn:
             dropped.append((candidate, f"more than {settings.capture_max_entries_per_turn} in one turn"))
         else:
-            finding, twin = _held(candidate, findings, settings, tainted, unknown), known(candidate)
-            if twin is not None and not twin.enabled and not is_waiting(twin):
+            finding, duplicate = _held(candidate, findings, settings, tainted, unknown), known(candidate)
+            if duplicate is not None and not duplicate.enabled and not is_waiting(duplicate):
                 dropped.append((candidate, DISABLED))
-            elif finding is None and twin is not None:
-                deduped.append((candidate, twin.id))
+            elif finding is None and duplicate is not None:
+                deduped.append((candidate, duplicate.id))
             elif finding is None:
                 accepted_ones.append(candidate)
-            elif twin is not None and not is_waiting(twin):
+            elif duplicate is not None and not is_waiting(duplicate):
                 dropped.append((candidate, "known already"))
             else:
                 held.append((candidate, finding))
@@ -279,19 +279,19 @@ def capture(
             return Captured(dropped=((whole, found.why),))
     moment = now or clock.now()
 
-    def twin(candidate: Candidate) -> Item | None:
+    def duplicate(candidate: Candidate) -> Item | None:
         return known(_scope(candidate, origin, workspace_id)[1], candidate.text)
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = held_sender(origin.audience, settings)
     given = seen(candidates(message.said if is_person else remembering.said_in(text), role))
-    verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
+    verdicts = judge(given, settings, duplicate, recalled=recalled, tainted=tainted, unknown=unknown)
     if is_person and message.others:  # it says "I", and nobody knows who that is: a person looks at it
         told = candidates(remembering.said_in(message.others))
         if message.reports and not (given or told):
             told = candidates(remembering.said_in(text))
         why = language_message.REPORTED if message.reports else language_message.WHY
-        theirs = judge(told, settings, twin, recalled=recalled, tainted=tainted, unknown=why)
+        theirs = judge(told, settings, duplicate, recalled=recalled, tainted=tainted, unknown=why)
         verdicts = verdicts._replace(
             quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
         )
@@ -326,16 +326,16 @@ def _scope(candidate: Candidate, origin: Origin, workspace_id: str) -> tuple[str
 def _row(
     candidate: Candidate,
     finding: Finding | None,
-    twin: Item | None,
+    duplicate: Item | None,
     scope: tuple[str, str],
     origin: Origin,
     settings: Settings,
     moment: datetime,
 ) -> Row:
-    if twin is not None:
-        at, expires = clock.iso(moment), retention.expires_at(twin.kind, moment, settings)
-        row = _again(candidate, finding, twin, at, expires, origin)
-        is_newer = at >= twin.updated_at
+    if duplicate is not None:
+        at, expires = clock.iso(moment), retention.expires_at(duplicate.kind, moment, settings)
+        row = _again(candidate, finding, duplicate, at, expires, origin)
+        is_newer = at >= duplicate.updated_at
         return row._replace(item=recall_said_on.date_item(row.item, origin.said_on)) if is_newer else row
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = retention.new_item(
@@ -351,26 +351,26 @@ def _row(
 
 
 def _again(
-    candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, origin: Origin
+    candidate: Candidate, finding: Finding | None, duplicate: Item, at: str, expires: str | None, origin: Origin
 ) -> Row:
     """Return a known row as confirmed; out of the inbox, or no longer private, when said so."""
     here, sender = origin.audience, origin.audience.sender_id
-    after = twin._replace(
-        hits=twin.hits + 1,
-        updated_at=max(twin.updated_at, at),  # a turn of long ago may be told today
-        importance=max(twin.importance, candidate.importance),
-        confidence=max(twin.confidence, candidate.confidence),
-        expires_at=max(twin.expires_at, expires or twin.expires_at) if twin.expires_at else None,
+    after = duplicate._replace(
+        hits=duplicate.hits + 1,
+        updated_at=max(duplicate.updated_at, at),  # a turn of long ago may be told today
+        importance=max(duplicate.importance, candidate.importance),
+        confidence=max(duplicate.confidence, candidate.confidence),
+        expires_at=max(duplicate.expires_at, expires or duplicate.expires_at) if duplicate.expires_at else None,
     )
-    told_to_all = finding is None and twin.scope_type == "user" and twin.chat_id != here.chat_id
-    if told_to_all and is_group(here.channel, here.chat_id, sender) and is_private(twin):
+    told_to_all = finding is None and duplicate.scope_type == "user" and duplicate.chat_id != here.chat_id
+    if told_to_all and is_group(here.channel, here.chat_id, sender) and is_private(duplicate):
         after = after._replace(chat_id=here.chat_id, session_key=origin.session_key)
-    if is_waiting(twin):
-        why = twin.meta["inbox"]
+    if is_waiting(duplicate):
+        why = duplicate.meta["inbox"]
         if finding is None and candidate.explicit and why.get("finding") == "origin":
-            return Row(confirm_held(after, sender, at), twin)
-        return Row(twin._replace(hits=twin.hits + 1), twin, str(why.get("why", "")))
-    return Row(after, twin)
+            return Row(confirm_held(after, sender, at), duplicate)
+        return Row(duplicate._replace(hits=duplicate.hits + 1), duplicate, str(why.get("why", "")))
+    return Row(after, duplicate)
 
 
 # What a person says takes the place of what they said before: “I moved to Lisbon” after “I live in Porto”.

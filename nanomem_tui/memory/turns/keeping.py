@@ -74,9 +74,9 @@ class LearnedLessons(NamedTuple):
 class Draft:
     """The rows as the operation will leave them; several changes of one row become one."""
 
-    def __init__(self, store: MemoryStore, twins: SameTextIndex) -> None:
+    def __init__(self, store: MemoryStore, duplicates: SameTextIndex) -> None:
         self._snapshot = store.load("item")
-        self._twins = twins
+        self._same_texts = duplicates
         self._rows: dict[tuple[str, str], AnyRow] = {}
 
     def item(self, key: str) -> Item | None:
@@ -84,13 +84,13 @@ class Draft:
         row = self._rows.get(("item", key)) or self._snapshot.items.get(key)
         return row if isinstance(row, Item) and not row.is_deleted else None
 
-    def twin(self, scope_key: str, text: str) -> Item | None:
+    def duplicate(self, scope_key: str, text: str) -> Item | None:
         """Return the item of a scope with the same text, as it will be; none that is superseded."""
         wanted = safety.normalise(text)
         for row in self._rows.values():
             if isinstance(row, Item) and row.scope_key == scope_key and safety.normalise(row.text) == wanted:
                 return row
-        found = self._twins.find(scope_key, text)
+        found = self._same_texts.find(scope_key, text)
         item = self.item(found.id) if found is not None else None
         return None if item is not None and retention.get_superseded(item) is not None else item
 
@@ -125,7 +125,7 @@ class Keeper:
         self._store = store
         self._settings = settings
         self._pending = pending
-        self._twins = SameTextIndex(store)
+        self._same_texts = SameTextIndex(store)
 
     def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn) -> TurnResult:
         """Return what to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
@@ -134,7 +134,7 @@ class Keeper:
         # Before anything reads them: what a turn keeps of its words is decided without their secrets.
         given = given._replace(text=secrets.mask(given.text))
         end = end._replace(assistant=secrets.mask(end.assistant))
-        draft = Draft(self._store, self._twins)
+        draft = Draft(self._store, self._same_texts)
         used = _use(draft, shown)
         self._barred: list[Dropped] = []
         captured = list(self._captured(draft, end, given, shown, before, gone))
@@ -181,8 +181,8 @@ class Keeper:
 
         def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
             rest = [one for one in found if not (teaches and self._is_order(one))]
-            mends = capture.find_corrections(language.read(given.text), origin, self._twins.of_scope)
-            known = capture.items_of_speaker(origin, self._twins.of_scope) if rest else []
+            mends = capture.find_corrections(language.read(given.text), origin, self._same_texts.of_scope)
+            known = capture.items_of_speaker(origin, self._same_texts.of_scope) if rest else []
             after = []
             for one in capture.apply_corrections(rest, mends):
                 wrong = [mend.item for mend in mends if mend.text == one.text]
@@ -200,17 +200,17 @@ class Keeper:
                 self._barred.append(Dropped(role, forgotten.WHY, "safety"))
                 continue
             found = capture.capture(
-                text, origin, self._settings, draft.twin, self._store.workspace_id,
+                text, origin, self._settings, draft.duplicate, self._store.workspace_id,
                 role=role, recalled=recalled, now=clock.past_time(given.at),
                 seen=seen if role == "user" else list,
             )  # fmt: skip
             if role == "user":
                 rows = (_in_place(draft, row, over.get(row.item.text, ())) for row in found.rows)
                 found = found._replace(rows=tuple(rows))
-                of_scope, twin = self._twins.of_scope, draft.twin
+                of_scope, duplicate = self._same_texts.of_scope, draft.duplicate
                 message = language.read(text)
                 asked = capture.forget_proposals(
-                    message, origin, self._settings, of_scope, twin, clock.past_time(given.at)
+                    message, origin, self._settings, of_scope, duplicate, clock.past_time(given.at)
                 )
             parts = [found, asked] if role == "user" else [found]
             parts = [part._replace(rows=self._remembered(part.rows, role)) for part in parts] if kept else parts
@@ -252,7 +252,7 @@ class Keeper:
         """Return the wishes to remember in the beginning of a too long message; they wait in the inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
         head, workspace = capture.whole_sentences(text), self._store.workspace_id
-        found = capture.capture(head, origin, self._settings, draft.twin, workspace, now=moment)
+        found = capture.capture(head, origin, self._settings, draft.duplicate, workspace, now=moment)
         asked = [row for row in found.rows if row.item.source == "explicit_user"]
         rows = [
             row if row.why or row.before is not None
@@ -458,7 +458,9 @@ def _asked(
     try:
         audience = Audience(state.channel or None, state.chat_id or None, pre.get("sender_id") or None)
         origin = capture.Origin(audience, turn.session_key, pre.get("message_id") or None)
-        found = capture.capture(turn.user, origin, settings, draft.twin, workspace_id, now=clock.past_time(turn.at))
+        found = capture.capture(
+            turn.user, origin, settings, draft.duplicate, workspace_id, now=clock.past_time(turn.at)
+        )
     except NanomemError:
         return  # whose it is cannot be told from its log: it is pending all the same
     for row in found.rows:
