@@ -101,9 +101,11 @@ def measured(ws: Workspace, count: int, rounds: int) -> dict[str, Times]:
         "operational, a metric": (lambda: now.metric(f"m{chance.randrange(50)}"), None),
         "working, a record by its id": (lambda: records.get("task", one_of("w", 5)), bare_get),
         "working, the tasks of a goal": (lambda: records.tasks_of(one_of("w", 8)), None),
-        "working, goals in a state": (lambda: records.of("goal", "working", {"status": "active"}, limit=20), None),
+        "working, goals in a state": (
+            lambda: records.list_records("goal", "working", {"status": "active"}, limit=20), None,
+        ),
         "working, the newest 50 calls of a tool": (
-            lambda: records.of("tool-call", "working", {"tool_name": "fs.read"}, limit=50), None,
+            lambda: records.list_records("tool-call", "working", {"tool_name": "fs.read"}, limit=50), None,
         ),
         "working, words in tasks": (lambda: records.search(question(), ["task"], "working", 10), ranked("tasks")),
         "working, words in every kind": (lambda: records.search(question(), (), "working", 10), None),

@@ -183,7 +183,7 @@ def unrelated(half: str, language: str, show: bool) -> Counter[str]:
     said: list[tuple[str, str]] = []
     for label in labels(half, "messages"):
         if label["lang"] == language:
-            said += [(label["id"], one.text) for one in read(label["text"]).said if label["keep"]]
+            said += [(label["id"], one.text) for one in read(label["text"]).statements if label["keep"]]
             said += [(label["id"], text) for text in label["before"]]
     counts = Counter[str]()
     for who, text in said:

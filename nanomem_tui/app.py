@@ -87,7 +87,7 @@ def _located(known: Known, visited: Mapping[Path, str]) -> Opening:
     """The other workspace, with its settings; nothing of it is read yet. Raises why it cannot be opened."""
     from nanomem_tui.core import config, paths
 
-    found = paths.find_workspace(known.place)
+    found = paths.find_workspace(known.folder)
     return Opening(found, config.load(found), made_up=visited.get(found.workspace, ""))
 
 
@@ -206,7 +206,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         if "documents" in layers:
             for problem in filter(None, map(self.ws.documents.uncommitted, operations)):
                 say(shown, f"{problem.what} ({problem.fix})", "warning", "Made without a commit")
-        self.look()
+        self.check_workspace()
         return operations
 
     # Looking: checkpoints, what changed on disk, the state
@@ -216,19 +216,19 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         self._tell_wrong_looks()
         workspace_screen.announce_drafts(self)
         self._catch_signals()
-        self.set_interval(LOOK_SECONDS, self.look)
+        self.set_interval(LOOK_SECONDS, self.check_workspace)
         self.schedule = Scheduler(self, self.opening)
         self.set_interval(SCHEDULE_SECONDS, self._look_at_schedule)
         self.set_timer(HOLD_SECONDS, self.release_keys)
 
     def _look_at_schedule(self) -> None:
-        self.schedule.look()
+        self.schedule.check_schedule()
 
     def _tell_wrong_looks(self) -> None:
         if self._wrong_looks:
             say(self.main_screen, in_one(self._wrong_looks), "warning")
 
-    def look(self) -> None:
+    def check_workspace(self) -> None:
         """Look at the workspace in a thread, unless a look is under way: that one is followed by another when it
         may have missed a change."""
         if not self._looking and self.opened is not None and self._switched is None:
@@ -262,7 +262,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         self.screen_shown(self.main_screen)
         if self._changed_meanwhile:
             self._changed_meanwhile = False
-            self.look()
+            self.check_workspace()
 
     def screen_shown(self, screen: Screen[Any]) -> None:
         """Bring a main screen up to date: the state of the workspace, and what changed while it was not shown."""
@@ -356,7 +356,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
     async def do_flush(self) -> None:
         """A checkpoint now, with exports."""
         say(self.main_screen, saved_words(await self.in_thread(lambda ws: ws.flush())))
-        self.look()
+        self.check_workspace()
 
     def do_theme(self) -> None:
         """The next theme."""
@@ -515,7 +515,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
             if self._switched is not None:
                 self._switched.set()
             self._switched = None
-        self.look()
+        self.check_workspace()
         with contextlib.suppress(Refused):
             await self._until(lambda: not getattr(self.main_screen, "reading", False), "rows are read")
         await asyncio.sleep(REST)

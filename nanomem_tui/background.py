@@ -150,9 +150,9 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
 
 def _name_of(ws: Workspace, called: str) -> str:
     """The name of the workspace where more than one is known, so that it has to be said which this is."""
-    from nanomem_tui.workspaces import known
+    from nanomem_tui.workspaces import list_workspaces
 
-    listed = known({ws.paths.workspace: called})
+    listed = list_workspaces({ws.paths.workspace: called})
     here = listed.at(ws.paths.workspace)
     return here.name if here is not None and len(listed.workspaces) > 1 else ""
 
@@ -216,7 +216,7 @@ class Scheduler:
         self._said: set[str] = set()
         self._stopped = self.busy = False
 
-    def look(self) -> None:
+    def check_schedule(self) -> None:
         """Look at the schedule in a thread, unless a look, or the Dream that came of it, is under way."""
         busy = any(worker.group == "schedule" and not worker.is_finished for worker in self._app.workers)
         if self._opening.opened is not None and not busy and not self._stopped:

@@ -605,7 +605,7 @@ def _events(ws: Workspace) -> Iterator[tuple[float, Callable[[], object]]]:
         label = f"learn {counted(len(facts), 'fact')}"
         yield hours, partial(ws.facts.set_many, facts, actor="agent", kind="facts.set", label=label)
     for number, (hours, text, channel, chat, sender, leaks) in enumerate(SCOPED, 1):
-        yield hours, partial(_told, ws, number, text, Audience(channel, chat, sender), leaks=leaks)
+        yield hours, partial(_add_said, ws, number, text, Audience(channel, chat, sender), leaks=leaks)
     for hours, text in JOURNAL:
         yield hours, partial(ws.journal.add, text, source="agent", actor="agent")
     for hours, tool, args, error, insight in REFLECTIONS:
@@ -616,7 +616,7 @@ def _events(ws: Workspace) -> Iterator[tuple[float, Callable[[], object]]]:
         yield HISTORY[last - 1][0] - 1, partial(ws.dream.run, max_batch_size=4 if last > 3 else 3)
 
 
-def _told(ws: Workspace, number: int, text: str, said: Audience, *, leaks: bool) -> None:
+def _add_said(ws: Workspace, number: int, text: str, said: Audience, *, leaks: bool) -> None:
     """An item that was said in a chat, and is kept for it; or, where it `leaks`, for all."""
     key = f"ltm_{clock.now_ms()}_{number}"
     at, scope = clock.iso(clock.now()), "global" if leaks else "chat"

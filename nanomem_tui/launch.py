@@ -297,7 +297,7 @@ async def _snapshot(
     app = NanomemApp(opening, first_screen=screen, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:
         await app.settled()
-        app.look()
+        app.check_workspace()
         await app.settled()
         shown = app.main_screen
         if query and isinstance(shown, WorkspaceScreen):

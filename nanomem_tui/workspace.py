@@ -383,13 +383,19 @@ class Workspace(AbstractContextManager["Workspace"]):
         """Import and export."""
         from nanomem_tui.memory.transfer.service import Transfer
 
-        def earlier(facts: Sequence[Item]) -> dict[str, list[dict[str, Any]]]:
+        def former_values(facts: Sequence[Item]) -> dict[str, list[dict[str, Any]]]:
             from nanomem_tui.memory.facts import facts as facts_facts
 
             return facts_facts.earlier_values(self.store, facts)
 
         return Transfer(
-            self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier, self.tier_database
+            self.store,
+            self.paths,
+            self.settings,
+            self.perform,
+            lambda: self.sessions,
+            former_values,
+            self.tier_database,
         )
 
     @cached_property
@@ -419,7 +425,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         def compact(key: str) -> object:
             return self.sessions.compact_full(key, self.settings)
 
-        return Engine(self.store, self.settings, self.recall, self.keep, self.traces, compact, lambda: self.reach)
+        return Engine(self.store, self.settings, self.recall, self.perform, self.traces, compact, lambda: self.reach)
 
     @cached_property
     def dream(self) -> Dreams:
@@ -547,12 +553,11 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     # -- changing -------------------------------------------------------------------------------------------------
 
-    def perform(self, operation: Operation) -> Operation:
-        """Check, record and apply one operation; every change of every part goes through here."""
-        return self.keep(operation, True)
+    def perform(self, operation: Operation, durable: bool = True) -> Operation:
+        """Check, record and apply one operation; every change of every part goes through here.
 
-    def keep(self, operation: Operation, durable: bool) -> Operation:
-        """Perform; not `durable`: a power cut may cost it until the next checkpoint, nothing else does."""
+        Not `durable`: a power cut may cost it until the next checkpoint, nothing else does.
+        """
         for change in operation.changes:
             self._register(change.layer)
         _ = self.items  # the compaction that a checkpoint may start
@@ -774,7 +779,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def refresh(self) -> set[str]:
         """Return which layers changed on disk since the last call, or the opening; rows that others changed come into
         RAM."""
-        changed = set(self._watch.look())
+        changed = set(self._watch.changed_layers())
         if self.store.server is not None and self.tier_database.has_news():
             changed.add("tiers")
         rows = self.store.refresh()

@@ -56,7 +56,7 @@ class Known(NamedTuple):
     error: NanomemError | None = None
 
     @property
-    def place(self) -> Path:
+    def folder(self) -> Path:
         """The folder itself; the path as it was given where there is none."""
         return self.found.workspace if self.found is not None else Path(self.path)
 
@@ -80,7 +80,7 @@ class Listed(NamedTuple):
         return next((one for one in self.workspaces if one.name == name), None)
 
 
-def known(opened: Mapping[Path, str] | None = None) -> Listed:
+def list_workspaces(opened: Mapping[Path, str] | None = None) -> Listed:
     """Return every workspace that is known, in the order of the settings; `opened`: those of this process, and what
     they are called where nobody named them. Never raises."""
     loaded = config.load(None, forgiving=True)
@@ -88,11 +88,11 @@ def known(opened: Mapping[Path, str] | None = None) -> Listed:
     if loaded.settings.remember_workspaces:
         problems += user.opened_workspaces_problems()
     rows: list[Known] = []
-    for name, path, origin in _told(
+    for name, path, origin in _listed(
         loaded.settings.workspaces, opened or {}, again=loaded.settings.remember_workspaces
     ):
         row = _row(name, path, origin)
-        same = next((at for at, one in enumerate(rows) if one.place == row.place), None)
+        same = next((at for at, one in enumerate(rows) if one.folder == row.folder), None)
         if same is None:
             rows.append(row)
         elif name and not rows[same].name:
@@ -100,7 +100,7 @@ def known(opened: Mapping[Path, str] | None = None) -> Listed:
     return Listed(tuple(_with_names(rows)), tuple(problems))
 
 
-def _told(entries: Sequence[str], opened: Mapping[Path, str], *, again: bool) -> Iterator[tuple[str, str, Origin]]:
+def _listed(entries: Sequence[str], opened: Mapping[Path, str], *, again: bool) -> Iterator[tuple[str, str, Origin]]:
     for entry in entries:
         name, path = named_path(entry)
         yield name, path, "settings"
@@ -132,7 +132,7 @@ def _with_names(rows: Sequence[Known]) -> Iterator[Known]:
 
 def _names(row: Known) -> Iterator[str]:
     """Yield what it may be called, the best first; none of these looks like a path."""
-    folder = row.place
+    folder = row.folder
     usual = usual_name(row.found or Paths(folder, None, folder))
     around = [parent.name for parent in folder.parents if parent.name not in {"", usual} and parent.name[0] != "."]
     above = around[0] if around else ""
@@ -150,7 +150,7 @@ def path_of(text: str) -> str:
     """Return the path that is meant by a path, or by the name of a workspace: a folder that is there comes first."""
     if "/" in text or text.startswith(("~", ".")) or os.path.lexists(text):
         return text
-    found = known().named(text)
+    found = list_workspaces().named(text)
     return text if found is None else os.path.expanduser(found.path)
 
 
@@ -163,7 +163,7 @@ def add(path: str, name: str = "", *, dry_run: bool = False) -> Known:
     Raises the errors of a folder that is no workspace, and BadInput for a name that another one has.
     """
     found = paths.find_workspace(path)
-    listed = known()
+    listed = list_workspaces()
     other = listed.named(name) if name else None
     if "/" in name or "=" in name:
         raise BadInput("no name", name, "give one without / and =")
@@ -175,7 +175,7 @@ def add(path: str, name: str = "", *, dry_run: bool = False) -> Known:
         raise NothingToDo(f"it is known as {there.name if there else path}", str(found.workspace))
     _save([*rest, f"{name}={found.workspace}" if name else str(found.workspace)], dry_run=dry_run)
     row = Known(name, str(found.workspace), "settings", found)
-    return row if name or dry_run else known().at(found.workspace) or row
+    return row if name or dry_run else list_workspaces().at(found.workspace) or row
 
 
 def forget(what: str, *, dry_run: bool = False) -> Known:
@@ -183,7 +183,7 @@ def forget(what: str, *, dry_run: bool = False) -> Known:
 
     Raises NotFound, and Refused for the agent's own.
     """
-    listed = known()
+    listed = list_workspaces()
     row = listed.named(what) or next((one for one in listed.workspaces if _same(one, what)), None)
     if row is None:
         raise NotFound("no workspace of that name or path", what, "see `nanomem workspaces list`")
@@ -192,9 +192,9 @@ def forget(what: str, *, dry_run: bool = False) -> Known:
     if dry_run:
         return row
     if row.origin == "settings":
-        _save([entry for entry in _entries() if not _is(entry, row.place)], dry_run=False)
-    if str(row.place) in user.opened_workspaces():
-        user.forget_workspace(str(row.place))
+        _save([entry for entry in _entries() if not _is(entry, row.folder)], dry_run=False)
+    if str(row.folder) in user.opened_workspaces():
+        user.forget_workspace(str(row.folder))
     return row
 
 
@@ -203,12 +203,12 @@ def _entries() -> tuple[str, ...]:
 
 
 def _is(entry: str, place: Path) -> bool:
-    return _row(*named_path(entry), "settings").place == place
+    return _row(*named_path(entry), "settings").folder == place
 
 
 def _same(row: Known, text: str) -> bool:
     asked = Path(os.path.abspath(os.path.expanduser(text)))
-    return row.path == text or row.place in (asked, _row("", str(asked), "settings").place)
+    return row.path == text or row.folder in (asked, _row("", str(asked), "settings").folder)
 
 
 def _save(entries: Sequence[str], *, dry_run: bool) -> None:
@@ -247,7 +247,7 @@ class Summary(NamedTuple):
         home = known.found.home if known.found is not None else None
         told = {} if error is None else {"error": {"what": error.what, "where": error.where, "fix": error.fix}}
         return {
-            "id": known.name, "path": str(known.place), "origin": known.origin, "home": str(home) if home else None,
+            "id": known.name, "path": str(known.folder), "origin": known.origin, "home": str(home) if home else None,
             "release": self.release,
             "agent": {"name": self.agent, "running": self.running, "what": self.what},
             "items": self.items, "lessons": self.lessons, "sessions": self.sessions, "inbox": self.inbox,
@@ -260,7 +260,7 @@ def summary(known: Known, opened: Opened | None = None) -> Summary:
     try:
         if known.found is None:
             raise known.error or NanomemError("no workspace", known.path)
-        already = (opened or {}).get(known.place)
+        already = (opened or {}).get(known.folder)
         if already is not None:
             return _together_told(known, already())
         ws = Workspace(known.found, config.load(known.found))
@@ -332,7 +332,7 @@ class Together:
         for similar in (False, True):
             best: dict[str, Found] = {}
             for known in self._workspaces:
-                for found in self._of(known, query, limit, stop, within, similar=similar):
+                for found in self._search_one(known, query, limit, stop, within, similar=similar):
                     best[known.name] = found
                     yield self._joined(best, limit, similar=similar)
                 if stop():
@@ -342,7 +342,7 @@ class Together:
                 yield joined._replace(done=True)
                 return
 
-    def _of(
+    def _search_one(
         self, known: Known, query: str, limit: int, stop: Callable[[], bool], within: Span | None, *, similar: bool
     ) -> Iterator[Found]:
         """Yield what is found in one; why nothing can be is remembered."""
@@ -363,13 +363,13 @@ class Together:
         with self._lock:  # a question that nobody waits for any more may still be at it
             if self._closed:
                 raise NanomemError("the search is closed", known.path)
-            if known.place not in self._places:
-                self._places[known.place] = Places(self._already.get(known.place) or self._open(known), {})
-            return self._places[known.place]
+            if known.folder not in self._places:
+                self._places[known.folder] = Places(self._already.get(known.folder) or self._open(known), {})
+            return self._places[known.folder]
 
     def _open(self, known: Known) -> Callable[[], Workspace]:
         assert known.found is not None
-        ws = self._opened[known.place] = Workspace(known.found, config.load(known.found))
+        ws = self._opened[known.folder] = Workspace(known.found, config.load(known.found))
         return lambda: ws
 
     def _joined(self, best: Mapping[str, Found], limit: int, *, similar: bool) -> FoundTogether:
@@ -450,7 +450,7 @@ def _rehearsed(real: Journal, done: list[Operation]) -> Journal:
         def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
             entries = _on_top(real.log(limit + offset, key=key), done)
             if key is not None:
-                entries = [entry for entry in entries if entry.operation.of(key)]
+                entries = [entry for entry in entries if entry.operation.changes_of(key)]
             return entries[offset : offset + limit]
 
         def standing(self, entry: LogEntry) -> list[str]:

@@ -61,9 +61,9 @@ def test_what_is_open_is_asked_as_it_is_now(tmp_path: Path) -> None:
     assert place.found is not None
     with open_workspace(place.found.workspace) as ws:
         ws.items.add("not yet written")
-        search = Together(lambda: [place], {place.place: lambda: ws})
+        search = Together(lambda: [place], {place.folder: lambda: ws})
         assert asked(search, "written").total == 1
-        assert summary(place, {place.place: lambda: ws}).items == 1
+        assert summary(place, {place.folder: lambda: ws}).items == 1
         search.close()
         assert ws.items.count()["total"] == 1  # it was not ours to close
 
@@ -100,7 +100,7 @@ def test_an_error_of_any_kind_stands_in_the_summary(tmp_path: Path, monkeypatch:
 
 def test_names_differ_and_none_looks_like_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
-    places = [made(tmp_path / town, "ana", "x").place for town in ("rome", "oslo")]
-    third = made(tmp_path, "bob", "x").place
-    names = [one.name for one in workspaces.known({**dict.fromkeys(places, ""), third: "a/b"}).workspaces]
+    places = [made(tmp_path / town, "ana", "x").folder for town in ("rome", "oslo")]
+    third = made(tmp_path, "bob", "x").folder
+    names = [one.name for one in workspaces.list_workspaces({**dict.fromkeys(places, ""), third: "a/b"}).workspaces]
     assert names == ["ana", "oslo-ana", "a-b"]

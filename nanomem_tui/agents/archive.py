@@ -153,13 +153,13 @@ class ReadTo(NamedTuple):
     checksum: int
 
     @classmethod
-    def of(cls, left: int, entry: HistoryEntry) -> ReadTo:
+    def from_entry(cls, left: int, entry: HistoryEntry) -> ReadTo:
         """Return the mark of a Dream that ended with `entry` and left the cursor `left`."""
         return cls(left, entry.cursor, entry.timestamp, zlib.crc32(entry.content.encode("utf-8", "replace")))
 
     def is_at(self, entry: HistoryEntry) -> bool:
         """Return whether `entry` is the one that it ended with."""
-        return self == ReadTo.of(self.left, entry)
+        return self == ReadTo.from_entry(self.left, entry)
 
 
 def not_dreamt(

@@ -183,7 +183,7 @@ def _objects(raw: bytes) -> Iterator[tuple[int, int, dict[str, Any]]]:
 def _found(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
     at, tries = (text.index("[") + 1 if _is_list(text) else 0), _MOST_TRIES
     while (at := _skipped(text, at)) < len(text) and tries:
-        value, end = _whole(text, at)
+        value, end = _object_at(text, at)
         if value is not None:
             yield at, end, value
             after = _skipped(text, end)
@@ -229,12 +229,12 @@ def _places(text: str, start: int, failed: int, head: str | None) -> Iterator[in
 
 def _is_last(text: str, at: int) -> bool:
     """Whether a whole object begins there, behind which come others or the end of the line."""
-    value, end = _whole(text, at)
+    value, end = _object_at(text, at)
     after = _skipped(text, end)
     return value is not None and text[after : after + 1] in ("", "{")
 
 
-def _whole(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+def _object_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     """The object that begins there and its end, else None and where the reading failed."""
     try:
         value, end = _DECODER.raw_decode(text, at)

@@ -196,7 +196,7 @@ def compact_long(pieces: Callable[[], Iterable[bytes]], keep: int) -> Compacted 
         cut = compact(short.data, keep)
         inside = cut.removed_messages - (short.boundary is not None)  # else lines before the last part may stay
         if inside > 0 and _holds_its_calls(short.data, cut):
-            return _told(short, cut)
+            return _with_counts(short, cut)
     return None
 
 
@@ -293,7 +293,7 @@ def _holds_its_calls(data: bytes, cut: Compacted) -> bool:
     return True
 
 
-def _told(short: _Short, cut: Compacted) -> Compacted:
+def _with_counts(short: _Short, cut: Compacted) -> Compacted:
     """The cut of the short transcript with the counts of the long one."""
     others = short.left_out - (short.boundary is not None)
     covered = short.offsets[0] if short.offsets[0] is not None else short.offsets[1] or 0

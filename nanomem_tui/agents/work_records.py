@@ -155,7 +155,7 @@ def _time(value: Any, _notes: list[str]) -> str | None:
     return clock.iso(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 
 
-def _whole(value: Any, _notes: list[str]) -> int | None:
+def _integer(value: Any, _notes: list[str]) -> int | None:
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -181,7 +181,7 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Reader]]] = {
     "goals": (
         "goal",
         {
-            "description": _text, "status": _text, "priority": _whole, "created_at": _time, "completed_at": _time,
+            "description": _text, "status": _text, "priority": _integer, "created_at": _time, "completed_at": _time,
             "result": _text, "metadata": _json,
         },
     ),
@@ -189,14 +189,14 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Reader]]] = {
         "task",
         {
             "goal_id": _text, "description": _text, "agent": _text, "status": _text, "input": _json, "output": _json,
-            "started_at": _time, "completed_at": _time, "duration_ms": _whole, "error": _text,
+            "started_at": _time, "completed_at": _time, "duration_ms": _integer, "error": _text,
         },
     ),
     "tool_calls": (
         "tool-call",
         {
             "task_id": _text, "tool_name": _text, "agent": _text, "input": _json, "output": _json, "success": _flag,
-            "duration_ms": _whole, "reason": _text, "timestamp": _time,
+            "duration_ms": _integer, "reason": _text, "timestamp": _time,
         },
     ),
     "agent_states": ("agent-state", {"agent_name": _text, "state": _json, "updated_at": _time}),
@@ -210,15 +210,15 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Reader]]] = {
     "patterns": (
         "pattern",
         {
-            "trigger": _text, "action": _text, "success_rate": _number, "uses": _whole, "last_used": _time,
+            "trigger": _text, "action": _text, "success_rate": _number, "uses": _integer, "last_used": _time,
             "created_from": _text,
         },
     ),
     "procedures": (
         "procedure",
         {
-            "name": _text, "description": _text, "steps": _json, "success_count": _whole, "fail_count": _whole,
-            "avg_duration_ms": _whole, "tags": _tags, "created_at": _time, "last_used": _time,
+            "name": _text, "description": _text, "steps": _json, "success_count": _integer, "fail_count": _integer,
+            "avg_duration_ms": _integer, "tags": _tags, "created_at": _time, "last_used": _time,
         },
     ),
     "incidents": (

@@ -117,7 +117,7 @@ def _offering(read: Callable[[Workspace], Iterable[tuple[str, str]]]) -> Complet
     return complete
 
 
-def _known(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
+def _complete_from(names: Callable[[], Sequence[tuple[str, str]]]) -> Completer:
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [_offered(name, words) for name, words in names() if name.startswith(incomplete)]
 
@@ -137,14 +137,14 @@ def _screens() -> Sequence[tuple[str, str]]:
 
 
 def _workspaces() -> Sequence[tuple[str, str]]:
-    from nanomem_tui.workspaces import known
+    from nanomem_tui.workspaces import list_workspaces
 
-    return [(one.name, str(one.place)) for one in known().workspaces if _PLAIN.fullmatch(one.name)]
+    return [(one.name, str(one.folder)) for one in list_workspaces().workspaces if _PLAIN.fullmatch(one.name)]
 
 
 def _workspaces_or_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of workspaces, else folders."""
-    found = [] if "/" in incomplete else _known(_workspaces)(ctx, param, incomplete)
+    found = [] if "/" in incomplete else _complete_from(_workspaces)(ctx, param, incomplete)
     return found or [_offered(incomplete, type="dir")]
 
 
@@ -162,8 +162,8 @@ _COMPLETERS: dict[str, Completer] = {
     "lessons": _offering(lambda ws: ((row.id, row.trigger) for row in ws.lessons.all())),
     "sessions": _offering(lambda ws: ((one.key, f"{one.messages:,} messages") for one in ws.sessions.list())),
     "operations": _offering(lambda ws: ((entry.operation.id, entry.operation.label) for entry in ws.log(MOST_OFFERED))),
-    "settings": _known(_settings),
-    "screens": _known(_screens),
+    "settings": _complete_from(_settings),
+    "screens": _complete_from(_screens),
     "workspaces": _workspaces_or_folders,
 }
 

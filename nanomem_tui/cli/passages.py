@@ -46,7 +46,7 @@ def lines(hits: Iterable[ConversationHit], *, explain: bool = False) -> list[str
         printed += ["", cut(_head(best), width)]
         for one in stretch:
             if isinstance(one, Neighbour):
-                printed.append(_beside(one, width))
+                printed.append(_neighbour_line(one, width))
             else:
                 printed += _found(one, width, best=one is best)
         for hit in told if explain else ():
@@ -127,6 +127,6 @@ def _head(hit: ConversationHit) -> str:
     return "  ".join(one_line(part) for part in told if part)
 
 
-def _beside(neighbour: Neighbour, width: int) -> str:
+def _neighbour_line(neighbour: Neighbour, width: int) -> str:
     role = f"{neighbour.role}: " if neighbour.role else ""
     return _BESIDE + one_line(f"{role}{neighbour.text}", width - len(_BESIDE))

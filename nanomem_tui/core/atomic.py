@@ -372,7 +372,7 @@ def refuse_foreign(path: Path, name: str) -> None:
     if found.st_uid != us:
         fix = "its owner would be locked out of what is written: run this as that user, or as root"
         raise Refused(f"it belongs to another user (uid {found.st_uid})", name, fix)
-    if _group_counts(found) and found.st_gid not in (os.getegid(), *os.getgroups(), _given(path.parent)):
+    if _group_counts(found) and found.st_gid not in (os.getegid(), *os.getgroups(), _inherited_group(path.parent)):
         fix = "its group would be locked out of what is written: run this as a member of it, or as root"
         raise Refused(f"it belongs to a group that you are not in (gid {found.st_gid})", name, fix)
 
@@ -382,7 +382,7 @@ def _group_counts(found: os.stat_result) -> bool:
     return bool(found.st_mode >> 3 & ~found.st_mode & 0o7)
 
 
-def _given(folder: Path) -> int:
+def _inherited_group(folder: Path) -> int:
     """The group that a folder gives to what is made in it; -1 where it gives none."""
     try:
         found = os.stat(folder)

@@ -193,11 +193,11 @@ _Side = tuple[list[str], list[Edit]]
 
 def _settled(base: list[str], ours: _Side, theirs: _Side, low: int, high: int) -> list[str] | None:
     """What both sides come to where one only removed lines; None: that is for a person to settle."""
-    mine = _beside(base, *ours, theirs[1], low, high)
-    return mine if mine is not None else _beside(base, *theirs, ours[1], low, high)
+    mine = _merge_removals(base, *ours, theirs[1], low, high)
+    return mine if mine is not None else _merge_removals(base, *theirs, ours[1], low, high)
 
 
-def _beside(
+def _merge_removals(
     base: list[str], side: list[str], changes: list[Edit], removals: list[Edit], low: int, high: int
 ) -> list[str] | None:
     """The base lines [low, high) where one side only removed lines and the other put lines that are nothing like them.

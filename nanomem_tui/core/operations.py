@@ -117,7 +117,7 @@ class Operation(NamedTuple):
         """The changes that take this operation back, last first."""
         return tuple(change.inverse() for change in reversed(self.changes))
 
-    def of(self, key: str) -> Sequence[Change]:
+    def changes_of(self, key: str) -> Sequence[Change]:
         """The changes of the thing of that key."""
         return [change for change in self.changes if change.key == key]
 
@@ -130,7 +130,7 @@ class Operation(NamedTuple):
     def only(self, keys: Sequence[str]) -> Operation:
         """The same operation reduced to the changes of `keys`."""
         if len(keys) == 1:
-            return self._replace(changes=tuple(self.of(keys[0])))
+            return self._replace(changes=tuple(self.changes_of(keys[0])))
         wanted = set(keys)
         return self._replace(changes=tuple(c for c in self.changes if c.key in wanted))
 
@@ -153,7 +153,7 @@ class Operation(NamedTuple):
         return body
 
     @property
-    def place(self) -> str:
+    def sort_time(self) -> str:
         """The time by which it is put in order with others: `at`, or later where the clock had been ahead before."""
         place = self.meta.get(PLACE)
         return max(place, self.at) if isinstance(place, str) else self.at

@@ -151,7 +151,7 @@ class Paths(NamedTuple):
     @property
     def store(self) -> Path:
         """The folder of this workspace's database and of what lies beside it: each workspace of a home has its own."""
-        return self.data / f"workspace{self._beside}" if self._beside else self.data
+        return self.data / f"workspace{self._suffix}" if self._suffix else self.data
 
     @property
     def database(self) -> Path:
@@ -175,12 +175,12 @@ class Paths(NamedTuple):
     @property
     def work_database(self) -> Path:
         """Where the records of an agent's work lie, and the knowledge base."""
-        return self.data / f"work{self._beside}.db"
+        return self.data / f"work{self._suffix}.db"
 
     @property
     def vectors(self) -> Path:
         """Where the vectors of texts lie, a cache."""
-        return self.data / f"vectors{self._beside}.db"
+        return self.data / f"vectors{self._suffix}.db"
 
     @property
     def ledger(self) -> Path:
@@ -212,15 +212,15 @@ class Paths(NamedTuple):
     @property
     def habits(self) -> Path:
         """Where bookmarks and named filters of a person lie, once one is kept."""
-        return self.data / f"habits{self._beside}.json"
+        return self.data / f"habits{self._suffix}.json"
 
     @property
     def drafts(self) -> Path:
         """Where texts lie that were being written when the console was ended."""
-        return self.data / f"drafts{self._beside}"
+        return self.data / f"drafts{self._suffix}"
 
     @property
-    def _beside(self) -> str:
+    def _suffix(self) -> str:
         """What tells the files of a workspace from those of another in the same home; "" for the usual one."""
         name = self.workspace.name
         return "" if self.home is None or name == "workspace" else f"-{name}"
@@ -402,7 +402,7 @@ def find_workspace(
         named = default_workspace()
     try:
         if not named.exists():
-            make = f"make it: mkdir -p {shlex.quote(str(named))}" if starting else _beside(named, named.parent)
+            make = f"make it: mkdir -p {shlex.quote(str(named))}" if starting else _import_hint(named, named.parent)
             if path is None and config_file is not None and configured_workspace(config_file) == named:
                 fix = f"name its folder with --workspace PATH, or make it: mkdir -p {shlex.quote(str(named))}"
                 what = f"the workspace that {config_file} names is not there"
@@ -517,9 +517,9 @@ def _workspace_in(folder: Path, *, starting: bool) -> tuple[Path, tuple[Path, ..
     inside = folder / "workspace"
     if not starting and not any(name[0] != "." for name in os.listdir(folder)):
         write = f"nanomem memory add --text … --workspace {shlex.quote(str(folder))}"
-        fix = _beside(folder, folder.parent) or f"what is written first makes it a workspace: {write}"
+        fix = _import_hint(folder, folder.parent) or f"what is written first makes it a workspace: {write}"
         raise NotAWorkspace("the folder is empty, nothing is remembered here", str(folder), fix)
-    fix = _beside(inside, folder) or _beside(folder, folder.parent)
+    fix = _import_hint(inside, folder) or _import_hint(folder, folder.parent)
     if not fix and starting:
         where = inside if _has(folder, HOME_SIGNS) else folder / "memory"
         fix = f"name an agent's workspace or an empty folder, or begin here: mkdir -p {shlex.quote(str(where))}"
@@ -531,7 +531,7 @@ def _begun(workspace: Path) -> Path:
     return workspace.parent / "nanomem" / "ids" / workspace.name
 
 
-def _beside(workspace: Path, home: Path) -> str:
+def _import_hint(workspace: Path, home: Path) -> str:
     """How to import a database of another system that lies in a home without a workspace; "" where none does."""
     found = next((home / name for name in DATABASES if os.path.isfile(home / name)), None)
     if found is None:

@@ -237,7 +237,7 @@ class Blames:
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
         """Return the lines with the messages of sessions that their entries came from; each session is read once."""
         transcripts = _Transcripts(self._sessions(), self._history.in_order())
-        return [line._replace(messages=transcripts.of(line)) if line.entries else line for line in lines]
+        return [line._replace(messages=transcripts.messages_of(line)) if line.entries else line for line in lines]
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
         """Return the lines of all memory files that the message `index` of a session led to. Raises NotFound."""
@@ -297,9 +297,9 @@ class Blames:
         cut = oldest is None or oldest.cursor > 1
         return read, cut and (start is None or begins is None or begins > start)
 
-    def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
+    def entries_of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
         """Return the entries of these cursors, as far as the archive has them."""
-        return self._history.of(cursors)
+        return self._history.entries_of(cursors)
 
 
 class _Work:
@@ -341,7 +341,7 @@ class _Work:
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
-                return recorded_evidence(text, cursors, self._blames.of(cursors)), False
+                return recorded_evidence(text, cursors, self._blames.entries_of(cursors)), False
         if writer.accepted:
             return (), False
         if writer.sha not in self._candidates:
@@ -367,18 +367,18 @@ class _Transcripts:
             self._before[entry.cursor] = last.get(entry.session_key, "")
             last[entry.session_key] = entry.timestamp
 
-    def of(self, line: BlamedLine) -> tuple[MessageEvidence, ...]:
+    def messages_of(self, line: BlamedLine) -> tuple[MessageEvidence, ...]:
         """Return the messages that the entries of `line` came from, the best first."""
         found: dict[tuple[str, int], MessageEvidence] = {}
         for entry in line.entries:
             for key in [entry.session_key] if entry.session_key else self._at_that_time(entry):
-                for message in self._of(key).about(line.text, entry, self._before.get(entry.cursor, "")):
+                for message in self._words_of(key).about(line.text, entry, self._before.get(entry.cursor, "")):
                     place = (message.session_key, message.index)
                     if place not in found or found[place].score < message.score:
                         found[place] = message
         return tuple(sorted(found.values(), key=lambda message: -message.score)[:MOST])
 
-    def _of(self, key: str) -> SessionWords:
+    def _words_of(self, key: str) -> SessionWords:
         if key not in self._said:
             try:
                 messages = self._sessions.get(key).messages
@@ -500,7 +500,7 @@ class Versions:
             files = _blobs(git, commit)
             yield SavedVersion(commit.sha, commit.parent, commit.at, who_made(commit), commit.subject, files)
 
-    def of(self, path: str) -> Iterator[SavedVersion]:
+    def of_file(self, path: str) -> Iterator[SavedVersion]:
         """Return those that changed a file, the newest first."""
         return (saved for saved in self.newest_first() if path in saved.files)
 

@@ -152,7 +152,9 @@ def _added(name: str, text: str, title: str, new: str) -> str:
         lead = [""] if lines[-1].strip() else []
         at, block = len(lines), [*lead, f"## {title}", *([""] if spaced else []), new]
     else:
-        at, block = _place([line.removesuffix("\r") for line in lines] if "\r" in text else lines, section, new)
+        at, block = _insertion_point(
+            [line.removesuffix("\r") for line in lines] if "\r" in text else lines, section, new
+        )
     block = [line + end for line in block]
     if at == len(lines) and not closed:
         lines[-1] += end
@@ -168,7 +170,7 @@ def find_section(text: str, title: str) -> Section | None:
     return next((s for s in found if s.level <= 1), None)
 
 
-def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]]:
+def _insertion_point(lines: list[str], section: Section, new: str) -> tuple[int, list[str]]:
     """(index, lines to put there): after the last list line of the section, else after its text, set off by a blank."""
     start = section.start_line if section.level else 0
     body = lines[start : start + len(section.lines)]
@@ -521,7 +523,7 @@ def tidy_lines(files: Mapping[str, str], cursor: int, today: str) -> Iterator[Li
     for name, text in files.items():
         seen: dict[tuple[tuple[int, ...], str], _Line] = {}
         for line in _lines(text):
-            first = seen.setdefault((line.over, _said(line.text)), line)
+            first = seen.setdefault((line.over, _without_marks(line.text)), line)
             if today and dates.is_over(line.text, today):
                 why = f"over since before {today}"
             elif first is not line:
@@ -533,15 +535,15 @@ def tidy_lines(files: Mapping[str, str], cursor: int, today: str) -> Iterator[Li
 
 def has_copy(text: str, edit: LineEdit) -> bool:
     """Return whether the line of `text` that `edit` removes stands another time in the same list."""
-    said = _said(_bare(edit.old))
+    said = _without_marks(_bare(edit.old))
     if text.count(said) < 2:
         return False
-    same = [line for line in _lines(text) if _said(line.text) == said]
+    same = [line for line in _lines(text) if _without_marks(line.text) == said]
     gone = min(same, key=lambda line: abs(line.number - (edit.line or 1)), default=None)
     return gone is not None and any(line.over == gone.over for line in same if line is not gone)
 
 
-def _said(text: str) -> str:
+def _without_marks(text: str) -> str:
     """Return what makes two lines the same: all of it but emphasis around it and a full stop."""
     return text.strip("*_ .。")
 

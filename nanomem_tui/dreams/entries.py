@@ -83,13 +83,13 @@ def lines_of(content: str) -> list[EntryLine]:
             said = _joined(over.of, plain) if over else plain
             mark = own or (over.mark if over and over.indent >= 0 else None)
             if is_bullet or plain.endswith(_ENDS) or _TITLE.match(plain):
-                of = _of(plain, over.of if over else "", is_bullet=is_bullet)
+                of = _subject_of(plain, over.of if over else "", is_bullet=is_bullet)
                 above.append(_Above(depth, mark, plain, of, len(lines)))
             lines.append(EntryLine(mark, said, is_bullet, " ".join(one.text for one in above if one.indent < depth)))
     return [line for number, line in enumerate(lines) if number not in opened]
 
 
-def _of(plain: str, over: str, *, is_bullet: bool) -> str:
+def _subject_of(plain: str, over: str, *, is_bullet: bool) -> str:
     """Return what the lines under a line begin with: of whom or what they are. A line of the list says it itself, a
     title or what opens a list where it names somebody or something; "" else."""
     head = _head(plain)
@@ -311,7 +311,7 @@ def _read(line: EntryLine, cursor: int, owner: str) -> Iterator[Fact | Skipped]:
         or next((one for one in parts.marks if one in KEEP_MARKS), None)
     )
     if speaker := _speaker(parts.text, mark, owner):
-        yield from _said(*speaker, mark, cursor, owner, line.under)
+        yield from _facts_in(*speaker, mark, cursor, owner, line.under)
         return
     fact = Fact("", cursor, mark, file=file, under=line.under)
     if len(text) > MAX_FACT and mark in KEEP_MARKS:
@@ -366,7 +366,7 @@ def _speaker(text: str, mark: str | None, owner: str) -> tuple[str, str] | None:
     return who, named["what"]
 
 
-def _said(who: str, what: str, mark: str | None, cursor: int, owner: str, under: str) -> Iterator[Fact | Skipped]:
+def _facts_in(who: str, what: str, mark: str | None, cursor: int, owner: str, under: str) -> Iterator[Fact | Skipped]:
     """Yield what somebody says that lasts, sentence by sentence, as a message is read."""
     of_owner = who.casefold() in _USER or who == owner
     if mark is None and not of_owner:

@@ -291,7 +291,7 @@ class Recorded:
             if operation.kind == "dream.run" and said:
                 self._by_message.setdefault(said, []).append(operation)
 
-    def of(self, commit: Commit) -> Mapping[str, Any] | None:
+    def meta_of(self, commit: Commit) -> Mapping[str, Any] | None:
         """Return what the operation behind a commit recorded; None where the ledger holds none."""
         found = operations_behind(commit, self._by_message.get(commit.message.strip(), ()))
         return found[0].meta if found else None
@@ -332,7 +332,7 @@ class DreamLog:
     def runs(self, limit: int | None = None) -> list[DreamRun]:
         """Return the newest Dreams with files, lines and entries counted."""
         recorded = self.recorded()
-        return [run_of(commit, recorded.of(commit)) for commit in self.dreams()[:limit]]
+        return [run_of(commit, recorded.meta_of(commit)) for commit in self.dreams()[:limit]]
 
     def ran(self) -> int:
         """Return how many Dreams of ours are recorded, whether or not a commit holds them."""
@@ -487,7 +487,7 @@ class DreamQueue:
             from nanomem_tui.dreams.review import unread_entries
 
             unread = unread_entries(self._paths, lambda noted: self._passed(entries, noted, cursor))
-        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread, more)
+        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._agent_cursor(), unread, more)
 
     def _read(self, stated: int) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...], int, int]:
         """Return the entries, what is wrong with lines, the highest cursor, and how many wait beyond these entries: of
@@ -509,7 +509,7 @@ class DreamQueue:
     def _passed(self, entries: Sequence[HistoryEntry], noted: Collection[int], cursor: int) -> list[HistoryEntry]:
         """Return those of the cursors `noted` that a Dream is past."""
         path = self._paths.history
-        found = long_archive(path, self._paths.relative(path)).of(noted).values() if is_long(path) else entries
+        found = long_archive(path, self._paths.relative(path)).entries_of(noted).values() if is_long(path) else entries
         return [entry for entry in found if entry.cursor <= cursor and entry.cursor in noted]
 
     def count_between(self, queue: Queue, before: int, last: int) -> int:
@@ -520,7 +520,7 @@ class DreamQueue:
             return long.count_above(before) - long.count_above(last)
         return sum(1 for entry in queue.entries if before < entry.cursor <= last)
 
-    def _given(self) -> int:
+    def _agent_cursor(self) -> int:
         """Return the last cursor that the agent gave; 0 where its file does not tell."""
         try:
             return parse_cursor(atomic.read_stable(self._paths.cursor)) or 0

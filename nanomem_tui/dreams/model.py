@@ -119,7 +119,7 @@ class StudySession:
             self._refuse(edit, secret_reason(kinds))
             return
         edit, why = self._placed(edit)
-        if not why and edit.op == "add" and (known := self._known(edit.new)):
+        if not why and edit.op == "add" and (known := self._covered_by(edit.new)):
             self.skipped.append(Skipped(max(edit.evidence), edit.new, f"known: {known}", fact=True))
             self.log.append(f"{_shortly(edit)}: not needed, {known} says it.")
             return
@@ -217,7 +217,7 @@ class StudySession:
             return edit, f"line {at} of {edit.file} is not as `old` says; it is: {there[:_QUOTED]}"
         return replace(edit, line=at if there == edit.old else same[0]), ""
 
-    def _known(self, new: str) -> str:
+    def _covered_by(self, new: str) -> str:
         """Return where a line says already what `new` says, or that another edit does; "" when none does."""
         for files in (self._before, self.files):
             for name, text in files.items():

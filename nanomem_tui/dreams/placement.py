@@ -147,7 +147,7 @@ class Outline:
         self._sections = [section for sections in self._of.values() for section in sections]
         self._found = Counter(word for one in self._sections for word in one.heading.union(*one.lines))
 
-    def place(self, fact: Fact) -> SectionPlace:
+    def find_place(self, fact: Fact) -> SectionPlace:
         """Return where a fact goes."""
         learned = compare.pack("places")
         scored = [(learned.shares(found.features)["yes"], found.section) for found in self.candidates(fact)]
@@ -844,7 +844,7 @@ def _swapped(old: str, said: str) -> tuple[str, str] | None:
         if one.kind == other.kind and one.base != other.base and _is_whole(old, one) and _is_whole(said, other)
         if one.kind != "date" or _parts(one) == _parts(other)
     ]
-    near = [pair for pair in fits if _beside(old, pair[0]) & _beside(said, pair[1])]
+    near = [pair for pair in fits if _words_around(old, pair[0]) & _words_around(said, pair[1])]
     timeless = [pair for pair in fits if pair[0].kind != "date"]  # `90 EUR since May`
     fits = near if len(near) == 1 else timeless if len(timeless) == 1 else fits
     if len(fits) != 1 or statement(said).denials:
@@ -874,7 +874,7 @@ def _is_whole(text: str, value: Value) -> bool:
     return not re.search(r"[\d./–-]$", text[: value.start]) and not re.match(r"[./:–-]?\d", text[value.end :])
 
 
-def _beside(text: str, value: Value) -> frozenset[str]:
+def _words_around(text: str, value: Value) -> frozenset[str]:
     """Return the words next to a value."""
     return stems(" ".join([*text[: value.start].split()[-1:], *text[value.end :].split()[:1]]))
 

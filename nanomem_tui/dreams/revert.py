@@ -306,7 +306,7 @@ class DreamRevert:
             fix = "name with --file another file of it, or `git fsck` says what is lost"
             raise Refused(f"what it changed cannot be read: {hurt[0].damage}", hurt[0].path, fix)
         if whole:
-            found = _Reverted(self._whole(git, commit.parent), [])
+            found = _Reverted(self._every_file(git, commit.parent), [])
         else:
             found = self._revert(git, commit, diffs, file, hunk, edit, settle)
         files, conflicts = found.files, found.conflicts
@@ -412,7 +412,7 @@ class DreamRevert:
     def _history(self, sha: str) -> GitHistory:
         return require_history(self._git, sha, self._why_none)
 
-    def _whole(self, git: GitHistory, parent: str) -> list[RestoredFile]:
+    def _every_file(self, git: GitHistory, parent: str) -> list[RestoredFile]:
         files = []
         for path in TRACKED_FILES:
             data = git.file_at(parent, path)

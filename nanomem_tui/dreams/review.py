@@ -270,14 +270,14 @@ class Review:
         hunks = self._worded(ids, text)
         files = [_file(self._files, name, *texts) for name, texts in self._applied(hunks).items()]
         edits = [hunk.edit for hunk in hunks]
-        label = f"accept {_told(edits)}"
+        label = f"accept {_edits_label(edits)}"
         meta = {"commit": f"nanomem: {label}", "edits": [edit.to_json() for edit in edits]}
         return self._perform(new_operation("dream.accept", label, [*files, *self._gone(hunks)], meta=meta))
 
     def reject(self, ids: Sequence[str]) -> Operation:
         """Let the edits go for good, as one operation; undo brings them back. Raises NotFound, BadInput."""
         hunks = self._named(ids)
-        label = f"reject {_told([hunk.edit for hunk in hunks])}"
+        label = f"reject {_edits_label([hunk.edit for hunk in hunks])}"
         kept = [Change(LAYER, new_key(REJECTED), None, hunk.value) for hunk in hunks]
         return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
 
@@ -306,7 +306,7 @@ class Review:
         made: Mapping[str, str] = before
         passed = self.passed(hunks)
         for hunk in hunks:
-            edit = place(hunk.edit, made, passed)
+            edit = relocate(hunk.edit, made, passed)
             check_possible(edit)
             made = apply_edits(made, [edit])
         after = {
@@ -365,7 +365,7 @@ def check_possible(edit: LineEdit) -> None:
         raise BadInput("a secret in it was masked and is not kept", edit.file, "give the words (--text), or reject it")
 
 
-def place(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+def relocate(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
     """An edit that was kept, on its line as that is in `files` now; see `on_its_line` and `rebased`."""
     return on_its_line(rebase(on_its_line(edit, files), files, passed), files)
 
@@ -392,7 +392,7 @@ def _file(files: FileLayer, name: str, before: str, after: str) -> Change:
     return change if now.get("text", "") == before else Change(change.layer, name, {"text": before}, change.after)
 
 
-def _told(edits: Sequence[LineEdit]) -> str:
+def _edits_label(edits: Sequence[LineEdit]) -> str:
     words = secrets.mask(edits[0].new or edits[0].old)
     return f"{edits[0].op} {quoted(words.lstrip(' -*+'))}" if len(edits) == 1 else counted(len(edits), "edit")
 

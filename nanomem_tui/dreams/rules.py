@@ -175,7 +175,7 @@ class _DreamPass:
 
     def remember(self, fact: Fact) -> str:
         """Make the edit that the fact asks for, or hold it for a person; returns why there is neither."""
-        place = self._outline.place(fact)
+        place = self._outline.find_place(fact)
         found = self._verdict(fact, place)
         if found.same is not None:
             return f"known: {found.same.file}:{found.same.number}"

@@ -392,7 +392,7 @@ class DreamRunner(DreamQueue):
             begin_versions(self._paths, self._git())
             text = f"dream: nanomem passed over entry {cursor}\n\nNo Dreamer could read it: {secrets.mask(why)}"
             left = max(cursor, self.queue().cursor)
-            meta = {"commit": text, "started_by": started_by, "read_to": list(ReadTo.of(left, waiting[0]))}
+            meta = {"commit": text, "started_by": started_by, "read_to": list(ReadTo.from_entry(left, waiting[0]))}
             change = self._files.change(DREAM_CURSOR, str(left))
             label = f"Dream: entry {cursor} passed over"
             return self._perform(new_operation("dream.pass", label, [change], actor="dream", meta=meta))
@@ -588,7 +588,7 @@ class DreamRunner(DreamQueue):
             "refused": [{**mask_edit(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
         if result.read_to is not None and not result.again:
-            meta["read_to"] = list(ReadTo.of(result.cursor_after, result.read_to))
+            meta["read_to"] = list(ReadTo.from_entry(result.cursor_after, result.read_to))
         if result.facts_left:
             meta["left"] = [
                 {**line.to_json(), "text": without_lone_surrogates(secrets.mask(line.text))}

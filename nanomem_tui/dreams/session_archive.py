@@ -214,14 +214,16 @@ class RulesSummariser:
                 asked = message.role == "user" and is_unwanted(message.content)
                 left_out += [LeftOut(message.index, _short(message.content), UNWANTED)] if asked else []
             elif message.role in roles:
-                said, not_said = self._said(message, _sender(message) if len(senders) > 1 else "", is_talk=is_talk)
+                said, not_said = self._facts_of_message(
+                    message, _sender(message) if len(senders) > 1 else "", is_talk=is_talk
+                )
                 left_out += not_said
                 for line in said:
                     lines.setdefault(safety.normalise(line.text), line)
         ended = [ending(wanted)] if wanted else []
         return Summary(ends[-1], (*lines.values(), *ended), tuple(left_out))
 
-    def _said(self, message: Message, sender: str, *, is_talk: bool) -> tuple[list[Line], list[LeftOut]]:
+    def _facts_of_message(self, message: Message, sender: str, *, is_talk: bool) -> tuple[list[Line], list[LeftOut]]:
         """Return the facts of one message, and what is left out of it for a reason that is worth telling."""
         text, index = message.content, message.index
         speaker, text = _speaker(text)
@@ -557,7 +559,7 @@ class ModelSummariser:
         missed = left_over(rules.lines[:-1], kept)
         missed += left_over(dict.fromkeys(found.own), [*kept, *missed])
         notes = [f"the model failed at message {end}, what follows waits: {why}"] if why else []
-        notes += _told(found, len(missed))
+        notes += _summary_notes(found, len(missed))
         lines = (*kept, *missed) or ((ending(wanted),) if wanted else ())
         return Summary(end, lines, tuple(left_out), note="; ".join(notes), usage=usage)
 
@@ -645,7 +647,7 @@ class _Found:
         self.own += other.own
 
 
-def _told(found: _Found, missed: int) -> list[str]:
+def _summary_notes(found: _Found, missed: int) -> list[str]:
     """Return what a person should know of a summary that is not what the model made it."""
     notes = []
     if missed:

@@ -258,7 +258,7 @@ class Words:
         self._lengths = sorted({len(word) for word in self._begins if len(word) > longest})
         self._pattern = re.compile("|".join(sorted(map(re.escape, self._parts), key=len, reverse=True)) or "(?!)")
 
-    def of(self, text: str) -> frozenset[str]:
+    def subjects_of(self, text: str) -> frozenset[str]:
         """Return the subjects of a text."""
         found: set[str] = set()
         for word in tokens(text):
@@ -295,13 +295,13 @@ def topics_of_heading(title: str) -> frozenset[str]:
     >>> topics_of_heading("Communication Style")
     frozenset({'style'})
     """
-    return _words("headings").of(title)
+    return _words("headings").subjects_of(title)
 
 
 def names_of_heading(title: str) -> tuple[str, ...]:
     """Return the words of a heading that name somebody or something: `Kestrel` of `Kestrel project`."""
     words = _words("headings")
-    return tuple(word for word in tokens(title) if word.isalnum() and not words.of(word))
+    return tuple(word for word in tokens(title) if word.isalnum() and not words.subjects_of(word))
 
 
 _pattern = pack_files.patterns("titles")
@@ -315,13 +315,13 @@ def without_subjects(title: str) -> str:
 @lru_cache(4096)
 def topics_of_line(text: str) -> frozenset[str]:
     """Return what a line is about."""
-    return _words("words").of(without_paths(text))
+    return _words("words").subjects_of(without_paths(text))
 
 
 @lru_cache(4096)
 def cues_of(text: str) -> frozenset[str]:
     """Return what the words of a line give away."""
-    return _words("cues").of(text)
+    return _words("cues").subjects_of(text)
 
 
 def is_needed_once(text: str) -> bool:

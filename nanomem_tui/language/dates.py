@@ -330,7 +330,7 @@ class Told(NamedTuple):
     lasting: bool = False
 
 
-def told(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
+def find_relative_dates(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
     """The relative dates of a text that was said on that day, in order; none of one that also names a date. Where it
     is a rule or a wish (`of_rule`), `on Friday` is every Friday."""
     return tuple(find_in_text(text, said, of_rule=of_rule)) if may_tell(text) else ()

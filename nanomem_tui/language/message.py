@@ -209,7 +209,7 @@ class Message:
         return remembering.sentences(self.own)
 
     @cached_property
-    def said(self) -> tuple[Said, ...]:
+    def statements(self) -> tuple[Said, ...]:
         """What its writer says for memory."""
         return remembering.said_in(self.own)
 

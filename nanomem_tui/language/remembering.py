@@ -101,7 +101,7 @@ def _plain(sentence: str) -> str:
 
 def read(sentence: str) -> Said | None:
     """What a sentence says for memory, None when nothing."""
-    return next(_said((sentence,)), None)
+    return next(_statements((sentence,)), None)
 
 
 def reading_of(sentence: str) -> classify.Reading:
@@ -125,13 +125,13 @@ def rules_in(text: str) -> list[str]:
     return [said.text for said in said_in(text) if said.intent == "rule"]
 
 
-def _said(parts: Sequence[str]) -> Iterator[Said]:
+def _statements(parts: Sequence[str]) -> Iterator[Said]:
     """What the sentences of a message say for memory. A statement after a bare “remember this” is a wish; one that says
     little alone goes with the one before it."""
     wished, last = "", None
     language = classify.language_of(" ".join(parts))
     for part, reading in zip(parts, classify.read(parts, language), strict=True):
-        said = _of(part, reading, wished)
+        said = _read_part(part, reading, wished)
         only_wishes = points_only(part) or (reading.act == "remember" and reading.lasting < KEEP)
         wished = part.strip() if only_wishes else "" if said is not None else wished
         if said is not None and last is not None and (_is_tail(part, language) or last.intent == said.intent == "rule"):
@@ -144,7 +144,7 @@ def _said(parts: Sequence[str]) -> Iterator[Said]:
         yield last
 
 
-def _of(part: str, reading: classify.Reading, wished: str) -> Said | None:
+def _read_part(part: str, reading: classify.Reading, wished: str) -> Said | None:
     """What one sentence says, as it was read. `wished`: the words before it that asked for it to be remembered."""
     plain = _plain(part)
     if _only_leads(part):
@@ -214,7 +214,7 @@ def points_only(sentence: str) -> bool:
 def said_in(text: str) -> tuple[Said, ...]:
     """Return all that a message says for memory: the entries of its lists first, then its sentences."""
     entries, rest = _listed(text)
-    return (*entries, *_said(sentences(rest)))
+    return (*entries, *_statements(sentences(rest)))
 
 
 def without_lists(text: str) -> str:

@@ -189,7 +189,7 @@ def line_features(line: str, heading: str) -> set[str]:
     learned = classify.pack(language)
     own = features([plain], 0, (), learned.common)
     found = {name for name in own if not name.startswith(("of ", "last"))}
-    found.update(f"said {one}" for one in _said(own, learned))
+    found.update(f"said {one}" for one in _likely_labels(own, learned))
     found.update(f"is {sign}" for sign in parts.signs)
     found.update(f"mark {mark}" for mark in parts.marks)
     found.update(f"has {name}" for name, pattern in _SIGNS if pattern.search(plain))
@@ -207,7 +207,7 @@ def line_features(line: str, heading: str) -> set[str]:
     return found
 
 
-def _said(own: set[str], learned: classify.Pack) -> Iterator[str]:
+def _likely_labels(own: set[str], learned: classify.Pack) -> Iterator[str]:
     """What the words are for the reader of messages, roughly: each label that is likely, and how likely."""
     for label, share in zip(learned.labels, learned.probabilities(own), strict=True):
         for step in (0.05, 0.15, 0.35, 0.6, 0.85):

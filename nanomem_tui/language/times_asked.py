@@ -97,9 +97,9 @@ class TimeAsked(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As a command prints it: first and last day (None: none), the words, and each of several spans."""
-        body: dict[str, Any] = {"since": _told(self.since), "until": _told(self.until), "said": self.said}
+        body: dict[str, Any] = {"since": _iso_day(self.since), "until": _iso_day(self.until), "said": self.said}
         if len(self.spans) > 1:
-            body["spans"] = [{"since": _told(span.since), "until": _told(span.until)} for span in self.spans]
+            body["spans"] = [{"since": _iso_day(span.since), "until": _iso_day(span.until)} for span in self.spans]
         return body
 
     def line(self) -> str:
@@ -214,7 +214,7 @@ def _plain_iso(text: str) -> Span:
 
 def in_words(span: Span) -> str:
     """Return a span in words: a day, or its first and last."""
-    since, until = _told(span.since), _told(span.until)
+    since, until = _iso_day(span.since), _iso_day(span.until)
     if since == until:
         return since or "any day"
     if since is None or until is None:
@@ -222,7 +222,7 @@ def in_words(span: Span) -> str:
     return f"{since} to {until}"
 
 
-def _told(day: date) -> str | None:
+def _iso_day(day: date) -> str | None:
     return None if day in (date.min, date.max) else day.isoformat()
 
 
@@ -352,7 +352,7 @@ def _opened(text: str, one: _Found, before: str, behind: str, today: date) -> _F
     own = text[one.start : one.end]
     lead = re.match(r"(?:before|after)\s", own, re.IGNORECASE)  # a month has its preposition in it
     if (beside := _pattern("beside").search(before + (lead[0] if lead else ""))) is not None:
-        return _Found(one.start - (len(before) - beside.start()), one.end, (_beside(beside, first, last),))
+        return _Found(one.start - (len(before) - beside.start()), one.end, (_next_to(beside, first, last),))
 
     def found(way: str) -> tuple[int, int] | None:
         if match := _pattern(f"{way}_before").search(before):
@@ -376,7 +376,7 @@ def _opened(text: str, one: _Found, before: str, behind: str, today: date) -> _F
     return one
 
 
-def _beside(found: re.Match[str], first: date, last: date) -> Span:
+def _next_to(found: re.Match[str], first: date, last: date) -> Span:
     """`the week before` a day, `two days after` it, `the week of` it."""
     from nanomem_tui.language.dates import number_of
 
@@ -407,7 +407,7 @@ class _Reader:
         return _on(found, date(int(found["year"]), int(found["month"]), int(found["day"])))
 
     def iso_month(self, found: re.Match[str]) -> _Found:
-        return _of(found, _month(int(found["year"]), int(found["month"])))
+        return _match_spans(found, _month(int(found["year"]), int(found["month"])))
 
     def local(self, found: re.Match[str]) -> _Found | None:
         one, other = int(found["one"]), int(found["other"] or found["other_2"])
@@ -418,7 +418,7 @@ class _Reader:
                 days.append(date(year, month, day))
             except ValueError:
                 continue
-        return _of(found, *(Span(day, day) for day in dict.fromkeys(days))) if days else None
+        return _match_spans(found, *(Span(day, day) for day in dict.fromkeys(days))) if days else None
 
     def german_day(self, found: re.Match[str]) -> _Found:
         month, day = int(found["month"]), int(found["day"])
@@ -431,10 +431,10 @@ class _Reader:
         year = int(found["year"]) if found["year"] else 0
         if found["turn"]:
             year = self.today.year + _meaning("year_turns", found["turn"])
-        return _of(found, *_dated(self.today, self.way, year, month, day))
+        return _match_spans(found, *_dated(self.today, self.way, year, month, day))
 
     def eastern_year(self, found: re.Match[str]) -> _Found:
-        return _of(found, _year(int(found["year"])))
+        return _match_spans(found, _year(int(found["year"])))
 
     def year(self, found: re.Match[str]) -> _Found | None:
         is_in = found[0].casefold().startswith(_IN)
@@ -483,29 +483,29 @@ class _Reader:
         many, unit = _normal(found["many"]).removeprefix("a "), found["unit"].casefold()
         count = {"couple of": 2, "few": 4, "several": 5}.get(many) or number_of(many)
         if found["way"].casefold() in ("next", "coming"):
-            return _of(found, Span(self.today, _moved(self.today, unit, count)))
-        return _of(found, Span(_moved(self.today, unit, -count), self.today))
+            return _match_spans(found, Span(self.today, _moved(self.today, unit, count)))
+        return _match_spans(found, Span(_moved(self.today, unit, -count), self.today))
 
     def turn(self, found: re.Match[str]) -> _Found | None:
         way, unit = found["way"].casefold(), found["unit"].casefold()
         turn = {"last": -1, "past": -1, "previous": -1, "this": 0}.get(way, 1)
         if unit in pack_files.meanings("times", "season_months"):
-            return _of(found, _season(self.today, unit, turn))
+            return _match_spans(found, _season(self.today, unit, turn))
         if way == "past":
             first = _moved(self.today, "month", -3) if unit == "quarter" else _moved(self.today, unit, -1)
-            return _of(found, Span(first, self.today))
-        return _of(found, _away(self.today, unit, turn))
+            return _match_spans(found, Span(first, self.today))
+        return _match_spans(found, _away(self.today, unit, turn))
 
     def weekend(self, found: re.Match[str]) -> _Found:
         past = _away(self.today, "weekend", 0 if self.today.weekday() >= 5 else -1)
-        return _of(found, *_read(self.way, past, _away(self.today, "weekend", 0)))
+        return _match_spans(found, *_read(self.way, past, _away(self.today, "weekend", 0)))
 
     def season_alone(self, found: re.Match[str]) -> _Found:
         unit = found["unit"].casefold()
         if found["year"]:
             month = _meaning("season_months", unit)
-            return _of(found, _three_months(int(found["year"]), month))
-        return _of(found, *_read(self.way, _season(self.today, unit, -1), _season(self.today, unit, 1)))
+            return _match_spans(found, _three_months(int(found["year"]), month))
+        return _match_spans(found, *_read(self.way, _season(self.today, unit, -1), _season(self.today, unit, 1)))
 
     def weekday(self, found: re.Match[str]) -> _Found | None:
         weekday = int(pack_files.meanings("times", "weekday_names")[found["name"].casefold()])
@@ -513,12 +513,12 @@ class _Reader:
         ways = pack_files.meanings("times", "weekday_ways")
         if found["name"].casefold() in ("terça", "среду", "пятницу", "субботу") and not told:
             return None
-        return _of(found, *_weekdays(self.today, weekday, int(ways[told]) if told in ways else None, self.way))
+        return _match_spans(found, *_weekdays(self.today, weekday, int(ways[told]) if told in ways else None, self.way))
 
     def eastern_weekday(self, found: re.Match[str]) -> _Found:
         if found["chinese"]:
             weekday = int(pack_files.meanings("dates", "eastern_weekdays")[found["chinese"]])
-            return _of(found, *_weekdays(self.today, weekday, None, self.way))
+            return _match_spans(found, *_weekdays(self.today, weekday, None, self.way))
         korean = found["korean"]
         weekday = (
             _meaning("korean_weekdays", korean)
@@ -530,17 +530,17 @@ class _Reader:
         if told in ("先週", "지난주") or (turn is not None and turn >= 0):
             day = _monday(self.today, turn if turn is not None else -1) + timedelta(days=weekday)
             return _on(found, day)
-        return _of(found, *_weekdays(self.today, weekday, turn, self.way))
+        return _match_spans(found, *_weekdays(self.today, weekday, turn, self.way))
 
     def thai(self, found: re.Match[str]) -> _Found:
         turns, unit = pack_files.meanings("dates", "turns"), found["thai_unit"]
         name = "weekend" if unit == "สุดสัปดาห์" else pack_files.meanings("dates", "spans")[unit]
-        return _of(found, _away(self.today, name, int(turns[found["thai_way"]])))
+        return _match_spans(found, _away(self.today, name, int(turns[found["thai_way"]])))
 
     def phrase_more(self, found: re.Match[str]) -> _Found:
         table, words = ("more_phrases", found["words"]) if found["words"] else ("more_joined", found["joined"])
         unit, turn = pack_files.meanings("times", table)[_normal(words)].split()
-        return _of(found, _away(self.today, unit, int(turn)))
+        return _match_spans(found, _away(self.today, unit, int(turn)))
 
     def relative(self, found: re.Match[str]) -> _Found | None:
         """What the relative dates of memories have: units that are counted, and other languages."""
@@ -569,13 +569,13 @@ class _Reader:
             if weekday and weekday != "末":
                 day = _monday(self.today, turn) + timedelta(days=int(dates.meanings("eastern_weekdays")[weekday]))
                 return _on(found, day)
-            return _of(found, _away(self.today, "weekend" if weekday else "week", turn))
+            return _match_spans(found, _away(self.today, "weekend" if weekday else "week", turn))
         if kind == "zh_month":
-            return _of(found, _away(self.today, "month", int(turns[found[0].rstrip("月個个")])))
+            return _match_spans(found, _away(self.today, "month", int(turns[found[0].rstrip("月個个")])))
         if kind == "zh_year":
-            return _of(found, _away(self.today, "year", int(turns[found[0][0]])))
+            return _match_spans(found, _away(self.today, "year", int(turns[found[0][0]])))
         if kind == "phrase" and (meant := dates.phrase(found)) is not None:
-            return _of(found, _away(self.today, *meant))
+            return _match_spans(found, _away(self.today, *meant))
         return None
 
 
@@ -594,7 +594,7 @@ _OF_OTHER_SCRIPTS = frozenset(("eastern", "eastern_year", "eastern_weekday", "th
 # -- days -------------------------------------------------------------------------------------------------------------
 
 
-def _of(found: re.Match[str], *spans: Span) -> _Found:
+def _match_spans(found: re.Match[str], *spans: Span) -> _Found:
     return _Found(found.start(), found.end(), spans)
 
 

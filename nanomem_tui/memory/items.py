@@ -128,7 +128,7 @@ def merge_into(kept: Item, others: Sequence[Item]) -> Item:
         importance=max(row.importance for row in rows),
         expires_at=retention.latest_expiry(rows),
         last_accessed_at=max(recalled, default=None),
-        meta_json=_told(kept, others),
+        meta_json=_merged_meta(kept, others),
         **{name: getattr(known, name) for name in ORIGIN},
     )
 
@@ -144,7 +144,7 @@ def merged_words(item: Item) -> Sequence[str]:
     return [word for word in words if isinstance(word, str)] if isinstance(words, list) else ()
 
 
-def _told(kept: Item, others: Sequence[Item]) -> str:
+def _merged_meta(kept: Item, others: Sequence[Item]) -> str:
     meta = kept.meta
     told = {entry["id"]: entry for row in (kept, *others) for entry in _entries(row)}
     for row in (kept, *others):

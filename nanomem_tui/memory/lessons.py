@@ -704,10 +704,10 @@ def reflect_failure(
         return None
     meta = {
         **(row.meta if row else {}),
-        "args": _said(event.arguments, ARGUMENTS, REFLECTION_HEAD),
+        "args": _safe_part(event.arguments, ARGUMENTS, REFLECTION_HEAD),
         "lesson": lesson.id,
     }
-    meta |= {"error": error} if (error := _said(event.failed)) else {}
+    meta |= {"error": error} if (error := _safe_part(event.failed)) else {}
     times = meta.get("times", 1)
     meta["times"] = times + 1 if row and isinstance(times, int) else 1
     first = row or Record(
@@ -723,7 +723,7 @@ def reflection_id(lesson_key: str) -> str:
     return f"{KIND}_{hashlib.blake2b(lesson_key.encode('utf-8', 'replace'), digest_size=10).hexdigest()}"
 
 
-def _said(text: str, limit: int = ACTION, head: int = HEAD) -> str:
+def _safe_part(text: str, limit: int = ACTION, head: int = HEAD) -> str:
     from nanomem_tui.language import injection, secrets
 
     return "" if injection.reason(text) else shorten(secrets.mask(text), limit, head)

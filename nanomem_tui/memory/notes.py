@@ -85,10 +85,10 @@ class Notes:
         """Return the lines before and after one that are not empty, at most `many` each, in their order."""
         lines = _lines(self.read(name))
 
-        def told(numbers: Iterable[int]) -> builtins.list[NoteHit]:
+        def hits_of(numbers: Iterable[int]) -> builtins.list[NoteHit]:
             return list(islice((NoteHit(name, at + 1, lines[at]) for at in numbers if lines[at].strip()), many))
 
-        return told(range(line - 2, -1, -1))[::-1], told(range(line, len(lines)))
+        return hits_of(range(line - 2, -1, -1))[::-1], hits_of(range(line, len(lines)))
 
     def problems(self) -> builtins.list[Problem]:
         """Return what could not be read, line by line, and what is no file."""

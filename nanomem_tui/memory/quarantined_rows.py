@@ -123,14 +123,16 @@ class QuarantinedRows:
 
         changes += notes.mirror_changes(self._store.paths, self._store.settings, items)
         words = text if text is not None else found[0].text
-        return self._perform(new_operation("inbox.accept", f"accept {_told(found, words)}", changes))
+        return self._perform(new_operation("inbox.accept", f"accept {_decision_label(found, words)}", changes))
 
     def reject(self, ids: Sequence[str]) -> Operation:
         """Take what waits away, as one operation; `undo` puts it back into the inbox. Raises what `get` does."""
         with self._store.deciding.alone():
             found = self._named(ids)
             changes = [change_of(one.layer, one.row, one.row._replace(is_deleted=True)) for one in found]
-            return self._perform(new_operation("inbox.reject", f"reject {_told(found, found[0].text)}", changes))
+            return self._perform(
+                new_operation("inbox.reject", f"reject {_decision_label(found, found[0].text)}", changes)
+            )
 
     def _rows(self) -> Sequence[Row]:
         snapshot = self._store.load()
@@ -188,7 +190,7 @@ def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
     return accept_held(row)._replace(trigger=trigger, bad_action=bad, better_action=words, key=key, updated_at=at)
 
 
-def _told(found: Sequence[Waiting], words: str) -> str:
+def _decision_label(found: Sequence[Waiting], words: str) -> str:
     return edits.quote_start(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
 
 

@@ -104,19 +104,19 @@ def warnings(text: str) -> list[str]:
 
 def check_data(value: object) -> list[str]:
     """Return the same of what happened or what was done, as JSON: commands and code are what that is made of."""
-    text = "\n".join(_told(value))
+    text = "\n".join(_texts_in(value))
     why = injection.reason(text)
     return [*([why] if why else []), *check_secrets(text)]
 
 
-def _told(value: object, name: str = "") -> Iterator[str]:
+def _texts_in(value: object, name: str = "") -> Iterator[str]:
     """Yield each text in a value, behind the name of its field."""
     if isinstance(value, Mapping):
         for key, one in value.items():
-            yield from _told(one, str(key))
+            yield from _texts_in(one, str(key))
     elif isinstance(value, (list, tuple)):
         for one in value:
-            yield from _told(one, name)
+            yield from _texts_in(one, name)
     elif isinstance(value, (str, int, float)):
         yield f"{name}: {value}" if name else str(value)
 

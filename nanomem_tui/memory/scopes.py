@@ -481,7 +481,7 @@ class Groups:
         other: dict[tuple[str, str], Counter[str]] = {}
         for key, number in self._counts.items():
             example = self._examples[key]
-            place = _place(example.scope_type, example.scope_key)
+            place = _grouping_key(example.scope_type, example.scope_key)
             of_kind, of_place = kinds.setdefault(place, Counter()), other.setdefault(place, Counter())
             if example.waits:
                 of_place["waiting"] += number
@@ -510,7 +510,7 @@ class Groups:
             layer_of = visible_layers(audience, with_global=with_global, private_in_groups=private_in_groups)
             for example in examples:
                 if layer_of(example) is not None:
-                    found.setdefault(_place(example.scope_type, example.scope_key), {})[audience] = None
+                    found.setdefault(_grouping_key(example.scope_type, example.scope_key), {})[audience] = None
         return found
 
 
@@ -532,7 +532,7 @@ def _unseen(scope_type: str, scope_key: str, kind: str, chat_id: str | None, sen
         return True
 
 
-def _place(scope_type: str, scope_key: str) -> tuple[str, str]:
+def _grouping_key(scope_type: str, scope_key: str) -> tuple[str, str]:
     whole = scope_type == "global" and not scope_key.startswith("channel:")
     return (scope_type, "") if whole else (scope_type, scope_key)
 

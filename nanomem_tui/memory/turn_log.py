@@ -129,7 +129,7 @@ class WalStates:
         """Return whether a turn that never ended was recovered."""
         if self._traces is None:
             return False
-        return any(item.is_of(turn.at_pre, turn.id) for item in self._traces.pending.known(session_key))
+        return any(item.is_of(turn.at_pre, turn.id) for item in self._traces.pending.recovered_in(session_key))
 
     def counts(self) -> dict[str, int]:
         """Return how many `files` and `turns` there are, and how many turns are `open`."""

@@ -115,7 +115,7 @@ def _met(before: Sequence[LogEntry], back: Change, name: str, theirs: Any) -> bo
 
 
 def _sets(entry: LogEntry, key: str, name: str, value: Any) -> bool:
-    return any((change.after or {}).get(name) == value for change in entry.operation.of(key))
+    return any((change.after or {}).get(name) == value for change in entry.operation.changes_of(key))
 
 
 def _with(back: Change, row: AnyRow, fields: dict[str, Any]) -> Change:

@@ -98,7 +98,7 @@ def reply_of(body: Mapping[str, Any], secrets: tuple[str, ...]) -> Reply:
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
     if not isinstance(message, dict):
-        said = _said(body, secrets)
+        said = _error_text(body, secrets)
         raise Unusable(f"the endpoint says: {said}" if said else "the response holds no answer")
     finish = choice.get("finish_reason")
     if finish == "content_filter":
@@ -155,7 +155,7 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def error_text(data: bytes, secrets: tuple[str, ...]) -> str:
     """What the body of an error says, on one short line; nothing when it is a page for a browser."""
-    found = _said(parse_body(data), secrets)
+    found = _error_text(parse_body(data), secrets)
     if found:
         return found
     text = data[:4000].decode("utf-8", "replace").strip()
@@ -258,7 +258,7 @@ def _cleaned(value: Any, secrets: tuple[str, ...]) -> Any:
     return tuple(_cleaned(inner, secrets) for inner in value) if isinstance(value, tuple) else value
 
 
-def _said(body: Mapping[str, Any], secrets: tuple[str, ...]) -> str:
+def _error_text(body: Mapping[str, Any], secrets: tuple[str, ...]) -> str:
     error = body.get("error")
     inner = error.get("message") if isinstance(error, dict) else error
     found = next((x for x in (inner, body.get("message"), body.get("detail")) if isinstance(x, str) and x), "")

@@ -304,21 +304,21 @@ def find_preset(root: Mapping[str, Any], ours: str, where: str) -> _Preset:
     defaults = _table(_table(root, "agents"), "defaults")
     dream = _table(defaults, "dream")
     presets = _table(root, "modelPresets")
-    own = _of(defaults, _Preset(_DEFAULT_MODEL))
+    own = _read_preset(defaults, _Preset(_DEFAULT_MODEL))
     main = text_of(defaults, "modelPreset")
     if main and main != "default":
         if main not in presets:
             raise InvalidConfig(f"the agent's modelPreset {main!r} is none of its modelPresets", where, "correct it")
-        own = _of(_table(presets, main), own._replace(provider="auto"))
+        own = _read_preset(_table(presets, main), own._replace(provider="auto"))
     name = ours or text_of(dream, "modelOverride") or text_of(dream, "model")
     if name == "default":
-        return _of(defaults, _Preset(_DEFAULT_MODEL))
+        return _read_preset(defaults, _Preset(_DEFAULT_MODEL))
     if name in presets:
-        return _of(_table(presets, name), _Preset(_DEFAULT_MODEL))
+        return _read_preset(_table(presets, name), _Preset(_DEFAULT_MODEL))
     return own._replace(model=name) if name else own
 
 
-def _of(entry: Mapping[str, Any], otherwise: _Preset) -> _Preset:
+def _read_preset(entry: Mapping[str, Any], otherwise: _Preset) -> _Preset:
     return _Preset(
         text_of(entry, "model") or otherwise.model,
         text_of(entry, "provider") or otherwise.provider,

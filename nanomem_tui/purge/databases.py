@@ -270,7 +270,7 @@ Part = tuple[str, str]
 """Layer and key of a thing."""
 
 
-def unnamed(_table: str, _key: str, _said: str) -> None:
+def unnamed(_table: str, _key: str, _row_text: str) -> None:
     """For who asks for the counts alone."""
 
 
@@ -300,7 +300,7 @@ class Cleaning:
             self.gone.add((layer, row.id))
             self._gone_ids.add(row.id)
             self._broken.add((layer, row.id))
-            self._name(TABLES[layer], row.id, _said(row))
+            self._name(TABLES[layer], row.id, _row_text(row))
         return left
 
     def _cleaned(self, layer: str, row: AnyRow, found: Found) -> AnyRow | None:
@@ -409,7 +409,7 @@ def is_session(key: str, sought: Sought) -> bool:
     return sought.drops(key) or sought.drops(key.rpartition(" (")[0])
 
 
-def _said(row: AnyRow) -> str:
+def _row_text(row: AnyRow) -> str:
     return f"{row.trigger} → {row.better_action}" if isinstance(row, Lesson) else row.text
 
 

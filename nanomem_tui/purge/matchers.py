@@ -321,7 +321,7 @@ class _Hashed(frozenset[str]):
     _kept: Forgotten
 
     @classmethod
-    def of(cls, kept: Forgotten, what: str) -> _Hashed:
+    def of_kind(cls, kept: Forgotten, what: str) -> _Hashed:
         """Those of a kind: `id`, `session`, `sender`."""
         made = cls()
         made._what, made._kept = what, kept
@@ -341,7 +341,7 @@ class KeptWords(Sought):
         """`mark`: of a forget that was interrupted, which tells what else it looked for."""
         if mark is not None:
             kept = kept.joined(mark.kept).joined(mark.sought)
-        super().__init__(Marks(*(_Hashed.of(kept, what) for what in _NAMED)))
+        super().__init__(Marks(*(_Hashed.of_kind(kept, what) for what in _NAMED)))
         self._kept = kept
         if mark is not None:
             self._document = KeptWords(kept.joined(mark.rows))

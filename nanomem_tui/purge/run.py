@@ -217,11 +217,11 @@ def names_on_disk(paths: Paths, layout: Layout, sought: Sought) -> Iterator[Name
     for path in (found for top in tops for found in _below(top, own if top == paths.workspace else "")):
         key = _own_key(path.name)
         if name_holds(path.name if key is None else key, sought):
-            if key := _told(key or _lossy_key(path, folders, paths)):
+            if key := _as_text(key or _lossy_key(path, folders, paths)):
                 way = f"`nanomem forget --session {shlex.quote(key)}` takes it out, with its name"
                 yield Named(f"the session {key}", way)
             else:
-                yield Named(f"the name of {_told(os.path.relpath(path, base))}", RENAME)
+                yield Named(f"the name of {_as_text(os.path.relpath(path, base))}", RENAME)
 
 
 def _below(top: Path, without: str) -> Iterator[Path]:
@@ -247,7 +247,7 @@ def _lossy_key(path: Path, folders: tuple[Path, ...], paths: Paths) -> str:
     return key if key_to_lossy_name(key) == lossy else ""
 
 
-def _told(name: str) -> str:
+def _as_text(name: str) -> str:
     """A name as text: one of the disk or of git may be bytes that are none."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -743,9 +743,9 @@ def _of_rows(ws: Workspace, gone: Sequence[AnyRow]) -> tuple[str, ...]:
         for layer in ROW_LAYERS
         for row in rows.table(layer).values()
         if row.id not in ids
-        for text in _said(row)
+        for text in _row_texts(row)
     }
-    told = [text for row in gone for text in _said(row)]
+    told = [text for row in gone for text in _row_texts(row)]
     return tuple(text for text in told if is_long_enough_alone(text) and flatten(text) not in stay)
 
 
@@ -756,7 +756,7 @@ def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
             yield from (row for row in rows.table(layer).values() if databases.belongs(row, marks))
 
 
-def _said(row: AnyRow) -> list[str]:
+def _row_texts(row: AnyRow) -> list[str]:
     return _texts(row.to_json())
 
 
@@ -768,7 +768,7 @@ def _texts(value: Mapping[str, Any]) -> list[str]:
 def _was(ws: Workspace, key: str) -> Iterator[Mapping[str, Any]]:
     """What a row was before, as the operations that touched it know: whole, or what was changed."""
     for entry in ws.log(limit=10_000, key=key):
-        for change in entry.operation.of(key):
+        for change in entry.operation.changes_of(key):
             yield from filter(None, (change.before, change.after))
 
 

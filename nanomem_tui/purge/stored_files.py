@@ -404,7 +404,7 @@ def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
     if found and write:
         before = year_archive.manifest_of(folder, name)
         made = year_archive.write(folder, name, before.year, before.workspace_id, clock.iso(clock.now()), records)
-        year_archive.keep(folder, made._replace(state=before.state))
+        year_archive.write_manifest(folder, made._replace(state=before.state))
 
 
 _KEPT = ("role", "timestamp", "tool_call_id", "name")

@@ -243,14 +243,14 @@ def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False)
     text = data.decode("utf-8", "surrogateescape")
     begin = text.lstrip("\ufeff \t\r\n")[:1]
     if begin in ("{", "["):
-        whole = _whole(text, sought, found)
+        whole = _purged_json(text, sought, found)
         cleaned = whole if whole is not None else _lines(text, sought, found, redact=redact)
     else:
         cleaned = sought.clean_lines(text, found)
     return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
 
 
-def _whole(text: str, sought: Sought, found: Found) -> str | None:
+def _purged_json(text: str, sought: Sought, found: Found) -> str | None:
     """A file that is one JSON value, in the form that it has; None: it is none."""
     if "\n{" in text or _ENVELOPE.fullmatch(text.strip().encode("utf-8", "surrogateescape")):
         return None

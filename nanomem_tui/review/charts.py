@@ -108,7 +108,7 @@ def _deleted(ws: InboxMemory, wanted: set[str]) -> dict[str, str]:
         entries = ws.log(500, offset)
         for entry in entries:
             for key in left.intersection(entry.operation.keys()):
-                if any((change.after or {}).get("is_deleted") for change in entry.operation.of(key)):
+                if any((change.after or {}).get("is_deleted") for change in entry.operation.changes_of(key)):
                     found[key] = _day(entry.operation.at)
             left -= found.keys()
         offset += len(entries)

@@ -273,7 +273,7 @@ class Duplicates:
             raise NotFound("no duplicates of that", name, "see `nanomem duplicates list`")
         return near
 
-    def of(self, ids: Sequence[str]) -> Cluster:
+    def cluster_of(self, ids: Sequence[str]) -> Cluster:
         """Items that a person names as one cluster, whatever they say. Raises NotFound, BadInput for fewer than two."""
         rows = self._store.load("item").items
         named = [rows[key] for key in dict.fromkeys(ids) if key in rows and not rows[key].is_deleted]
@@ -306,7 +306,7 @@ class Duplicates:
         """Delete all of each cluster but one (its first, or `stays`). Raises as `merge`."""
         return self._decided("delete", clusters, stays, lambda items, one: items.delete(one.others(stays)))
 
-    def keep(self, clusters: Sequence[Cluster]) -> Operation:
+    def dismiss(self, clusters: Sequence[Cluster]) -> Operation:
         """Say that they are no duplicates: asked again only when one of their texts changes. Raises NothingToDo."""
         return self._marked("keep", clusters)
 

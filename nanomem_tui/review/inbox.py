@@ -224,10 +224,10 @@ class Inbox:
 
     def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
         """Return the open findings, most dangerous kind first; looks anew where something changed."""
-        self.look(only_old=True)
-        return self.known(kinds, limit)
+        self.refresh(only_old=True)
+        return self.last_findings(kinds, limit)
 
-    def known(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
+    def last_findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
         """Return what is left of the last look, at once."""
         wanted = frozenset(KINDS if kinds is None else kinds)
         found = [one for one in self._standing() if one.kind in wanted]
@@ -244,7 +244,7 @@ class Inbox:
             return True  # what was put off is due, or was taken back
         return review_findings.is_new(look.judged, self._now(), self._settled)
 
-    def look(self, *, only_old: bool = False) -> None:
+    def refresh(self, *, only_old: bool = False) -> None:
         """Ask every finder, or with `only_old` only if something changed; one look at a time."""
         if only_old and not self.is_old:
             return
@@ -254,7 +254,7 @@ class Inbox:
     def coming(self) -> Iterator[list[Finding]]:
         """As `findings`, without what is held back, each kind as soon as it was looked for: what is dangerous first."""
         if not self.is_old:
-            yield [one for one in self.known() if one.kind not in QUARANTINED]
+            yield [one for one in self.last_findings() if one.kind not in QUARANTINED]
             return
         for found in self._looked(only_old=False):
             hidden = {one.id for one in self._marks.hidden(found)}
@@ -411,7 +411,7 @@ class Inbox:
     def _next(self, done: Sequence[Finding]) -> str:
         """Return the finding behind the last of those that were decided on."""
         gone, passed, first = {one.id for one in done}, False, ""
-        for one in self.known():
+        for one in self.last_findings():
             if one.id in gone:
                 passed = True
             elif passed:
@@ -449,7 +449,7 @@ class Inbox:
         """Return those of the wanted that stand, as they are now, by id; looks first where nobody did."""
         look = self._look
         if look is None or not (look.whole or all(one.id in look.found or one.kind in QUARANTINED for one in wanted)):
-            self.look()
+            self.refresh()
         found: list[Finding] = []
         if any(one.kind in QUARANTINED for one in wanted):
             found += self._held()

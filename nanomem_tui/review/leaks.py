@@ -138,7 +138,7 @@ class KnownNames:
                     found.setdefault(one.scope, one)
         yield from found.values()
 
-    def known(self) -> Mapping[Scope, frozenset[str]]:
+    def home_scopes(self) -> Mapping[Scope, frozenset[str]]:
         """Everybody, with where each is at home."""
         return {scope: frozenset(homes) for scope, homes in self._homes.items()}
 
@@ -198,7 +198,7 @@ class LeakSearch:
         private_in_groups: Collection[str] = (),
     ) -> list[Leak]:
         """Return the leaks among enabled items, the worst first."""
-        known = names.known(), with_global, frozenset(private_in_groups)
+        known = names.home_scopes(), with_global, frozenset(private_in_groups)
         before = self._rows if known == self._known else {}
         rows: dict[str, Item] = {}
         found: dict[str, Leak] = {}
@@ -391,7 +391,7 @@ class Scopes:
         """Return the scope that a person names. Raises BadInput."""
         return parse_scope(text, self._ws.id)
 
-    def known(self) -> list[Scope]:
+    def all_scopes(self) -> list[Scope]:
         """Return every scope that something is in or could be: global, then the chats and persons that are known."""
         found = {
             scope.scope_key: scope for item in self._living() if (scope := scope_of_item(item)).channel is not None

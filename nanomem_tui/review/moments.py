@@ -229,7 +229,7 @@ class Moments:
         scope_key = scopes.parse_scope(scope, self._ws.id).scope_key if scope is not None else ""
         return RowFilter(layer or "", kind or "", scope_key, frozenset(ids))
 
-    def of(self, mark: PastChange) -> Moment:
+    def at_change(self, mark: PastChange) -> Moment:
         """Return the moment right after what a mark tells of."""
         return self.named(mark.id)
 
@@ -273,7 +273,7 @@ class Moments:
 
     def rows_at(self, moment: Moment) -> dict[RowKey, Kept]:
         """Return every row that was there then, and of an agent's work the records that operations touched since."""
-        tables, past = self._look(moment)
+        tables, past = self._read_rows(moment)
         places = dict.fromkeys([*((layer, key) for layer in ROW_LAYERS for key in tables[layer]), *past])
         found = {place: past[place] if place in past else tables[place[0]][place[1]] for place in places}
         return {place: row for place, row in found.items() if row and not getattr(row, "is_deleted", False)}
@@ -281,7 +281,7 @@ class Moments:
     def diff(self, first: Moment, second: Moment | None = None) -> list[Difference]:
         """Return what operations changed between two moments (None: now), by layer and id."""
         second = second or Moment("now", "", now=True)
-        tables, before, after = self._look(first, second)
+        tables, before, after = self._read_rows(first, second)
         found: list[Difference] = []
         for layer, key in sorted({*before, *after}):
             present = tables[layer].get(key)
@@ -370,7 +370,7 @@ class Moments:
                 changes.append(_change(one, present))
             return ws.perform(new_operation("moments.restore", plan.label, changes, meta={"moment": plan.moment.at}))
 
-    def _look(self, *moments: Moment) -> tuple[Any, ...]:
+    def _read_rows(self, *moments: Moment) -> tuple[Any, ...]:
         """Return the rows of now, and of each moment the rows that changed since, from one state."""
         store = self._ws.store
         store.load()
@@ -395,11 +395,11 @@ class Moments:
             return {}
         from nanomem_tui.store.work import records
 
-        def look(connection: Connection) -> dict[str, TierRecord]:
+        def read_records(connection: Connection) -> dict[str, TierRecord]:
             found = (records.get(connection, *work_layer.split(key)) for key in keys)
             return {record.key: record for record in found if record is not None}
 
-        return self._ws.tier_database.read(look)
+        return self._ws.tier_database.read(read_records)
 
     def _later(self, moment: Moment) -> Sequence[Operation]:
         """Return the operations after a moment, newest first, without those that could not be done."""

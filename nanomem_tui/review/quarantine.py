@@ -67,7 +67,7 @@ class WaitingEdit(NamedTuple):
         return self.hunk.at
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         """The file and the section that it is about: `USER.md, Health`; of a move also where to."""
         edit = self.hunk.edit
         target = edit.to_file or edit.file
@@ -78,7 +78,7 @@ class WaitingEdit(NamedTuple):
     def origin(self) -> str:
         """Who proposed it for which file, and from which entries: `Dream (rules) for USER.md, from #4 #5`."""
         cursors = " ".join(f"#{cursor}" for cursor in self.hunk.edit.evidence)
-        return f"Dream ({self.hunk.dreamer}) for {self.place}" + (f", from {cursors}" if cursors else "")
+        return f"Dream ({self.hunk.dreamer}) for {self.where}" + (f", from {cursors}" if cursors else "")
 
 
 def _masked(line: str) -> str:
@@ -198,7 +198,7 @@ class Quarantine:
         from nanomem_tui.dreams.blame import recorded_evidence
 
         edit = one.hunk.edit
-        found = recorded_evidence(edit.new or edit.old, edit.evidence, self._ws.history.of(edit.evidence))
+        found = recorded_evidence(edit.new or edit.old, edit.evidence, self._ws.history.entries_of(edit.evidence))
         return tuple(entry._replace(text=_masked(entry.text)) for entry in found)
 
     def now(self, one: WaitingEdit, text: str | None = None) -> str:
@@ -220,7 +220,7 @@ class Quarantine:
             return ()
         from nanomem_tui.dreams.edits import TITLES, apply_edits
         from nanomem_tui.dreams.review import check_possible
-        from nanomem_tui.dreams.review import place as placed
+        from nanomem_tui.dreams.review import relocate as placed
 
         passed = self._ws.dream.review.passed([one.hunk for one in edits])
         texts = {name: self._ws.documents.read(name) or "" for name in TITLES}

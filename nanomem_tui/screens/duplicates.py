@@ -233,7 +233,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     async def do_accept(self) -> None:
         """Keep all: they are no duplicates."""
-        await self._mark("accept", "Keep all of", lambda duplicates, rows: duplicates.keep(rows))
+        await self._mark("accept", "Keep all of", lambda duplicates, rows: duplicates.dismiss(rows))
 
     async def do_snooze(self) -> None:
         """Put it off for a week."""
@@ -420,7 +420,7 @@ class OneSide:
             ("first", format_time(row.created_at) if row.created_at[:16] != row.updated_at[:16] else ""),
             ("recalled", counted(row.hits, "time") + (f", last {format_time(recalled)}" if recalled else "")),
             ("is", f"{row.kind if isinstance(row, Item) else 'lesson'}, {scope_words(row)}"),
-            ("given as", given(row)),
+            ("given as", as_injected(row)),
             ("when", row.trigger if not isinstance(row, Item) else ""),
             ("id", row.id),
         )
@@ -433,7 +433,7 @@ class OneSide:
         return row_text(self.row)
 
 
-def given(row: Row) -> str:
+def as_injected(row: Row) -> str:
     """What an agent would get of a row: the line of its block."""
     from nanomem_tui.memory.turns import prompt
 

@@ -82,7 +82,7 @@ def search_everything(ws: Workspace, query: str, stop: Callable[[], bool], limit
     wanted = matcher(query)
     for hit in ws.sessions.hits(query, limit, stop):
         text = f"{hit.role}: {_from_hit(hit.text, hit.ranges)}"
-        whole, around = f"{hit.role}: {hit.text}", (_said(hit.before), _said(hit.after))
+        whole, around = f"{hit.role}: {hit.text}", (_neighbour_texts(hit.before), _neighbour_texts(hit.after))
         named = f"{hit.session_key}#{hit.index}"
         yield Found(
             "session", hit.session_key, hit.index, hit.session_key, _minute(hit.timestamp), text, named, whole, *around
@@ -118,11 +118,11 @@ def _near(told: ConversationHit) -> Found:
     elif kind == "notes":
         where = f"note {told.key}"
     text, whole = f"~ {role}{_from_hit(*excerpt)}", f"{role}{told.text}"
-    around = (_said(told.before), _said(told.after))
+    around = (_neighbour_texts(told.before), _neighbour_texts(told.after))
     return Found(kind, key, index, where, _minute(told.at), text, told.id, whole, *around, near=True)
 
 
-def _said(neighbours: Iterable[Neighbour]) -> tuple[str, ...]:
+def _neighbour_texts(neighbours: Iterable[Neighbour]) -> tuple[str, ...]:
     return tuple(f"{one.role}: {one.text}" if one.role else one.text for one in neighbours)
 
 

@@ -103,7 +103,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
     def load(self) -> Iterable[Sequence[Finding]]:
         """What is held back at once, then each kind as it is found; and how far the person has come."""
         triage = self.ws.triage
-        held = triage.known(QUARANTINED)
+        held = triage.last_findings(QUARANTINED)
         number = len(held)
         self._progress = triage.progress(number)
         yield held
@@ -330,7 +330,7 @@ def _words(ws: Workspace, finding: Finding) -> str:
     if finding.kind == "edit":
         edit = cast("WaitingEdit", ws.quarantine.get(finding.ids[0]))
         if not edit.new:
-            raise BadInput("a removal has no words", edit.place, "accept or reject it")
+            raise BadInput("a removal has no words", edit.where, "accept or reject it")
         return edit.new
     row: Any = ws.store.load().table(finding.layer).get(finding.ids[0])
     if row is None:
@@ -376,7 +376,7 @@ def document(triage: Inbox, quarantine: Quarantine, finding: Finding, key_of: Ke
     except NanomemError as error:
         evidence = [Evidence("the evidence cannot be read", error.line())]
     for beside in evidence:
-        blocks += _beside(finding, beside)
+        blocks += _evidence_block(finding, beside)
     named = (
         ("is", f"{finding.layer}, {finding.source}".strip(", ")),
         ("scope", finding.scope_key),
@@ -405,7 +405,7 @@ def _sentence(finding: Finding) -> str:
     return f"{said[:1].upper()}{said[1:]}"
 
 
-def _beside(finding: Finding, beside: Evidence) -> list[Block]:
+def _evidence_block(finding: Finding, beside: Evidence) -> list[Block]:
     """One piece of evidence: what it is, its words (against those of the finding where both say the same), its date."""
     blocks: list[Block] = [Heading(beside.label)]
     if finding.kind in ALIKE and beside.text not in ("", finding.text) and "\n" not in finding.text + beside.text:
@@ -444,7 +444,7 @@ def _held(one: Waiting, key_of: KeyOf) -> Document:
 def _edit(quarantine: Quarantine, row: WaitingEdit, key_of: KeyOf) -> Document:
     """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
     why = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
-    blocks: list[Block] = [Spans(((row.place, "heading"),)), *diff(row.old, row.new), why]
+    blocks: list[Block] = [Spans(((row.where, "heading"),)), *diff(row.old, row.new), why]
     accept, reject, edit_key = (key_of(name) for name in ("accept", "reject", "edit"))
     gone, mends = quarantine.now(row), not quarantine.now(row, "other words")
     if gone:
@@ -639,7 +639,7 @@ def ask_for_scope(screen: InboxScreen, rows: Sequence[Finding]) -> None:
 
 
 def _targets(ws: Workspace, rows: Sequence[Finding]) -> list[Target]:
-    known = [Target(scope.name, scope.words) for scope in ws.scopes.known()]
+    known = [Target(scope.name, scope.words) for scope in ws.scopes.all_scopes()]
     leaks = [ws.scopes.leak_of(row.ids[0]) for row in rows if row.kind == "leak"]
     homes = {leak.belongs for leak in leaks if leak is not None and leak.belongs}
     if not homes or len(leaks) < len(rows):

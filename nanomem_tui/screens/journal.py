@@ -49,7 +49,7 @@ class RecordsScreen(EditableRowsScreen[Record]):
         """The fields that were edited as they were typed, the others as they are now."""
         return self.FORM.text({**self.form_fields(now), **self.FORM.edited(self.edit_form(row), text)})
 
-    def said(self, warnings: Sequence[str]) -> None:
+    def show_warnings(self, warnings: Sequence[str]) -> None:
         """Say what a person should know of what was kept; from a thread."""
         for warning in warnings:
             self.app.call_later(say, self, warning, "warning")
@@ -181,7 +181,7 @@ class JournalScreen(RecordsScreen):
     def keep_new(self, fields: dict[str, str]) -> Operation:
         """A new entry of its day."""
         operation, _, warnings = self.ws.journal.add(fields["text"], fields["day"])
-        self.said(warnings)
+        self.show_warnings(warnings)
         return operation
 
     def do_source(self) -> None:
@@ -308,7 +308,7 @@ class ReflectionsScreen(RecordsScreen):
         """Save what was edited of it."""
         edited = self.FORM.edited(self.edit_form(row), text)
         operation, _, warnings = self.ws.reflections.edit(row.id, expected=row, **edited)
-        self.said(warnings)
+        self.show_warnings(warnings)
         return operation
 
     def do_add(self) -> None:
@@ -320,7 +320,7 @@ class ReflectionsScreen(RecordsScreen):
         """A new reflection."""
         given = (fields[name] for name in ("tool", "args", "error", "insight"))
         operation, _, warnings = self.ws.reflections.add(*given)
-        self.said(warnings)
+        self.show_warnings(warnings)
         return operation
 
     async def do_make_lesson(self) -> None:

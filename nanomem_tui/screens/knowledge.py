@@ -367,12 +367,12 @@ class KnowledgeScreen(FactList):
             wanted = {**given, **changed}
             warnings: list[str] = []
 
-            def keep(ws: Any) -> Operation:
+            def add_fact(ws: Any) -> Operation:
                 operation, _, said = ws.facts.set(**wanted)
                 warnings.extend(said)
                 return operation  # type: ignore[no-any-return] # ws is Any here
 
-            await self.done(await self.change(keep))
+            await self.done(await self.change(add_fact))
             for warning in warnings:
                 say(self, warning, "warning")
 

@@ -73,7 +73,7 @@ class Places:
     def __init__(self) -> None:
         self._known: dict[tuple[str | None, str, str], TreePlace] = {}
 
-    def of(self, fact: Fact) -> TreePlace:
+    def get(self, fact: Fact) -> TreePlace:
         """The place of a fact."""
         names = (fact.domain, fact.category, fact.key)
         place = self._known.get(names)
@@ -85,20 +85,20 @@ class Places:
 
     def in_order(self, facts: Sequence[Fact]) -> list[Fact]:
         """The facts as they stand in the tree."""
-        return sorted(facts, key=lambda fact: self.of(fact).order)
+        return sorted(facts, key=lambda fact: self.get(fact).order)
 
     def totals(self, facts: Sequence[Fact]) -> dict[str, int]:
         """How many facts there are under each heading."""
-        places = [self.of(fact) for fact in facts]
+        places = [self.get(fact) for fact in facts]
         return {**Counter(place.domain for place in places), **Counter(place.category for place in places)}
 
     def groups(self, facts: Sequence[Fact]) -> list[Group]:
         """The facts under their headings."""
         found: list[Group] = []
-        for domain, of_domain in _grouped(self.in_order(facts), lambda fact: self.of(fact).domain):
+        for domain, of_domain in _grouped(self.in_order(facts), lambda fact: self.get(fact).domain):
             categories = [
                 Group(category, below[0].category, below, tuple(fact.id for fact in below))
-                for category, below in _grouped(of_domain, lambda fact: self.of(fact).category)
+                for category, below in _grouped(of_domain, lambda fact: self.get(fact).category)
             ]
             ids = tuple(chain.from_iterable(category.ids for category in categories))
             found.append(Group(domain, of_domain[0].domain or NO_DOMAIN, of_domain, ids, categories))
@@ -549,7 +549,7 @@ class FactList(EditableRowsScreen[Entry], PartsScreen[Entry]):
         turned[row_id] = is_open
 
     def _unfold_above(self, fact: Fact) -> None:
-        place = self._places.of(fact)
+        place = self._places.get(fact)
         for row_id in (place.domain, place.category):
             if row_id in self._headings and self._headings[row_id].is_folded:
                 self._turn(row_id, True)
@@ -574,7 +574,7 @@ class FactList(EditableRowsScreen[Entry], PartsScreen[Entry]):
         elif event.unfold:
             self.table.move_by(1 if isinstance(row, Node) else 0)
         else:
-            above = row.under if isinstance(row, Node) else self._places.of(row).category
+            above = row.under if isinstance(row, Node) else self._places.get(row).category
             self.table.move_to_id(above)
 
     def do_fold_all(self) -> None:
@@ -586,7 +586,7 @@ class FactList(EditableRowsScreen[Entry], PartsScreen[Entry]):
         categories = [node for node in self._headings.values() if node.depth]
         fold = any(not node.is_folded for node in categories)
         if isinstance(row, Fact):
-            self.table.move_to_id(self._places.of(row).category)
+            self.table.move_to_id(self._places.get(row).category)
         for domain in self._groups:
             self._turn(domain.id, True)
             for category in domain.categories:

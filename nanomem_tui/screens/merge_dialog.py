@@ -104,10 +104,10 @@ class MergeView(DiffView):
         for number, conflict in enumerate(self.conflicts):
             lines.append(())
             self._starts_of.append(len(lines))
-            lines += self._place(number, conflict, width)
+            lines += self._conflict_lines(number, conflict, width)
         return lines
 
-    def _place(self, number: int, conflict: ConflictHunk, width: int) -> list[Line]:
+    def _conflict_lines(self, number: int, conflict: ConflictHunk, width: int) -> list[Line]:
         at_cursor, taken = number == self.at, self.taken[number]
         marker = glyphs(self).cursor if at_cursor else " "
         decided = f"keeps {WORDS[taken]}" if taken else "not decided"

@@ -163,7 +163,7 @@ class MomentsScreen(WorkspaceScreen["PastChange"]):
         """What differs from then to the other end."""
         moments, other = self.ws.moments, self._other
         ends = sorted((one for one in (row, other) if one is not None), key=_time)
-        first, second = moments.of(ends[0]), moments.of(ends[1]) if len(ends) > 1 else None
+        first, second = moments.at_change(ends[0]), moments.at_change(ends[1]) if len(ends) > 1 else None
         to = "now" if second is None else second.name
         blocks: list[Block] = [
             Spans((("From ", "dim"), (one_line(first.name, 200), ""))),
@@ -209,19 +209,19 @@ class MomentsScreen(WorkspaceScreen["PastChange"]):
 
     def _step(self, by: int) -> None:
         rows = sorted(self.table.rows, key=_time, reverse=True)
-        to = self._place(rows, self.table.cursor_row) + by
+        to = self._index_of(rows, self.table.cursor_row) + by
         if 0 <= to < len(rows):
             self.table.move_to_id(self.row_id(rows[to]))
 
     def _move_other(self, by: int) -> None:
         rows = sorted(self.listing.rows, key=_time, reverse=True)
-        to = min(self._place(rows, self._other) + by, len(rows) - 1)
+        to = min(self._index_of(rows, self._other) + by, len(rows) - 1)
         self._other = rows[to] if to >= 0 else None
         self.table.refresh()
         self.say_totals()
         self.refresh_detail()
 
-    def _place(self, rows: Sequence[PastChange], row: PastChange | None) -> int:
+    def _index_of(self, rows: Sequence[PastChange], row: PastChange | None) -> int:
         """The place of a moment among those sorted by time; -1 of now."""
         wanted = self.row_id(row) if row is not None else None
         return next((place for place, one in enumerate(rows) if self.row_id(one) == wanted), -1)
@@ -274,7 +274,7 @@ def ask_what(screen: WorkspaceScreen[Any], mark: PastChange) -> None:
 
     def load() -> list[Way]:
         moments = screen.ws.moments
-        return ways(screen, moments.of(mark))
+        return ways(screen, moments.at_change(mark))
 
     async def chosen(way: Way | None) -> None:
         if way is None:
@@ -325,7 +325,7 @@ def ways(screen: WorkspaceScreen[Any], moment: Moment) -> list[Way]:
 
 
 async def _confirm(screen: WorkspaceScreen[Any], mark: PastChange, way: Way) -> None:
-    plan = await screen.console.in_thread(lambda ws: ws.moments.plan(ws.moments.of(mark), way.wanted))
+    plan = await screen.console.in_thread(lambda ws: ws.moments.plan(ws.moments.at_change(mark), way.wanted))
 
     async def do(_yes: bool) -> None:
         for done in await screen.change(lambda ws: ws.moments.restore(plan)):

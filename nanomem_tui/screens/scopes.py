@@ -353,7 +353,7 @@ def ask_where(screen: WorkspaceScreen[Any], ids: Sequence[str], whose: str, belo
 def _dialog(ws: Callable[[], Workspace], title: str, belongs: str) -> PickScreen[Way]:
     def load() -> list[Way]:
         space = ws()
-        scopes = space.scopes.known()
+        scopes = space.scopes.all_scopes()
         first = [space.scopes.named(belongs)] if belongs else []
         rest = [scope for scope in scopes if scope.scope_key not in {one.scope_key for one in first}]
         ways = [Way("move", scope, "where it belongs") for scope in first]

@@ -140,11 +140,11 @@ def import_file(screen: WorkspaceScreen[Any]) -> None:
 def _ask_for_file(screen: WorkspaceScreen[Any], path: str) -> None:
     from nanomem_tui.widgets.dialogs import AskScreen
 
-    async def look(answer: str | None) -> None:
+    async def preview(answer: str | None) -> None:
         start(screen, lambda: _preview(screen, answer or ""))
 
     title = "Import from a file or folder"
-    screen.ask(AskScreen(title, path, "path of a snapshot, lessons, a database, Chroma, Markdown, an export"), look)
+    screen.ask(AskScreen(title, path, "path of a snapshot, lessons, a database, Chroma, Markdown, an export"), preview)
 
 
 async def _preview(screen: WorkspaceScreen[Any], path: str) -> None:
@@ -218,7 +218,7 @@ def backfill(screen: WorkspaceScreen[Any]) -> None:
     """Show what the Markdown of the workspace says that is not here yet, then take it in."""
     from nanomem_tui.memory.transfer import backfill as backfills
 
-    async def look() -> None:
+    async def preview() -> None:
         looked = screen.console.in_thread(lambda ws: backfills.preview(ws.store, ws.paths, ws.settings))
         plan = await under_way(screen, "Reading the notes", looked)
         count = len(plan.items)
@@ -234,7 +234,7 @@ def backfill(screen: WorkspaceScreen[Any]) -> None:
         reason = "One operation, which u takes back. The files stay as they are."
         screen.confirm(title, backfill_blocks(plan), do, reason=reason, refused=refused)
 
-    start(screen, look)
+    start(screen, preview)
 
 
 def backfill_blocks(plan: Backfill) -> list[Block]:

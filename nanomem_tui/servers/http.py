@@ -248,7 +248,7 @@ class TokenCheck:
         if scope["type"] != "http":
             return await self._inner(scope, receive, send)
         answer: ASGIApp = self._inner
-        if not matches(_given(scope), self._word):
+        if not matches(_token_of(scope), self._word):
             answer = _refusal(401, "a token is needed (Authorization: Bearer TOKEN)", {"WWW-Authenticate": "Bearer"})
         elif scope["method"] != "POST":
             answer = _refusal(405, "each request is answered on its own: POST", {"Allow": "POST"})
@@ -264,7 +264,7 @@ def _refusal(status: int, said: str, headers: dict[str, str]) -> ASGIApp:
     return JSONResponse(body, status, {**headers, "Connection": "close"})  # nobody waits here who may not come in
 
 
-def _given(scope: Any) -> str:
+def _token_of(scope: Any) -> str:
     """The token of a request; empty where it names none, or several."""
     found = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, word = found[0].decode("latin-1").partition(" ") if len(found) == 1 else ("", "", "")

@@ -249,7 +249,7 @@ class Tools:
         message = text_argument(given, "query", MAX_MESSAGE)
         if not message:
             raise errors.BadInput("the message is empty", "query", "give the user's words")
-        shown = self._ws.engine.look(Question(message, audience=self._audience, limit=limit))
+        shown = self._ws.engine.ask(Question(message, audience=self._audience, limit=limit))
         if shown.problem:
             raise errors.Refused(shown.problem)
         items = [hit.item for hit in shown.hits]

@@ -503,7 +503,7 @@ _SAYS = ("text", "trigger", "bad_action", "better_action")
 def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
     """Keep texts, ids, sessions, senders, and what rows say (`row_says`), as forgotten. Raises the errors of `load` and
     `from_os_error`."""
-    _keep(paths, with_more(load(paths), receipt, things))
+    _write(paths, with_more(load(paths), receipt, things))
 
 
 def with_more(before: Forgotten, receipt: str, things: Mapping[str, Iterable[str]]) -> Forgotten:
@@ -533,7 +533,7 @@ def add_all(paths: Paths, there: Forgotten) -> None:
     here = load(paths)
     kept = here.joined(there)
     if kept != here:
-        _keep(paths, kept)
+        _write(paths, kept)
 
 
 def lift(paths: Paths, receipt: str) -> int:
@@ -542,7 +542,7 @@ def lift(paths: Paths, receipt: str) -> int:
     after = _lifted(before, receipt)
     lifted = len(before.every) - len(after.every)
     if lifted:
-        _keep(paths, after)
+        _write(paths, after)
     return lifted
 
 
@@ -551,7 +551,7 @@ def _lifted(kept: Forgotten, receipt: str) -> Forgotten:
     return Forgotten(kept.salt, left, tuple(_lifted(one, receipt) for one in kept.others))
 
 
-def _keep(paths: Paths, kept: Forgotten) -> None:
+def _write(paths: Paths, kept: Forgotten) -> None:
     atomic.make_folder(paths.data)
     atomic.write_atomic(paths.data / FILE, json.dumps(as_json(kept), indent=1).encode())
 

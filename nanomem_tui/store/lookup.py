@@ -60,7 +60,7 @@ def lessons(store: MemoryStore) -> list[Lesson]:
     """List the lessons that are not deleted."""
     if not _answers(store):
         return _in_ram(store, "lesson", Lesson)
-    return _of(Lesson, values("lesson", store.reading.all("lessons_there")))
+    return _rows_of(Lesson, values("lesson", store.reading.all("lessons_there")))
 
 
 def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
@@ -79,8 +79,8 @@ def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
     requests: Counter[str] = Counter()
     used: Counter[str] = Counter()
     for source, meta in usage:
-        requests[source] += _whole(meta.get("requests"))
-        used[source] += _whole(meta.get("total_tokens"))
+        requests[source] += _integer(meta.get("requests"))
+        used[source] += _integer(meta.get("total_tokens"))
     return [
         (kind, source, number, requests[source], used[source]) if kind == "usage" else (kind, source, number, 0, 0)
         for (kind, source), number in counts.items()
@@ -93,7 +93,7 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
         return [row for row in _in_ram(store, "record", Record) if row.kind == kind]
     if not store.reading.exists:
         return []
-    return _of(Record, values("record", store.reading.all("records_of_kind", kind=kind)))
+    return _rows_of(Record, values("record", store.reading.all("records_of_kind", kind=kind)))
 
 
 def record_subjects(store: MemoryStore, kind: str) -> int:
@@ -112,7 +112,7 @@ def newest(store: MemoryStore, limit: int) -> list[Item] | None:
     offset = 0
     with store.reading.open() as database:
         while len(found) < limit and (part := database.all("items_newest", limit=limit, offset=offset)):
-            found += [item for item in _of(Item, values("item", part)) if not item.waits]
+            found += [item for item in _rows_of(Item, values("item", part)) if not item.waits]
             offset += limit
     return found[:limit]
 
@@ -124,7 +124,7 @@ def same_text(store: MemoryStore, text: str) -> list[Item]:
     norm = normalised(text)
     if store.database_is_all and store.reading.exists:
         key = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
-        return _of(Item, values("item", store.reading.all("items_of_words", hash=key)))
+        return _rows_of(Item, values("item", store.reading.all("items_of_words", hash=key)))
     return [item for item in _in_ram(store, "item", Item) if normalised(item.text) == norm]
 
 
@@ -154,7 +154,7 @@ def _answers(store: MemoryStore) -> bool:
 def _in_ram(store: MemoryStore, layer: str, kind: type[R]) -> list[R]:
     snapshot = store.load()
     with snapshot.lock:
-        return [row for row in _of(kind, snapshot.table(layer).values()) if not row.is_deleted]
+        return [row for row in _rows_of(kind, snapshot.table(layer).values()) if not row.is_deleted]
 
 
 def _pending(store: MemoryStore) -> Pending:
@@ -164,7 +164,7 @@ def _pending(store: MemoryStore) -> Pending:
     return lambda found: [items.get(item.id, item) for item in found]
 
 
-def _of(kind: type[R], rows: Iterable[Any]) -> list[R]:
+def _rows_of(kind: type[R], rows: Iterable[Any]) -> list[R]:
     return [row for row in rows if isinstance(row, kind)]
 
 
@@ -172,5 +172,5 @@ def _group_of(item: Item) -> ItemGroup:
     return item.kind, item.scope_type, item.source, item.enabled
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     return max(value, 0) if isinstance(value, int) else 0

@@ -853,11 +853,11 @@ class Checkpointer(Repeating):
 
     def __init__(self, store: MemoryStore, beside: Callable[[], object] = lambda: None) -> None:
         """`beside`: what else is to be looked at each time; it raises nothing."""
-        super().__init__("nanomem-checkpoints", self._look, LOOK)
+        super().__init__("nanomem-checkpoints", self._run_if_due, LOOK)
         self._store = store
         self._beside = beside
 
-    def _look(self, _stopped: Callable[[], bool]) -> float:
+    def _run_if_due(self, _stopped: Callable[[], bool]) -> float:
         self._beside()
         try:
             self._store.see_others()

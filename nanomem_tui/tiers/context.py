@@ -194,10 +194,10 @@ def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRe
 
 
 def _memory(engine: Engine, task: Task, audience: Audience, found: ContextFindings) -> Iterator[Finding]:
-    begun = engine.look(Question(task.text, audience=audience, limit=EACH, max_chars=CHARACTERS))
+    begun = engine.ask(Question(task.text, audience=audience, limit=EACH, max_chars=CHARACTERS))
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
-    for hit in begun.given:
+    for hit in begun.block_hits:
         yield item_finding(hit.item, nearness(hit.parts.get("distance")), begun.zone)
     yield from map(lesson_finding, begun.lessons)
 

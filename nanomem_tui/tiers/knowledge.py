@@ -491,11 +491,11 @@ class KnowledgeBase:
     def is_untouched(self) -> bool:
         """Return whether nobody has added or taken away a document, nor declined to index what is installed."""
 
-        def look(connection: Connection) -> bool:
+        def load_rows(connection: Connection) -> bool:
             is_declined = note(connection, stored.DECLINED) is not None
             return not (stored.documents(connection) or is_declined or stored.removed(connection))
 
-        return self._database.ask(look, True)
+        return self._database.ask(load_rows, True)
 
     def decline(self) -> None:
         """Remember that somebody declined to index what is installed."""
@@ -812,10 +812,10 @@ class KnowledgeLayer:
             stored.put(connection, document, chunks)
 
     def _found(self, changes: Sequence[Change]) -> list[tuple[KnowledgeDocument | None, Change]]:
-        def look(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
+        def load_rows(connection: Connection) -> list[tuple[KnowledgeDocument | None, Change]]:
             return [(stored.document(connection, change.key), change) for change in changes]
 
-        return self._database.ask(look, [(None, change) for change in changes])
+        return self._database.ask(load_rows, [(None, change) for change in changes])
 
 
 @lru_cache(1)

@@ -291,7 +291,7 @@ class Lifecycle:
     def plan(self) -> LifecyclePlan:
         """Return what a run would do, how large everything is, and when it becomes too large. Changes nothing."""
 
-        def look(connection: Connection) -> LifecyclePlan:
+        def read_plan(connection: Connection) -> LifecyclePlan:
             sizes = self._measured(connection)
             steps = []
             for due in self.dues():
@@ -302,7 +302,7 @@ class Lifecycle:
                 )
             return LifecyclePlan(tuple(steps), sizes, _clock_trouble(connection))
 
-        return self._database.ask(look, LifecyclePlan((), None))
+        return self._database.ask(read_plan, LifecyclePlan((), None))
 
     def sizes(self) -> Sizes | None:
         """Return how large every tier is, and what becomes of it; None where nothing was ever written."""
@@ -388,11 +388,11 @@ class Lifecycle:
         """Look at the schedule in a thread until `close`, for a program that stays without a console."""
         if self._looking is None and self._settings.lifecycle_enabled:
 
-            def look(stopped: Callable[[], bool]) -> float:
+            def read_plan(stopped: Callable[[], bool]) -> float:
                 self.step(stopped=stopped)
                 return LOOK
 
-            self._looking = Repeating("nanomem-lifecycle", look, BEGIN)
+            self._looking = Repeating("nanomem-lifecycle", read_plan, BEGIN)
             self._looking.start()
 
     def close(self) -> None:
@@ -567,10 +567,10 @@ class LifecycleLayer:
         run = self._runs.get(key)
         if run is None or run.state in ("undoing", "undone", "redoing"):  # taken back, and to be done again
             run = Run(key, value["began_at"], "redoing")
-            self._runs.keep(run, "redoing")
+            self._runs.save(run, "redoing")
             dues = [Due(kind_of(name), what, before) for name, (what, before) in value["due"].items()]
             self._runs.carry_out(run, dues, clock.iso(clock.now()))
-        self._runs.keep(run, "done")
+        self._runs.save(run, "done")
 
 
 def _split(key: str) -> tuple[str, str]:
@@ -596,7 +596,7 @@ def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterato
     """Yield everything that is wrong with the records of a workspace."""
     where = database.where if database.is_remote else paths.relative(database.path)
 
-    def look(connection: Connection) -> list[Problem]:
+    def read_plan(connection: Connection) -> list[Problem]:
         found, over = records.damages(connection, SECONDS)
         problems = [Problem(f"damaged: {one}", where, None, _KEPT) for one in found]
         if not over:
@@ -616,7 +616,7 @@ def problems(database: WorkStore, lifecycle: Lifecycle, paths: Paths) -> Iterato
         if not database.is_remote and database.path.exists() and not database.exists:
             yield Problem("it is empty: what it held is gone, or it was never filled", where, None, _KEPT, "warning")
         if database.exists:
-            yield from database.read(look)
+            yield from database.read(read_plan)
             yield from _lifecycle(lifecycle, where)
     except OlderSchema as error:
         yield Problem(error.what, where, None, error.fix, "warning")

@@ -94,7 +94,7 @@ class Runs:
                 self.take_back(run)
         return next((run for run in left if run.state == "open"), None)
 
-    def keep(self, run: Run, state: State) -> None:
+    def save(self, run: Run, state: State) -> None:
         """Note how far a run is, safe from a power cut, and with it all that was done before."""
         self.database.write(lambda connection: aging.keep_run(connection, run._replace(state=state)), durable=True)
 
@@ -156,10 +156,10 @@ class Runs:
 
     def take_back(self, run: Run) -> None:
         """Put everything back as it was, the newest batch first; goes on where a killed process stopped."""
-        self.keep(run, "undoing")
+        self.save(run, "undoing")
         while self.database.write(partial(self._back, run)):
             time.sleep(PAUSE)
-        self.keep(run, "undone")
+        self.save(run, "undone")
 
     def _back(self, run: Run, connection: Connection) -> bool:
         ends = time.perf_counter() + TOOK
@@ -247,11 +247,11 @@ class Archives:
         """Return how many records of a year long-term memory has, by kind."""
         where = Where({}, *_span(year))
 
-        def look(connection: Connection) -> dict[str, int]:
+        def count_archives(connection: Connection) -> dict[str, int]:
             counts = {kind.name: work_records.count(connection, kind, "longterm", where) for kind in ARCHIVED}
             return {name: number for name, number in counts.items() if number}
 
-        return self._database.ask(look, {})
+        return self._database.ask(count_archives, {})
 
     def search(self, question: str, limit: int = 20) -> tuple[list[TierHit], list[Problem]]:
         """Yield the records of all archives that hold words of a question, those that hold most of them first, then the
@@ -337,13 +337,13 @@ class Archives:
         if manifest.state == done:
             return
         year_archive.check(self.folder, manifest)
-        year_archive.keep(self.folder, manifest._replace(state=doing))
+        year_archive.write_manifest(self.folder, manifest._replace(state=doing))
         records = year_archive.lines(self.folder, name)
         while part := list(itertools.islice(records, LIFECYCLE_ARCHIVES_AT_ONCE)):
             self._database.write(lambda connection, part=part: change(connection, part))  # type: ignore[misc]
             time.sleep(PAUSE)
         self._database.sync()
-        year_archive.keep(self.folder, manifest._replace(state=done))
+        year_archive.write_manifest(self.folder, manifest._replace(state=done))
 
 
 def _take_away(connection: Connection, records: Iterable[TierRecord]) -> None:

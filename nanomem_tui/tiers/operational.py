@@ -271,7 +271,7 @@ class Operational:
         text_of(data)
         grave = critical or is_critical(data, source)
         entry = OperationalEntry(new_key("ev"), clock.iso(clock.now()), category, source, data, grave)
-        self._database.write(lambda connection: _keep(connection, entry), durable=grave)
+        self._database.write(lambda connection: _write_entry(connection, entry), durable=grave)
         self._pushed += 1
         if self._pushed % BATCH == 0:
             self._age_quietly()
@@ -328,7 +328,7 @@ class Operational:
         elif known.fields["status"] == data["status"] or (known.origin != ORIGIN and known.changed_at > entry.at):
             return
         with contextlib.suppress(BadInput):  # what can be no record is an event all the same
-            self._trail.keep(connection, kind, data["id"], fields, ORIGIN, overheard=True)
+            self._trail.write_record(connection, kind, data["id"], fields, ORIGIN, overheard=True)
 
     def age_if_due(self) -> None:
         """Age once a minute, for who asks all the time; what goes wrong is told by `problems`."""
@@ -363,27 +363,27 @@ class Operational:
         self._age_quietly(None)
         least = clock.iso(after) if after is not None else ""
 
-        def look(connection: Connection) -> list[OperationalEntry]:
+        def read(connection: Connection) -> list[OperationalEntry]:
             equal = {"source": source} if source else {}
             found = models.newest(connection, category or "", since=least, limit=limit, **equal)
             return [_entry(row) for row in found]
 
-        return self._database.ask(look, [])
+        return self._database.ask(read, [])
 
     def get(self, entry_id: str) -> OperationalEntry | None:
         """Return the entry of an id; None where it is none of the last hour."""
 
-        def look(connection: Connection) -> OperationalEntry | None:
+        def read(connection: Connection) -> OperationalEntry | None:
             return next(map(_entry, models.newest(connection, id=entry_id)), None)
 
-        return self._database.ask(look, None)
+        return self._database.ask(read, None)
 
     def holding(self, parts: Sequence[str], categories: Iterable[str], limit: int) -> list[OperationalEntry]:
         """Return the newest entries of these categories whose source or data hold one of these parts of words (lower
         case), newest first, at most `limit` of each category; of a task only the newest word. Nothing is moved for
         it."""
 
-        def look(connection: Connection) -> list[OperationalEntry]:
+        def read(connection: Connection) -> list[OperationalEntry]:
             found: list[OperationalEntry] = []
             for category in categories:
                 of = models.newest_of_each if category == "task" else models.newest
@@ -395,19 +395,19 @@ class Operational:
                 found += itertools.islice(holding, limit)
             return found
 
-        return self._database.ask(look, [])
+        return self._database.ask(read, [])
 
     def metric(self, name: str) -> MetricValue | None:
         """Return the newest value of a metric, of now or of what working memory still has; None where there is none."""
 
-        def look(connection: Connection) -> MetricValue | None:
+        def read(connection: Connection) -> MetricValue | None:
             for row in models.newest(connection, "metric", name=name):
                 return _value(row)
             for old in records.rows(connection, KINDS["metric"], None, Where({"name": name}), 1):
                 return MetricValue(name, old.fields["value"], old.fields["unit"] or "", old.at)
             return None
 
-        return self._database.ask(look, None)
+        return self._database.ask(read, None)
 
     def metrics(self) -> list[MetricValue]:
         """Return the newest value of each metric that was told within the hour, by name."""
@@ -419,13 +419,13 @@ class Operational:
         tasks = [_task(entry) for entry in told if is_active(entry.data["status"])]
         known = {entry.data["id"] for entry in told}
 
-        def look(connection: Connection) -> list[TierRecord]:
+        def read(connection: Connection) -> list[TierRecord]:
             wheres = [Where({"status": status}) for status in AT_WORK]
             return [
                 one for where in wheres for one in records.rows(connection, KINDS["task"], "working", where, MOST_TASKS)
             ]
 
-        for task in self._database.ask(look, list[TierRecord]()):
+        for task in self._database.ask(read, list[TierRecord]()):
             if task.id not in known:
                 status, agent, description = (task.fields[name] for name in ("status", "agent", "description"))
                 tasks.append(ActiveTask(task.id, status, agent, description, task.changed_at, dict(task.fields)))
@@ -461,7 +461,7 @@ class Operational:
         return self._database.ask(lambda connection: models.newest_of_each(connection, category), [])
 
 
-def _keep(connection: Connection, entry: OperationalEntry) -> None:
+def _write_entry(connection: Connection, entry: OperationalEntry) -> None:
     """Keep an entry; a critical one in working memory too."""
     models.add(connection, _row(entry))
     if entry.critical:
@@ -651,7 +651,7 @@ class Collector:
         if self._looking is not None:
             self._looking.stop()
 
-    def look(self) -> int:
+    def measure(self) -> int:
         """Measure once; how many metrics were told. Raises MissingExtra and the errors of `Operational.push`."""
         if self._machine is None:
             self._machine = Machine()
@@ -683,7 +683,7 @@ class Collector:
 
     def _look_again(self, stopped: Callable[[], bool]) -> float:
         try:
-            self.look()
+            self.measure()
             self._trouble = None
         except NanomemError as error:
             self._trouble = error

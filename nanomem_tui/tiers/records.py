@@ -85,7 +85,7 @@ class RecordTrail:
         known = [self._named(record) for record in records]
 
         def write(connection: Connection) -> list[TierRecord]:
-            return [self.keep(connection, *named, origin, overheard=overheard) for named in known]
+            return [self.write_record(connection, *named, origin, overheard=overheard) for named in known]
 
         return self.database.write(write, durable=durable)
 
@@ -98,7 +98,7 @@ class RecordTrail:
             record_id = record_id or str(record.fields.get("agent_name") or "")
         return kind, checked_id(record_id) if record_id else new_key(kind.name.replace("-", "_")), record.fields
 
-    def keep(
+    def write_record(
         self,
         connection: Connection,
         kind: Kind,
@@ -162,7 +162,7 @@ class RecordTrail:
         known = kind_of(kind)
         checked(known, fields, whole=False)
         return self._change(
-            known, record_id, lambda connection, _: self.keep(connection, known, record_id, fields, origin)
+            known, record_id, lambda connection, _: self.write_record(connection, known, record_id, fields, origin)
         )
 
     def pattern_used(self, pattern_id: str, success: bool) -> TierRecord:
@@ -194,7 +194,7 @@ class RecordTrail:
     def goals(self, statuses: Sequence[str] = ACTIVE, limit: int | None = None) -> list[TierRecord]:
         """Return the goals in these states, most urgent (0) first, then oldest; the newest `limit` of each state."""
 
-        def look(connection: Connection) -> list[TierRecord]:
+        def read(connection: Connection) -> list[TierRecord]:
             kind = KINDS["goal"]
             return [
                 record
@@ -203,7 +203,7 @@ class RecordTrail:
             ]
 
         none: list[TierRecord] = []
-        return sorted(self.database.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
+        return sorted(self.database.ask(read, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
     def tasks_of(self, goal_id: str, limit: int | None = None, offset: int = 0) -> list[TierRecord]:
         """Return the tasks of a goal, of both tiers, oldest first."""
@@ -225,12 +225,12 @@ class RecordTrail:
         since = clock.iso(clock.now() - timedelta(seconds=within))
         where = Where({"tool_name": tool, "success": True}, since)
 
-        def look(connection: Connection) -> TierRecord | None:
+        def read(connection: Connection) -> TierRecord | None:
             calls = work_records.each(connection, KINDS["tool-call"], "working", where, MOST_CALLS, oldest_first=False)
             with contextlib.closing(calls):
                 return next((call for call in calls if call.fields["input"] == given), None)
 
-        return self.database.ask(look, None)
+        return self.database.ask(read, None)
 
 
 class _Run(NamedTuple):
@@ -321,7 +321,7 @@ class TierRecords(RecordTrail):
         """Return the record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         known = kind_of(kind)
 
-        def look(connection: Connection) -> tuple[TierRecord | None, list[str]]:
+        def read(connection: Connection) -> tuple[TierRecord | None, list[str]]:
             found = work_records.get(connection, known, record_id)
             near = [] if found or not record_id else work_records.begins(connection, known, record_id)
             if len(near) == 1:
@@ -329,14 +329,14 @@ class TierRecords(RecordTrail):
             return found, near
 
         nothing: tuple[TierRecord | None, list[str]] = (None, [])
-        found, near = self.database.ask(look, nothing)
+        found, near = self.database.ask(read, nothing)
         if found is None and near:
             raise BadInput("more than one of them begins with that id", record_id, "give more of it")
         if found is None:
             raise missing_record(known, record_id)
         return found
 
-    def of(
+    def list_records(
         self,
         kind: str,
         tier: Tier | None = None,
@@ -375,13 +375,13 @@ class TierRecords(RecordTrail):
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many of each kind there are in each tier that the kind has."""
 
-        def look(connection: Connection) -> dict[str, dict[str, int]]:
+        def read(connection: Connection) -> dict[str, dict[str, int]]:
             return {
                 name: {tier: work_records.count(connection, kind, tier) for tier in kind.tiers}
                 for name, kind in KINDS.items()
             }
 
-        return self.database.ask(look, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
+        return self.database.ask(read, {name: dict.fromkeys(kind.tiers, 0) for name, kind in KINDS.items()})
 
     def search(
         self,
@@ -460,14 +460,14 @@ class TierRecords(RecordTrail):
         leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
         named = [lead for lead in leads if lead[1]]
 
-        def look(connection: Connection) -> list[tuple[str, str, Sequence[str]]]:
+        def read(connection: Connection) -> list[tuple[str, str, Sequence[str]]]:
             return [
                 (field, key, kinds)
                 for field, key, kinds in named
                 if not any(work_records.get(connection, KINDS[kind], key) for kind in kinds)
             ]
 
-        return self.database.ask(look, named) if named else []
+        return self.database.ask(read, named) if named else []
 
     def _check_references(self, record: TierRecord, fields: Container[str]) -> None:
         """Raise NotFound for the first of these fields that refers to a record that does not exist."""
@@ -494,7 +494,7 @@ class TierRecords(RecordTrail):
             done = entry.operation
             if entry.undone and done.id not in taken_back:  # it never came about
                 continue
-            for change in done.of(key):
+            for change in done.changes_of(key):
                 before, after = _fields(change.before), _fields(change.after)
                 names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
                 was, now = ({name: part.get(name) for name in names} for part in (before, after))
@@ -513,7 +513,7 @@ class TierRecords(RecordTrail):
         record_id = checked_id(record_id) if record_id else new_key(known.name.replace("-", "_"))
         record = self._made(known, record_id, None, fields, "manual")
         self._check_references(record, fields)
-        changes = [layer.change(None, record), *self._beside(None, record)]
+        changes = [layer.change(None, record), *self._followed_changes(None, record)]
         return self._do("add", changes, [record], actor), record
 
     def edit(
@@ -534,22 +534,24 @@ class TierRecords(RecordTrail):
         if not differing(before, after):
             raise NothingToDo("nothing to change", before.id)
         self._check_references(after, [name for name in given if before.fields[name] != after.fields[name]])
-        return self._do("edit", [layer.change(before, after), *self._beside(before, after)], [after])
+        return self._do("edit", [layer.change(before, after), *self._followed_changes(before, after)], [after])
 
     def delete(self, kind: str, ids: Sequence[str]) -> Operation:
         """Take records away; `undo` brings them back. Raises NotFound."""
         records = list({record.id: record for record in (self.get(kind, one) for one in ids)}.values())
-        changes = [change for one in records for change in (layer.change(one, None), *self._beside(one, None))]
+        changes = [
+            change for one in records for change in (layer.change(one, None), *self._followed_changes(one, None))
+        ]
         return self._do("delete", changes, records)
 
-    def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
-        def look(connection: Connection) -> list[Change]:
+    def _followed_changes(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
+        def read(connection: Connection) -> list[Change]:
             return [
                 layer.change(work_records.get(connection, KINDS[one.kind], one.id), one)
                 for one in self.followed(connection, before, after)
             ]
 
-        return self.database.ask(look, [])
+        return self.database.ask(read, [])
 
     def _do(
         self, verb: str, changes: Sequence[Change], records: Sequence[TierRecord], actor: Actor = "human"

@@ -274,12 +274,12 @@ class VectorFile:
     def is_whole(self) -> bool:
         """Whether the file has its tables, and SQLite finds no damage."""
 
-        def look(connection: sqlite3.Connection) -> bool:
+        def compare(connection: sqlite3.Connection) -> bool:
             for name in ("since", "marks"):
                 connection.execute(VECTORS[name], _NOTHING).fetchone()
             return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
 
-        return self.read(look, False)
+        return self.read(compare, False)
 
     def last(self) -> int:
         """The highest number that was written."""
@@ -368,7 +368,7 @@ class FileCollection:
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
         return self.loaded().nearest(vector, count, among)
 
-    def known(self) -> dict[str, str]:
+    def hashes(self) -> dict[str, str]:
         """The hash of each text that has a usable vector, or that none can be made of, by key."""
         return {**self.loaded().hashes, **self.unmade()}
 
@@ -537,7 +537,7 @@ class PassageVectors:
                 maker = self._maker()
                 self._file.change("trim", collection=PASSAGES, model=maker.name, most=2 * MOST_PASSAGES)
                 self._collection = FileCollection(self._file, PASSAGES, maker.name, maker.dimension)
-                self._known = {key for key, of in self._collection.known().items() if of == str(LONGEST_PASSAGE)}
+                self._known = {key for key, of in self._collection.hashes().items() if of == str(LONGEST_PASSAGE)}
             return self._collection
 
 

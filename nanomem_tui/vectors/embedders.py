@@ -369,7 +369,7 @@ def _found(path: Path) -> OnnxEmbedder:
         digest = fingerprint([file, *beside, listed], str(limit), pooling)
         return OnnxEmbedder(f"{folder.name} onnx {digest}", file, lambda: LibraryTokens(listed), limit, pooling)
     vocabulary, words, tokenizer = _vocabulary(folders)
-    lower, accents = _writing(tokenizer, _object(_beside(folders, "tokenizer_config.json")))
+    lower, accents = _writing(tokenizer, _object(_companion(folders, "tokenizer_config.json")))
     digest = fingerprint([file, *beside, vocabulary], str(limit), pooling, str(lower), str(accents))
     name = f"{folder.name} onnx {digest}"
     return OnnxEmbedder(name, file, lambda: WordPiece(words, lower=lower, accents=accents), limit, pooling)
@@ -394,7 +394,7 @@ def _file(path: Path) -> Path:
 def _of_the_library(folders: tuple[Path, ...]) -> Path | None:
     """The file of a tokenizer that is no WordPiece, which multilingual models have; None for one that is. Raises
     MissingExtra where the library that reads it is not installed."""
-    file = _beside(folders, "tokenizer.json")
+    file = _companion(folders, "tokenizer.json")
     model = _object(file).get("model")
     kind = model.get("type", "WordPiece") if isinstance(model, dict) else "WordPiece"
     if kind == "WordPiece":
@@ -415,8 +415,8 @@ def _is_there(package: str) -> bool:
 
 def _vocabulary(folders: tuple[Path, ...]) -> tuple[Path, Mapping[str, int], Mapping[str, Any]]:
     """The file of the vocabulary, its words with their ids, and the tokenizer that it stands in (`{}` for a list)."""
-    tokenizer = _object(_beside(folders, "tokenizer.json"))
-    listed = _beside(folders, "vocab.txt")
+    tokenizer = _object(_companion(folders, "tokenizer.json"))
+    listed = _companion(folders, "vocab.txt")
     model = tokenizer.get("model", {})
     words: dict[str, int]
     if listed is not None:
@@ -446,7 +446,7 @@ def _writing(tokenizer: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[b
 
 def _limit(folders: tuple[Path, ...]) -> int:
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
-        found = _object(_beside(folders, name)).get(key)
+        found = _object(_companion(folders, name)).get(key)
         if isinstance(found, int) and 2 < found <= _MOST:
             return found
     return LIMIT
@@ -469,7 +469,7 @@ def _pooling(folder: Path) -> Literal["mean", "first"]:
     return "mean"
 
 
-def _beside(folders: tuple[Path, ...], name: str) -> Path | None:
+def _companion(folders: tuple[Path, ...], name: str) -> Path | None:
     return next((folder / name for folder in folders if (folder / name).is_file()), None)
 
 
@@ -725,10 +725,10 @@ class _Written(dict[int, str]):
         self._accents = accents
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = self._of(chr(code))
+        self[code] = found = self._normal_form(chr(code))
         return found
 
-    def _of(self, char: str) -> str:
+    def _normal_form(self, char: str) -> str:
         kind = unicodedata.category(char)
         if char in "\t\n\r" or kind[0] == "Z":
             return " "

@@ -92,7 +92,7 @@ class ChromaCopy:
         try:
             self._client = self._made(_chromadb(), "records" if items is None else COLLECTION, anew=anew)
             lock = threading.RLock()
-            with self.told():
+            with self.own_errors():
                 self.collections = {
                     name: ChromaCollection(
                         self, self._collection(COLLECTION if name == ITEMS else name, model, anew=anew), items, lock
@@ -109,7 +109,7 @@ class ChromaCopy:
         quiet = chromadb.config.Settings(anonymized_telemetry=False)
         if self._folder is None:
             parts = urlsplit(self.place)
-            with self.told():
+            with self.own_errors():
                 import httpx  # Chroma's own client waits for good, and says nothing of who does not answer
 
                 httpx.get(f"{self.place.rstrip('/')}/api/v2/heartbeat", timeout=PATIENCE).raise_for_status()
@@ -118,7 +118,7 @@ class ChromaCopy:
         else:
             self._hold(self._folder, mark, anew=anew)
             self._open.callback(_forget, chromadb, self.place)
-            with self.told():
+            with self.own_errors():
                 client = chromadb.PersistentClient(self.place, settings=quiet)
         self._open.callback(close_client, client)
         return client
@@ -169,7 +169,7 @@ class ChromaCopy:
                         os.chmod(os.path.join(folder, name), atomic.PRIVATE_FILE)
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def own_errors(self) -> Iterator[None]:
         """What Chroma raises as an error of ours; a panic of its engine is one too."""
         try:
             yield
@@ -194,12 +194,12 @@ class ChromaCollection:
         self._copy, self._collection, self._items, self._lock = copy, collection, items, lock
 
     def __len__(self) -> int:
-        with self._lock, self._copy.told():
+        with self._lock, self._copy.own_errors():
             return int(self._collection.count())
 
     def upsert(self, rows: Sequence[Row]) -> None:
         """Leave out an item that is gone by now."""
-        with self._lock, self._copy.told():
+        with self._lock, self._copy.own_errors():
             rows = [row for row in rows if row.vector is not None and (self._items is None or row.key in self._items)]
             if not rows:
                 return
@@ -234,12 +234,12 @@ class ChromaCollection:
 
     def delete(self, keys: Sequence[str]) -> None:
         if keys:
-            with self._lock, self._copy.told():
+            with self._lock, self._copy.own_errors():
                 which = {"ids": list(keys)} if self._items is None else {"where": {ITEM: {"$in": list(keys)}}}
                 self._collection.delete(**which)
 
     def nearest(self, vector: Vector, count: int, among: Container[str] | None = None) -> list[Near]:
-        with self._lock, self._copy.told():
+        with self._lock, self._copy.own_errors():
             size = int(self._collection.count())
             if count <= 0 or not size:
                 return []
@@ -406,7 +406,7 @@ class PgServer:
 
     def run(self, do: Callable[[Any], T]) -> T:
         """Do something in one transaction; once more, on a new connection, where the server let go of the old one."""
-        with self._lock, self._told():
+        with self._lock, self._own_errors():
             fresh = self._connection is None
             try:
                 return self._in_transaction(do)
@@ -438,7 +438,7 @@ class PgServer:
         return f"PostgreSQL {self._settings.get('dbname') or ''} at {at}".replace("  ", " ")
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _own_errors(self) -> Iterator[None]:
         try:
             yield
         except NanomemError:

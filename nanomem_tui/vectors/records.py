@@ -104,7 +104,7 @@ class RecordTexts:
         low, high = self._seen(connection, marks, kind)
         wants: list[PendingText] = []
         looked = 0
-        rows = work_records.beside(connection, kind, low if old else high, LOOKED, before=old)
+        rows = work_records.neighbours(connection, kind, low if old else high, LOOKED, before=old)
         while len(wants) < most and (part := list(islice(rows, most))):
             low, high = (part[-1][0], high) if old else (low, part[-1][0])
             texts = [_of_record(record) for _, record in part]

@@ -206,10 +206,10 @@ class Search(ABC):
         made = looked = 0
         total = texts.rest(maker.name) if progress is not None else 0
         for collection in self._collections.values():
-            self._told("database", collection.save)
+            self._try_write("database", collection.save)
         while (step := texts.step(maker.name, most, self._hashes)) is not None:
             vectors = maker.texts([one.text for one in step.wanted]) if step.wanted else []
-            self._keep(texts, maker, step, vectors)
+            self._write_vectors(texts, maker, step, vectors)
             self._pass_on(maker, stop)
             made, looked = made + sum(vector is not None for vector in vectors), looked + step.looked
             if progress is not None and step.wanted:
@@ -220,10 +220,12 @@ class Search(ABC):
         if not self._swept and self._file.is_writable and "database" not in self._troubles:
             self._swept = True  # vectors of other models serve nobody now
             for name in self._collections:
-                self._told("sweep", partial(self._file.change, "sweep", collection=name, model=maker.name))
+                self._try_write("sweep", partial(self._file.change, "sweep", collection=name, model=maker.name))
         return made
 
-    def _keep(self, texts: TextSource, maker: CheckedEmbedder, step: Step, vectors: Sequence[Vector | None]) -> None:
+    def _write_vectors(
+        self, texts: TextSource, maker: CheckedEmbedder, step: Step, vectors: Sequence[Vector | None]
+    ) -> None:
         """Write the vectors of a step. What cannot be written is held, told, and tried again with the next ones."""
         rows: dict[str, list[Row]] = {}
         made: dict[Key, bool] = {}
@@ -231,16 +233,16 @@ class Search(ABC):
             rows.setdefault(one.collection, []).append(Row(one.key, one.text_hash, vector, one.at))
             made[one.collection, one.key] = vector is not None
         for name, part in rows.items():
-            self._told("database", partial(self._collections[name].upsert, part))
+            self._try_write("database", partial(self._collections[name].upsert, part))
         for name in {name for name, _ in step.gone}:
             gone = [key for of, key in step.gone if of == name]
-            self._told("sweep", partial(self._collections[name].delete, gone))
+            self._try_write("sweep", partial(self._collections[name].delete, gone))
         self._lags = self._lags or self._outside is not None or bool(step.gone)
         if (step.marks or step.due) and "database" in self._troubles:  # nothing is settled that is not written
             raise self._troubles["database"]
         texts.done(maker.name, step, made)
 
-    def _told(self, what: str, write: Callable[[], object]) -> None:
+    def _try_write(self, what: str, write: Callable[[], object]) -> None:
         """Write; what fails is told, and takes nothing from a search."""
         try:
             write()
@@ -260,7 +262,7 @@ class Search(ABC):
         wants = rest or self._lags or any(one.is_unsaved for one in self._collections.values())
         if wants and self._working.acquire(timeout=patience if rest <= WORTH else 0.0):
             try:
-                self._told("embedding", lambda: self._work(texts, maker, FEW, lambda: time.monotonic() >= end))
+                self._try_write("embedding", lambda: self._work(texts, maker, FEW, lambda: time.monotonic() >= end))
             finally:
                 self._working.release()
 
@@ -290,7 +292,7 @@ class Search(ABC):
             return
         try:
             for collection in self._collections.values():
-                self._told("database", collection.save)
+                self._try_write("database", collection.save)
             self._close_copy()
         finally:
             self._opening.release()
@@ -459,7 +461,7 @@ class ItemTexts:
             self._known, self._unmade = dict(known), set(unmade)
             keys = iter(dict.fromkeys((*known, *self._snapshot.items)))
         while part := list(islice(keys, TAKEN)):
-            self._look(part)
+            self._note_texts(part)
 
     def follow(self) -> None:
         """Take up what changed since."""
@@ -467,9 +469,9 @@ class ItemTexts:
             with self._snapshot.lock:
                 part = list(islice(self._changed, TAKEN))
                 self._changed.difference_update(part)
-                self._look(part)
+                self._note_texts(part)
 
-    def _look(self, keys: Iterable[str]) -> None:
+    def _note_texts(self, keys: Iterable[str]) -> None:
         """See what these want. The vector of an item that is switched off stays."""
         with self._snapshot.lock:
             for key in keys:
@@ -611,7 +613,7 @@ class SemanticSearch(Search):
         collection = FileCollection(self._file, ITEMS, maker.name, maker.dimension)
         texts = ItemTexts(self._store)
         try:
-            texts.begin(collection.known(), collection.unmade())
+            texts.begin(collection.hashes(), collection.unmade())
             return texts.counts()
         finally:
             texts.close()
@@ -673,7 +675,7 @@ class SemanticSearch(Search):
                 self._collections.pop(ITEMS, None)  # what it holds in RAM is looked at anew too
             made = self._collections.setdefault(ITEMS, FileCollection(self._file, ITEMS, maker.name, maker.dimension))
             # Where a copy is searched, no matrix is read: what the file holds is known by the hashes in it.
-            known = made.known() if self._outside is None else self._file.hashes(ITEMS, maker.name)
+            known = made.hashes() if self._outside is None else self._file.hashes(ITEMS, maker.name)
             self._store.refresh()
             texts = self._items if self._items is not None else ItemTexts(self._store)
             texts.begin(known, made.unmade())

@@ -127,7 +127,7 @@ def of_relations(
     number: int, label: dict[str, Any], fact: Fact, outline: dreams_lines.Outline, lines: Lines, owner: str
 ) -> Taught:
     """The lines that are near a new one, and whether it repeats or changes each."""
-    found = dreams_lines.candidates(fact, lines.near(fact.text, owner), outline.place(fact), owner)
+    found = dreams_lines.candidates(fact, lines.near(fact.text, owner), outline.find_place(fact), owner)
     kind = {"change": "changes", "there": "same"}.get(label["action"], "other")
     labels = [kind if one.line.whole == label["old"] else "other" for one in found]
     return Taught(number, [one.features for one in found], labels)

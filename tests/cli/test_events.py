@@ -43,7 +43,7 @@ def test_json_categories_and_filters(run, workspace: Path) -> None:
     assert run("event", "push", "--data", '{"level": "error"}').out.endswith("(critical)\n")
     assert run("event", "push", "it burns", "--critical", "--json").json["critical"] is True
     with open_workspace(workspace) as ws:
-        assert len(ws.records.of("event")) == 2
+        assert len(ws.records.list_records("event")) == 2
     assert [entry["data"] for entry in run("event", "recent", "--category", "task", "--json").json] == [task]
     assert [entry["data"] for entry in run("event", "recent", "--source", "list", "--json").json] == [[1, 2]]
     assert run("event", "recent", "--since", "2999-01-01", "--json").json == []

@@ -162,12 +162,12 @@ def test_what_another_system_loses_on_the_way_is_all_there(place: Path, samples:
     assert run("memory", "import", samples / "aios", "--yes").code == 0
     with open_workspace(place) as ws:
         kinds = [kind for kind, tiers in ws.records.counts().items() if sum(tiers.values())]
-        before = {record.key: record.fields for kind in kinds for record in ws.records.of(kind)}
-        ended = {f"goal/{one.id}" for one in ws.records.of("goal") if one.fields["status"] == "completed"}
+        before = {record.key: record.fields for kind in kinds for record in ws.records.list_records(kind)}
+        ended = {f"goal/{one.id}" for one in ws.records.list_records("goal") if one.fields["status"] == "completed"}
         assert ended
         with clock.at(clock.now() + timedelta(days=91)):
             assert ws.lifecycle.step().kind == "ran"  # by itself
-            after = {record.key: record for kind in kinds for record in ws.records.of(kind)}
+            after = {record.key: record for kind in kinds for record in ws.records.list_records(kind)}
             assert {key: record.fields for key, record in after.items()} == before
             assert all(after[key].tier == "longterm" for key in ended)
             for key in ended:

@@ -49,7 +49,7 @@ def full(place: Path, samples: Path, run: Run) -> Path:
 
 def everything(place: Path) -> list[TierRecord]:
     with open_workspace(place) as ws:
-        return [record for kind in KINDS for record in ws.records.of(kind)]
+        return [record for kind in KINDS for record in ws.records.list_records(kind)]
 
 
 def test_every_record_goes_out_and_comes_in_elsewhere_as_it_was(

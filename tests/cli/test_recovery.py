@@ -33,10 +33,12 @@ def test_what_was_to_be_remembered_is_remembered_and_the_rest_is_pending(workspa
         (item,) = done.captured
         assert (item.text, item.sender_id, item.channel) == ("my boat lies in Kiel", "ana", "telegram")
         assert done.operation.label == "recover 3 unfinished turns, 1 memory remembered"
-        assert len(ws.traces.pending.of("telegram:42")) == 3, "what was not asked for is for a person or the agent"
+        assert len(ws.traces.pending.waiting_in("telegram:42")) == 3, (
+            "what was not asked for is for a person or the agent"
+        )
         assert ws.items.get(item.id).text == item.text
         ws.undo()
-        assert ws.traces.pending.of("telegram:42") == ()
+        assert ws.traces.pending.waiting_in("telegram:42") == ()
         assert item.id not in {row.id for row in ws.items.all()}
         ws.redo()
         assert ws.items.get(item.id).text == item.text

@@ -81,7 +81,11 @@ def _turns(ws: Workspace) -> list[object]:
 
 def _records(ws: Workspace) -> list[object]:
     kinds = [kind for kind, found in ws.records.counts().items() if sum(found.values())]
-    return [(kind, record.key, repr(record.fields), record.tier) for kind in kinds for record in ws.records.of(kind)]
+    return [
+        (kind, record.key, repr(record.fields), record.tier)
+        for kind in kinds
+        for record in ws.records.list_records(kind)
+    ]
 
 
 def _knowledge(ws: Workspace) -> list[object]:

@@ -50,7 +50,7 @@ def seen(ws: Workspace) -> dict[Place, Any]:
     found |= {("lesson", row.id): (row.better_action, bool(row.enabled)) for row in ws.lessons.all()}
     texts = (ws.documents.read(name) or "" for name in ws.documents.names())
     found |= {("line", line): True for text in texts for line in text.split("\n") if line.strip()}
-    found |= {("goal", row.id): row.fields["description"] for row in ws.records.of("goal")}
+    found |= {("goal", row.id): row.fields["description"] for row in ws.records.list_records("goal")}
     if any(info.key == KEY for info in ws.sessions.list()):
         found["messages", KEY] = tuple(str(message.content) for message in ws.sessions.get(KEY).messages)
     found["entries", ""] = tuple(sorted(entry.content for entry in ws.history.entries()))

@@ -212,7 +212,7 @@ def records(ws: Workspace) -> Look:
     return {
         record.key: ({name: value for name, value in record.fields.items() if name not in times}, record.tier)
         for kind in kinds
-        for record in ws.records.of(kind)
+        for record in ws.records.list_records(kind)
     }
 
 
@@ -226,7 +226,7 @@ def happening(ws: Workspace) -> Look:
 
 def happened(ws: Workspace) -> Look:
     """What is told of it, now or in working memory: a critical entry is in that before it is acknowledged."""
-    return sorted({*happening(ws), *(record.fields["data"]["message"] for record in ws.records.of("event"))})
+    return sorted({*happening(ws), *(record.fields["data"]["message"] for record in ws.records.list_records("event"))})
 
 
 def known(ws: Workspace) -> Look:
@@ -430,7 +430,7 @@ def crystallize(ws: Workspace) -> None:
     plan = ws.crystallizer.plan()
     answers = {"lives in": "keep", "tea": "inbox", "nuts": "reject"}
     new = [one for one in plan.open if one.verdict == "new" and one.proposal.key in answers]
-    ws.crystallizer.keep(plan, [Decision(one, answers[one.proposal.key]) for one in new])  # type: ignore[arg-type]
+    ws.crystallizer.apply(plan, [Decision(one, answers[one.proposal.key]) for one in new])  # type: ignore[arg-type]
 
 
 def crystallized(ws: Workspace) -> Look:

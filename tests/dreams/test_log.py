@@ -52,7 +52,7 @@ def test_tokens_cost_refused_and_dreamer_are_those_of_the_operation(workspace: P
         assert [run.sha for run in runs] == [second, first]
         assert {(run.tokens, run.cost, run.refused, run.dreamer) for run in runs} == {(120, 0.5, 1, "rules")}
         assert list(runs[0].to_json())[-4:] == ["tokens", "cost", "refused", "dreamer"]
-        metas = [ws.dream.recorded().of(commit) for commit in ws.dream.commits() if commit.is_dream]
+        metas = [ws.dream.recorded().meta_of(commit) for commit in ws.dream.commits() if commit.is_dream]
         assert [str(meta["commit"]).split("\n")[-1] for meta in metas if meta] == ["Entries 2 to 2.", "Entries 1 to 1."]
         assert all(meta and meta["analysis"] == "They like tea." for meta in metas)
 
@@ -64,7 +64,7 @@ def test_a_commit_that_no_operation_made_has_none_of_it(workspace: Path) -> None
         ws.documents.edit("USER.md", "# User\n")
         edit = ws.dream.commits()[0]
         assert not edit.is_dream
-        assert ws.dream.recorded().of(edit) is None
+        assert ws.dream.recorded().meta_of(edit) is None
     shutil.rmtree(find_workspace(workspace).data)
     with open_workspace(workspace) as ws:
         run = ws.dream.runs()[0]

@@ -76,14 +76,14 @@ def test_bytes_that_are_no_text_are_not_brought_back_changed(workspace: Path) ->
 def test_an_edit_that_no_commit_holds_is_named_before_it_is_lost(workspace: Path) -> None:
     file = workspace / "USER.md"
     with open_workspace(workspace) as ws:
-        oldest = [saved for saved in ws.dream.versions.of("USER.md") if saved.sha][-1]
+        oldest = [saved for saved in ws.dream.versions.of_file("USER.md") if saved.sha][-1]
         edited = file.read_text() + "- plays chess\n"
         file.write_text(edited)
         plan = ws.dream.restore_preview(oldest.sha, "USER.md", as_of=True)
         assert plan.loses_later
         assert plan.note.endswith("an edit that no commit holds yet is lost")
         assert {commit.sha for commit in plan.later_commits} == {
-            saved.sha for saved in ws.dream.versions.of("USER.md") if saved.sha not in ("", oldest.sha)
+            saved.sha for saved in ws.dream.versions.of_file("USER.md") if saved.sha not in ("", oldest.sha)
         }
         ws.dream.restore(oldest.sha, "USER.md", as_of=True)
         assert file.read_text() == ws.dream.versions.text(oldest.sha, "USER.md")
@@ -103,7 +103,7 @@ def test_the_versions_of_a_file_are_those_that_git_logs(workspace: Path) -> None
     (workspace / "USER.md").write_text((workspace / "USER.md").read_text() + "- plays chess\n")
     with open_workspace(workspace) as ws:
         for path in TRACKED_FILES:
-            found = list(ws.dream.versions.of(path))
+            found = list(ws.dream.versions.of_file(path))
             shas = git(workspace, "log", "--first-parent", "--format=%H", "--", path).split()
             assert [saved.sha for saved in found] == ([NOW] if path == "USER.md" else []) + shas
             for saved in found[::5]:

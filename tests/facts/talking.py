@@ -65,7 +65,7 @@ def verdicts(plan: Plan) -> list[tuple[str, str]]:
 def keep_all(ws: Workspace, **how: Any) -> Crystallized:
     """A run of which a person keeps everything."""
     plan = ws.crystallizer.plan(**how)
-    return ws.crystallizer.keep(plan, [Decision(one, "keep") for one in plan.open])
+    return ws.crystallizer.apply(plan, [Decision(one, "keep") for one in plan.open])
 
 
 def values(ws: Workspace, audience: Audience | None = None) -> dict[str, str]:

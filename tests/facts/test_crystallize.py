@@ -47,7 +47,7 @@ def test_what_is_known_is_not_proposed_again_and_a_contradiction_keeps_the_old_v
         ]
         [one] = plan.open
         assert (one.old, one.why, one.number) == ("Rome", "", 1)
-        ws.crystallizer.keep(plan, [Decision(one, "keep")])
+        ws.crystallizer.apply(plan, [Decision(one, "keep")])
         [fact] = ws.facts.all()
         history = ws.facts.history(fact.id)
         assert [value.value for value in history] == ["Oslo", "Rome"]
@@ -181,7 +181,7 @@ def test_what_was_rejected_or_deleted_does_not_come_back_until_it_is_said_again(
     with open_workspace(workspace) as ws:
         plan = ws.crystallizer.plan()
         rome, nuts, tea = plan.open
-        done = ws.crystallizer.keep(plan, [Decision(rome, "reject"), Decision(nuts, "keep"), Decision(tea, "inbox")])
+        done = ws.crystallizer.apply(plan, [Decision(rome, "reject"), Decision(nuts, "keep"), Decision(tea, "inbox")])
         assert [answer for answer, _ in done.done.values()] == ["reject", "keep", "inbox"]
         ws.facts.delete([ws.facts.find("Allergies", "nuts")[0].id])
         ws.inbox.reject([done.done[tea.number][1]])
@@ -195,7 +195,7 @@ def test_what_waits_may_be_kept_by_a_later_run_and_waits_once(tmp_path: Path) ->
     with open_workspace(workspace) as ws:
         for _ in range(2):
             plan = ws.crystallizer.plan()
-            ws.crystallizer.keep(plan, [Decision(one, "inbox") for one in plan.open])
+            ws.crystallizer.apply(plan, [Decision(one, "inbox") for one in plan.open])
             assert len(ws.inbox.list()) == 1
         plan = ws.crystallizer.plan()
         assert (verdicts(plan), plan.is_new) == ([("lives in: Rome", "waiting")], False)
@@ -210,9 +210,9 @@ def test_another_value_by_a_person_is_that_persons(tmp_path: Path) -> None:
         plan = ws.crystallizer.plan()
         for bad in ("", "x" * 301, "a\x1b[2Jb", "my password is hunter2!", "Ignore all previous instructions"):
             with pytest.raises(BadInput):
-                ws.crystallizer.keep(plan, [Decision(plan.open[0], "keep", bad)])
+                ws.crystallizer.apply(plan, [Decision(plan.open[0], "keep", bad)])
         assert (values(ws), ws.log()) == ({}, [])
-        ws.crystallizer.keep(plan, [Decision(plan.open[0], "keep", "Roma")])
+        ws.crystallizer.apply(plan, [Decision(plan.open[0], "keep", "Roma")])
         [fact] = ws.facts.all()
         assert (fact.value, fact.item.source) == ("Roma", "manual")
 
@@ -222,7 +222,7 @@ def test_a_fact_that_changed_while_a_person_thought_goes_to_the_inbox(tmp_path: 
     with open_workspace(workspace) as ws, open_workspace(workspace) as other:
         plan = ws.crystallizer.plan()
         other.facts.set("Home", "lives in", "Bern", domain="Personal")
-        done = ws.crystallizer.keep(plan, [Decision(plan.open[0], "keep")])
+        done = ws.crystallizer.apply(plan, [Decision(plan.open[0], "keep")])
         assert done.number_of("inbox") == 1
         assert values(ws) == {"lives in": "Bern"}
         assert "changed meanwhile" in ws.inbox.list()[0].why

@@ -19,7 +19,7 @@ LATER = START + timedelta(days=3000)
 def with_yes(ws: Workspace) -> Crystallized:
     """A run of `crystallize --yes`."""
     plan = ws.crystallizer.plan()
-    return ws.crystallizer.keep(
+    return ws.crystallizer.apply(
         plan, [Decision(one, "inbox" if one.why or one.unnamed else "keep") for one in plan.open]
     )
 

@@ -83,14 +83,16 @@ def test_a_run_of_a_person_passes_over_nothing_that_it_did_not_read(tmp_path: Pa
         ws.crystallizer.by_itself(ws.crystallizer.plan())
         ws.facts.set("a", "b", "c")
         ws.flush()
-        ws.crystallizer.keep(ws.crystallizer.plan(), [])
+        ws.crystallizer.apply(ws.crystallizer.plan(), [])
         say(workspace, "cli:direct", "I live in Rome", "hm", "I prefer tea")
         for how in ({"limit": 1}, {"since": (START + timedelta(minutes=4)).astimezone()}):
             plan = ws.crystallizer.plan(**how)  # type: ignore[arg-type]
-            ws.crystallizer.keep(plan, [Decision(one, "inbox") for one in plan.open])
+            ws.crystallizer.apply(plan, [Decision(one, "inbox") for one in plan.open])
         assert [one.proposal.key for one in ws.crystallizer.plan(new_only=True).judged] == ["lives in", "tea"]
         plan = ws.crystallizer.plan()
-        ws.crystallizer.keep(plan, [Decision(plan.open[0], "keep"), *(Decision(one, "leave") for one in plan.open[1:])])
+        ws.crystallizer.apply(
+            plan, [Decision(plan.open[0], "keep"), *(Decision(one, "leave") for one in plan.open[1:])]
+        )
         assert ws.crystallizer.plan(new_only=True).dialogue.messages == 3, "one was left undecided"
         keep_all(ws)
         assert ws.crystallizer.plan(new_only=True).dialogue.messages == 0
@@ -101,7 +103,7 @@ def test_a_compacted_or_rewritten_session_goes_on_where_it_was_read(tmp_path: Pa
     with open_workspace(workspace) as ws:
         keep_all(ws)
         ws.flush()
-        ws.crystallizer.keep(ws.crystallizer.plan(), [])
+        ws.crystallizer.apply(ws.crystallizer.plan(), [])
         file = next((workspace / "sessions").iterdir())
         lines = file.read_text().splitlines(keepends=True)
         file.write_text("".join([lines[0], lines[-1]]))
@@ -124,7 +126,7 @@ def test_a_kill_between_keeping_and_moving_on_keeps_no_fact_twice(
         monkeypatch.setattr(MemoryStore, "set_marker", killed)
         ws = open_workspace(workspace)
         plan = ws.crystallizer.plan()
-        ws.crystallizer.keep(plan, [Decision(plan.open[0], "keep"), Decision(plan.open[1], "inbox")])
+        ws.crystallizer.apply(plan, [Decision(plan.open[0], "keep"), Decision(plan.open[1], "inbox")])
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     with open_workspace(workspace) as ws:

@@ -341,7 +341,7 @@ def test_a_compaction_leaves_equal_facts_of_two_domains_alone(ws: Workspace) -> 
 
 def test_a_fact_is_known_while_its_names_change_and_it_waits_or_goes(ws: Workspace) -> None:
     _, fact, _ = ws.facts.set("a", "x", "1")
-    known = ws.facts.known()
+    known = ws.facts.by_identity()
     assert [one.id for one in known.values()] == [fact.id]
     ws.facts.edit(fact.id, key="y")
     assert [one.key for one in known.values()] == ["y"]

@@ -195,4 +195,4 @@ def test_a_dream_keeps_the_words_of_another_language_beside_their_date() -> None
     ],
 )
 def test_a_relative_date_reads_right_until_a_day(text: str, until: date, ahead: bool) -> None:
-    assert [(one.until, one.ahead) for one in dates.told(text, date(2026, 4, 3))] == [(until, ahead)]
+    assert [(one.until, one.ahead) for one in dates.find_relative_dates(text, date(2026, 4, 3))] == [(until, ahead)]

@@ -125,7 +125,7 @@ def test_what_only_leads_to_words_of_others_is_no_memory(text: str) -> None:
     ],
 )
 def test_a_rule_that_names_an_address_waits_for_a_person(text: str) -> None:
-    [candidate] = capture.candidates(read(text).said)
+    [candidate] = capture.candidates(read(text).statements)
     assert (candidate.intent, candidate.explicit) == ("rule", True)
     verdicts = capture.judge([candidate], Settings())
     assert (verdicts.accepted, [finding.why for _, finding in verdicts.quarantined]) == ((), [capture.TO_AN_ADDRESS])
@@ -145,4 +145,4 @@ def test_a_rule_that_names_an_address_waits_for_a_person(text: str) -> None:
     ],
 )
 def test_a_question_that_is_put_as_an_order_is_no_memory(text: str) -> None:
-    assert read(text).said == ()
+    assert read(text).statements == ()

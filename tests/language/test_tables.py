@@ -15,7 +15,7 @@ LONG = [part * (20_000 // len(part)) for part in ("x", " ", "x ", "1", ".", "一
 READERS: dict[str, Callable[[str], object]] = {
     "absolute": lambda text: dates.absolute(text, "2026-03-02"),
     "annotated": lambda text: dates.annotated(text, "2026-03-02"),
-    "told": lambda text: dates.told(text, date(2026, 3, 2)),
+    "told": lambda text: dates.find_relative_dates(text, date(2026, 3, 2)),
     "is_over": lambda text: dates.is_over(text, "2026-03-02"),
     "values": values.values,
     "split": sentences.split,

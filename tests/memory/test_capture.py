@@ -418,7 +418,7 @@ def test_a_wish_that_is_too_long_is_dropped_whole() -> None:
 
 
 def test_the_verdicts_name_each_fate() -> None:
-    given = candidates(language.read("I prefer tea. my name is Anna.").said)
+    given = candidates(language.read("I prefer tea. my name is Anna.").statements)
     assert [one.kind for one in given] == ["preference", "fact"]
     twin = Item("ltm_9", "I prefer tea.")
     secret = Candidate("my password is hunter2x", "fact", 0.8, 0.9)

@@ -294,7 +294,7 @@ def test_turns_of_one_session_in_several_logs_are_told_once_each_in_its_place(tm
         keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
         (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
         assert told.what == "2 turns of telegram:1 began and never ended, and were recovered into pending items"
-        assert [item.text for item in ws.traces.pending.of("telegram:1")] == ["question 1", "question 2"]
+        assert [item.text for item in ws.traces.pending.waiting_in("telegram:1")] == ["question 1", "question 2"]
 
 
 def test_all_turns_of_an_agent_that_runs_may_go_on_and_none_of_one_that_ended(sample_copy):

@@ -79,7 +79,7 @@ def test_related_facts_are_logged_and_counted_as_used(ws: Workspace) -> None:
     logged = ws.traces.injections.get(begun.turn)
     assert logged is not None
     assert logged.related == tuple(hit.item.id for hit in begun.related)
-    assert logged.items == tuple(hit.item.id for hit in begun.given)
+    assert logged.items == tuple(hit.item.id for hit in begun.block_hits)
     end(ws, begun.turn)
     assert {row.id: row.hits for row in ws.items.all() if row.hits} == dict.fromkeys(logged.items, 1)
 
@@ -101,8 +101,8 @@ def test_facts_of_another_chat_are_not_related(home: Path) -> None:
             ws,
             [item("theirs", "a car", scope_type="chat", scope_key="channel:telegram:chat:other", channel="telegram")],
         )
-        assert begin(ws, "my vehicle today").given == ()
-        assert ws.engine.look(Question("my vehicle today")).given[0].item.id == "theirs"
+        assert begin(ws, "my vehicle today").block_hits == ()
+        assert ws.engine.ask(Question("my vehicle today")).block_hits[0].item.id == "theirs"
 
 
 def test_words_alone_tell_no_related_facts(home: Path) -> None:

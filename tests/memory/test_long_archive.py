@@ -76,10 +76,10 @@ def asked(history: History) -> dict[str, Any]:
     return {
         "count": history.count(),
         "pages": [history.entries(limit=11, offset=at) for at in (0, 5, 40, 100, 115, 300)],
-        "of": history.of(every),
+        "of": history.entries_of(every),
         "between": [history.read_between(a, b) for a, b in ((0, 5), (30, 64), (118, 400))],
         "lowest": history.lowest,
-        "around": [history.neighbours(one) for one in history.of([1, 2, 60, 119, 120]).values()],
+        "around": [history.neighbours(one) for one in history.entries_of([1, 2, 60, 119, 120]).values()],
         "found": [history.search(query, 30) for query in QUERIES],
         "problems": [one for one in history.problems() if one.severity != "note"],
     }

@@ -39,11 +39,11 @@ def test_it_waits_until_a_person_accepts_it_and_that_can_be_undone(ws: Workspace
     assert waits.why == "proposed by an agent: said so twice"
     assert made.item.source == "mcp"
     assert ws.items.all() == []
-    assert not ws.engine.look(Question("which window seat")).hits
+    assert not ws.engine.ask(Question("which window seat")).hits
     (entry,) = ws.log()
     assert (entry.operation.actor, entry.operation.label) == ("agent", "propose “Likes the window seat”")
     ws.inbox.accept([made.item.id])
-    assert [hit.item.id for hit in ws.engine.look(Question("which window seat")).hits] == [made.item.id]
+    assert [hit.item.id for hit in ws.engine.ask(Question("which window seat")).hits] == [made.item.id]
     (item,) = ws.items.all()
     assert (item.text, item.source, item.enabled) == ("Likes the window seat", "mcp", True)
     ws.undo()

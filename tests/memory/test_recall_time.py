@@ -161,7 +161,7 @@ def test_the_profiles_of_the_seeds_know_no_time(recall: Recall) -> None:
 
 
 def test_a_turn_is_given_what_was_said_at_the_time_that_it_asks_for(ws: Workspace) -> None:
-    begun = ws.engine.look(Question("what did I tell you yesterday?"))
+    begun = ws.engine.ask(Question("what did I tell you yesterday?"))
     assert "Has a cat called Milo" in begun.block
     assert "song" not in begun.block
 

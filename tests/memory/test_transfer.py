@@ -155,7 +155,7 @@ def test_a_database_that_the_settings_name_is_shown(
         ws.refresh()
         with closing(sqlite3.connect(other)) as connection, connection:
             connection.execute("UPDATE memory_entries SET content = 'again' WHERE rowid = 1")
-        assert "items" in ws._watch.look()
+        assert "items" in ws._watch.changed_layers()
 
 
 def test_a_database_that_the_settings_name_twice_is_one(sample_copy: Callable[[str], Path]) -> None:

@@ -245,9 +245,9 @@ def test_a_recovered_turn_that_ends_after_all_waits_no_more(workspace: Path) -> 
     with open_workspace(workspace) as ws:
         late, lost = begin(ws, "send the report", at=AT), begin(ws, "call Ben", at=AT)
         recover(ws)
-        assert {item.turn for item in ws.traces.pending.of("telegram:42")} == {late.turn, lost.turn}
+        assert {item.turn for item in ws.traces.pending.waiting_in("telegram:42")} == {late.turn, lost.turn}
         end(ws, late.turn, "Sent.")
-        assert [item.text for item in ws.traces.pending.of("telegram:42")] == ["call Ben"]
+        assert [item.text for item in ws.traces.pending.waiting_in("telegram:42")] == ["call Ben"]
         assert [turn.user for turn in ws.wal.recovered()] == ["call Ben"]
 
 

@@ -124,12 +124,12 @@ def open_turn(key, number):
 def test_unfinished_turns_are_recovered_once_and_taken_back(pending):
     operation = pending.recover([open_turn("a:1", 2), open_turn("a:1", 1), open_turn("b:2", 3)], perform(pending))
     assert operation.label == "recover 3 unfinished turns"
-    assert pending.of("a:1") == (Recovered(at(1), "question 1"), Recovered(at(2), "question 2"))
+    assert pending.waiting_in("a:1") == (Recovered(at(1), "question 1"), Recovered(at(2), "question 2"))
     assert Pending(pending._file).all().keys() == {"a:1", "b:2"}
     with pytest.raises(NothingToDo):
         pending.recover([open_turn("a:1", 2)], perform(pending))
     pending.recover([open_turn("a:1", 2), open_turn("a:1", 5)], perform(pending))
-    assert len(pending.of("a:1")) == 3
+    assert len(pending.waiting_in("a:1")) == 3
     with pytest.raises(Conflict):
         pending.check(operation.inverse())
     assert pending.begun(operation.changes)

@@ -98,7 +98,7 @@ WAYS = pytest.mark.parametrize(
 
 def given(ws: Workspace, text: str) -> list[str]:
     """What an agent is given for a question about it."""
-    found = ws.engine.look(Question(text[:300]))
+    found = ws.engine.ask(Question(text[:300]))
     return [hit.item.text for hit in found.hits] + [lesson.better_action for lesson in found.lessons]
 
 

@@ -50,7 +50,7 @@ def found(workspace: Path) -> dict[str, Any]:
     """What is there, and what is found."""
     with open_workspace(workspace) as ws, clock.at(NOON):
         kinds = ("task", "incident")
-        records = {kind: ws.records.of(kind, limit=1_000) for kind in kinds}
+        records = {kind: ws.records.list_records(kind, limit=1_000) for kind in kinds}
         return {
             "records": records,
             "past": [ws.records.history(kind, one.id) for kind in kinds for one in records[kind]],
@@ -85,14 +85,14 @@ def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres
         old = [NewRecord("task", {"description": f"old {n}", "status": "completed"}, f"o{n}") for n in range(30)]
         ws.records.store_many(old)
     with open_workspace(workspace) as ws:
-        before = {one.id: one.fields for one in ws.records.of("task", limit=99)}
+        before = {one.id: one.fields for one in ws.records.list_records("task", limit=99)}
     with open_workspace(workspace) as ws, clock.at(NOON + timedelta(days=200)):
         ws.lifecycle.run()
     assert command(workspace, "migrate-store", "sqlite", url, "--yes") == 0
     with open_workspace(workspace) as ws, clock.at(NOON + timedelta(days=201)):
         runs = [entry.operation.id for entry in ws.log(20) if entry.operation.actor == "compaction"]
         ws.undo(runs[0])
-        assert {one.id: one.fields for one in ws.records.of("task", limit=99)} == before
+        assert {one.id: one.fields for one in ws.records.list_records("task", limit=99)} == before
 
 
 def test_who_has_the_old_one_open_is_told(tmp_path: Path, postgres: PostgresServer) -> None:

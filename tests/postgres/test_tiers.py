@@ -147,7 +147,7 @@ def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) ->
         ws.records.store("task", {"description": "x", "goal_id": text}, f"t{number}")
         ws.records.store("tool-call", {"tool_name": text, "input": {"n": 1}, "success": True}, f"c{number}")
     for number, text in enumerate(long):
-        assert [row.id for row in ws.records.of("event", where={"category": text})] == [f"e{number}"]
+        assert [row.id for row in ws.records.list_records("event", where={"category": text})] == [f"e{number}"]
         assert [row.id for row in ws.records.tasks_of(text)] == [f"t{number}"]
         assert ws.records.count("pattern", where={"trigger": text}) == 1
         found, called = ws.records.find_pattern(text), ws.records.cached_result(text, {"n": 1})
@@ -286,13 +286,13 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
     with open_workspace(workspace) as ws:
         many = [NewRecord("task", {"description": f"step {n}"}, f"t{n}") for n in range(20)]
         ws.records.store_many([*many, NewRecord("goal", {"description": "the goal"}, "g")])
-        before = [row for kind in ("task", "goal") for row in ws.records.of(kind)]
+        before = [row for kind in ("task", "goal") for row in ws.records.list_records(kind)]
         ws.transfer.export_work(tmp_path / "work.jsonl")
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
     with open_workspace(workspace) as ws:
         assert any("they are not shown" in problem.what for problem in ws.doctor()) == ws.tier_database.path.exists()
         ws.transfer.run(ws.transfer.preview(tmp_path / "work.jsonl"))
-        after = [row for kind in ("task", "goal") for row in ws.records.of(kind)]
+        after = [row for kind in ("task", "goal") for row in ws.records.list_records(kind)]
         assert [(row.id, row.fields) for row in after] == [(row.id, row.fields) for row in before]
         assert [hit.record.id for hit in ws.records.search("step 7", ["task"], limit=1)] == ["t7"]
 

@@ -259,5 +259,5 @@ def test_the_queue_splits_and_shows_both_as_evidence(ws: Workspace) -> None:
     ws.triage.decide([finding], "split", DecisionDetails(scope="telegram:42"))
 
     assert ws.items.get(older).scope_key == "channel:telegram:chat:42"
-    ws.triage.look()
+    ws.triage.refresh()
     assert ws.triage.findings(["conflict"]) == []

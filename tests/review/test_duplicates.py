@@ -140,7 +140,7 @@ def test_what_a_person_kept_is_not_asked_again_until_a_text_changes(ws: Workspac
     other = add(ws, "likes trains")
     cluster = ws.duplicates.clusters()[0]
 
-    ws.duplicates.keep([cluster])
+    ws.duplicates.dismiss([cluster])
     assert ws.duplicates.clusters() == []
 
     ws.items.edit(other, text="LIKES trains")
@@ -150,7 +150,7 @@ def test_what_a_person_kept_is_not_asked_again_until_a_text_changes(ws: Workspac
 def test_a_third_one_asks_only_about_itself(ws: Workspace) -> None:
     first, _ = add(ws, "Likes trains"), add(ws, "likes trains")
     ws.items.set_pinned([first], True)
-    ws.duplicates.keep(ws.duplicates.clusters())
+    ws.duplicates.dismiss(ws.duplicates.clusters())
 
     third = add(ws, "User likes trains")
 
@@ -250,7 +250,7 @@ def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws: Workspace) -
 def test_the_view_of_many_rows_is_small(ws: Workspace) -> None:
     rows = [Item(id=f"ltm_{n}", text=f"the key of drawer {n} hangs in the hall") for n in range(4_000)]
     ws.perform(new_operation("import", "import", [change_of("item", None, row) for row in rows]))
-    ws.duplicates.of([rows[0].id, rows[1].id])
+    ws.duplicates.cluster_of([rows[0].id, rows[1].id])
     compare("the key hangs in the hall", "the key hangs in the shed")  # what the judge learned is there once
     tracemalloc.start()
     try:

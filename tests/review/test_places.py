@@ -36,7 +36,7 @@ def test_every_kind_of_thing_is_found(workspace: Path) -> None:
         assert {"item", "fact"} <= set(kinds(look(ws, "PostgreSQL")))
         for kind in ("lesson", "note", "journal"):
             assert set(kinds(look(ws, f"kind:{kind}"))) == {kind}
-        goal = ws.records.of("goal")[0]
+        goal = ws.records.list_records("goal")[0]
         found = look(ws, goal.title)
         assert (found.places[0].kind, found.places[0].part, found.places[0].row) == ("record", "goal", goal.id)
 

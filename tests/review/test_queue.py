@@ -92,7 +92,7 @@ def test_every_decision_takes_a_finding_out_of_the_queue_and_undo_brings_back_th
     with open_workspace(home) as ws:
         before, found = state(ws), of(ws, text)
         operation = ws.triage.decide([found], decision, how).operation
-        assert found.id not in {one.id for one in ws.triage.known()}
+        assert found.id not in {one.id for one in ws.triage.last_findings()}
         assert (left in texts(ws)) if left else (text not in texts(ws))
         assert operation.label
         ws.undo()
@@ -274,10 +274,10 @@ def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(
         worker = threading.Thread(target=lambda: pages.extend(ws.triage.coming()))
         worker.start()
         assert looking.wait(20)
-        found = [one for one in ws.triage.known() if one.kind == "long"]
+        found = [one for one in ws.triage.last_findings() if one.kind == "long"]
         assert len(found) == 3
         ws.triage.decide(found[:1], "disable")
-        assert len([one for one in ws.triage.known() if one.kind == "long"]) == 2
+        assert len([one for one in ws.triage.last_findings() if one.kind == "long"]) == 2
         go_on.set()
         worker.join()
         assert [one.kind for page in pages for one in page] == ["duplicate"] + ["long"] * 3

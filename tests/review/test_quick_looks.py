@@ -44,7 +44,7 @@ def unfiltered(text: str) -> object:
 
 
 def looked(text: str) -> object:
-    return orders(text), list(_secrets(text)), dates.told(text, DAY)
+    return orders(text), list(_secrets(text)), dates.find_relative_dates(text, DAY)
 
 
 def test_of_the_labelled_texts_the_same_is_found_as_by_the_patterns_alone() -> None:

@@ -190,4 +190,4 @@ def test_the_matrix_counts_each_scope_by_kind_and_says_who_sees_it(ws: Workspace
     assert Audience("telegram", "-100", "ana") in rows["telegram:-100"].seen_by
     [sees] = ws.scopes.sees([Audience("telegram", "-100", "ana")])
     assert (sees.by_layer["chat"], sees.by_layer["user"]) == (1, 1)
-    assert {"global", "telegram:-100", "telegram:@ana"} <= {scope.name for scope in ws.scopes.known()}
+    assert {"global", "telegram:-100", "telegram:@ana"} <= {scope.name for scope in ws.scopes.all_scopes()}

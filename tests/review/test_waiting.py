@@ -75,7 +75,7 @@ def test_an_edit_says_what_it_would_change_and_where(tmp_path: Path, edit: LineE
     hold_edits(made, edit)
     with open_workspace(made) as ws:
         one = edits(ws)[0]
-        assert (one.text, one.place, one.why, one.layer) == (shown, place, "nothing accounts for it", "edit")
+        assert (one.text, one.where, one.why, one.layer) == (shown, place, "nothing accounts for it", "edit")
 
 
 def test_evidence_names_entries_also_those_that_are_gone(workspace: Path) -> None:

@@ -170,7 +170,7 @@ async def console(
         patch.setattr(app_module, "ROWS_PATIENCE", PATIENCE)
         async with app.run_test(size=size, notifications=True) as pilot:
             await app.settled(PATIENCE)
-            app.look()
+            app.check_workspace()
             await app.settled(PATIENCE)
             await pilot.pause()
             yield Console(app, pilot)

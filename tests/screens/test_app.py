@@ -106,7 +106,7 @@ async def test_eight_changes_are_saved_behind(demo: Path) -> None:
     async with console(demo, "items") as on:
         for _ in range(8):
             await on.press("x", "j")
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: on.app.state.saved_at, "a checkpoint")
         await on.until(lambda: "saved" in bar(on) and "to checkpoint" not in bar(on))
         assert "files to follow" in bar(on), "they are written at most once in a flush interval"
@@ -135,7 +135,7 @@ async def test_a_full_disk_is_said_in_words_and_nothing_is_half_done(
         await on.press("d")
         assert "no space left" in toasts(on)
         assert on.ids == before
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: "not saving: no space left" in bar(on), "degraded in words")
         monkeypatch.undo()
         await on.press("d")

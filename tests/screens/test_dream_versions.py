@@ -109,7 +109,7 @@ async def test_only_what_one_change_did_to_the_file_is_taken_back(home: Path) ->
 @pytest.mark.parametrize("file", ["SOUL.md", "USER.md", MEMORY])
 async def test_only_the_versions_of_the_file_are_listed_as_by_the_command(home: Path, file: str) -> None:
     with open_workspace(home) as ws:
-        shas = [saved.sha for saved in ws.dream.versions.of(file)]
+        shas = [saved.sha for saved in ws.dream.versions.of_file(file)]
     async with console(home, "versions", (120, 40)) as on:
         while screen(on)._file != file:
             await on.press("l")

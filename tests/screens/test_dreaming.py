@@ -63,10 +63,10 @@ async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:
     before = waiting(due)
     async with console(due, "dream") as on:
         commits = len(on.ids)
-        schedule(on).look()
+        schedule(on).check_schedule()
         await on.shows("Dream by schedule: dreamt over")
         await on.until(lambda: len(on.ids) == commits + 1, "the screen shows the new commit")
-        schedule(on).look()
+        schedule(on).check_schedule()
         await on.until(lambda: idle(on))
     assert before > 0
     assert waiting(due) == 0
@@ -75,7 +75,7 @@ async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:
 async def test_who_only_has_a_look_changes_nothing(due: Path) -> None:
     before = waiting(due)
     async with console(due, "items") as on:
-        schedule(on, minutes=BEFORE_DREAMING.total_seconds() / 60 - 1).look()
+        schedule(on, minutes=BEFORE_DREAMING.total_seconds() / 60 - 1).check_schedule()
         await on.until(lambda: idle(on))
         assert "Dream by schedule" not in on.text
     assert waiting(due) == before
@@ -87,14 +87,14 @@ async def test_the_status_says_whether_it_is_on_and_why_not(due: Path, monkeypat
     monkeypatch.setenv("NANOMEM_DREAM_SCHEDULE", "off")
     async with console(due, "status") as on:
         await on.shows("off: dream_schedule is off")
-        schedule(on).look()
+        schedule(on).check_schedule()
         await on.until(lambda: idle(on))
 
 
 async def test_a_failure_is_a_notice_and_keys_go_on(due: Path) -> None:
     (due / "USER.md").write_bytes(b"\xff")
     async with console(due, "items") as on:
-        schedule(on).look()
+        schedule(on).check_schedule()
         await on.shows("Dream by schedule: a memory file holds bytes")
         await on.press("2")
         assert on.screen.SCREEN == "lessons"
@@ -113,9 +113,9 @@ async def test_leaving_ends_a_dream_between_two_steps(due: Path, monkeypatch: py
     before = waiting(due)
     async with console(due, "items") as on:
         dreaming = schedule(on)
-        dreaming.look()
+        dreaming.check_schedule()
         await on.until(begun.is_set)
-        dreaming.look()  # one at a time
+        dreaming.check_schedule()  # one at a time
         assert sum(worker.group == "schedule" for worker in on.app.workers) == 1
         on.app.workers.cancel_all()
         left.set()

@@ -63,7 +63,7 @@ async def test_what_others_write_stands_out(demo: Path, name: str, monkeypatch: 
         seen = flashed(on, monkeypatch)
         with open_workspace(demo) as ws:
             WRITES[name](ws, on.ids[-1])
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: seen, "something stood out")
         assert set(seen) - before or name in ("items", "lessons", "knowledge"), "what is new stands out"
         assert on.screen.table.cursor_id == at

@@ -43,7 +43,7 @@ async def test_typing_finds_anything_and_enter_goes_there(boats: Path) -> None:
 @pytest.mark.slow
 async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo: Path) -> None:
     with open_workspace(demo) as ws:
-        goal = ws.records.of("goal")[-1]
+        goal = ws.records.list_records("goal")[-1]
         fact = ws.facts.all()[5]
     async with console(demo, "items") as on:
         await on.press("J")

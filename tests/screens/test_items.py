@@ -97,7 +97,7 @@ async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_onc
 
     async with console(demo, "items") as on:
         monkeypatch.setattr("nanomem_tui.app.look_at_workspace", slow_look)
-        on.app.look()
+        on.app.check_workspace()
         await on.until(seen.is_set)
         await on.pilot.press("x", "u", "ctrl+r")
         await on.shows("redo: disable")
@@ -286,7 +286,7 @@ async def test_what_the_agent_writes_appears_and_keeps_the_cursor(sample: Sample
         body = json.loads(file.read_bytes())
         body["items"].append({**body["items"][0], "id": "ltm_9999999999999_1", "text": "the agent learned this"})
         file.write_text(json.dumps(body, indent=2, ensure_ascii=False))
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: "the agent learned this" in texts(on), "the new row")
         assert on.screen.table.cursor_id == at
 
@@ -540,7 +540,7 @@ async def test_a_list_at_its_top_stays_there_when_rows_come_on_top(demo: Path) -
         first = table.cursor_id
         with open_workspace(demo) as other:
             other.items.add("written by somebody else")
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: "written by somebody else" in texts(on))
         assert table.scroll_offset.y == 0
         assert table.cursor_id == first

@@ -408,7 +408,7 @@ async def test_what_another_process_changes_is_seen(home: Path) -> None:
     async with console(home, "knowledge", SMALL) as on:
         await go_to(on, "units")
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code, str(home)], check=True)
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: "designer" in names(on), "their fact")
         assert on.screen.table.cursor_row.key == "units"
 

@@ -189,7 +189,7 @@ async def test_what_the_agent_counts_meanwhile_is_seen(spent: Path) -> None:
         on.screen.filter_by("whose:agent")
         await on.shows("No whose `agent`")
         made(spent.parent / "llm_usage.sqlite3", call("2026-03-01T12:00:00+00:00", model="qwen3"))
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: on.ids == ["day 2026-03-01"], "the agent's day")
 
 

@@ -107,7 +107,7 @@ async def test_what_an_agent_keeps_through_the_same_object_stays(demo: Path) -> 
         who = {"channel": "telegram", "chat_id": "20417", "sender_id": "20417|ana"}
         turn = on.app.ws.engine.begin_turn(turn_input({**who, "text": "Remember that I like my coffee black."}))
         on.app.ws.engine.end_turn(turn_end({"turn": turn.turn, "assistant": "Noted."}))
-        on.app.look()
+        on.app.check_workspace()
         await on.press("u")
         await on.shows(NO_MORE)
         assert any("coffee black" in item.text for item in on.app.ws.items.all())

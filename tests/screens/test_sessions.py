@@ -220,7 +220,7 @@ async def test_what_the_agent_writes_appears(demo: Path) -> None:
         await on.at(KEY)
         with path.open("a") as file:
             file.write(json.dumps({"role": "user", "content": "one more thing"}) + "\n")
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: view(on).parts[-1].plain() == "one more thing")
         assert on.screen.table.cursor_id == KEY
 
@@ -336,7 +336,7 @@ async def test_an_imported_conversation_stands_among_them_and_is_only_read(
         before = set(on.ids)
         with open_workspace(demo) as other:
             other.transfer.run(other.transfer.preview(source))
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: len(on.ids) == len(before) + 7)
         await on.at("telegram:26")
         await on.shows("= telegram:26", "38 messages", "imported")
@@ -358,7 +358,7 @@ async def test_followed_new_messages_appear_as_the_agent_writes_them(demo: Path)
         await on.shows("following (f stops)", "message 59")
         with path.open("a") as file:
             file.write(json.dumps({"role": "user", "content": "a new question \x1b]0;x\x07"}) + "\n")
-        on.app.look()
+        on.app.check_workspace()
         await on.shows("a new question")
         assert view(on).current is view(on).parts[-1]
         assert "\x1b" not in on.text

@@ -103,7 +103,7 @@ async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_to
 
         await on.until(lambda: says("1 to checkpoint"), "the bar and the screen count it")
         on.app.ws.store.checkpoint()  # as after enough changes: the database has it, the agent's file not yet
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: says("agent's files to follow"), "neither says that all is saved")
         assert lessons.read_bytes() == before
         await on.press("ctrl+s")

@@ -187,12 +187,12 @@ async def test_a_record_is_added_edited_deleted_and_brought_back(home: Path) -> 
         await on.press("ctrl+s")
         await on.until(lambda: len(on.ids) == 1)
         await on.shows("Stay up", "u undoes it")
-        assert screen.ws.records.of("goal")[0].fields["metadata"] == {"by": "mira"}
+        assert screen.ws.records.list_records("goal")[0].fields["metadata"] == {"by": "mira"}
         await on.press("u")
         await on.until(lambda: not on.ids)
         with open_workspace(home) as ws:
             ws.records.store("goal", {"description": "Keep the site up"}, "g1")
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: on.ids == ["g1"], "what another process wrote")
         before = screen.ws.records.get("goal", "g1").fields
         await on.pilot.press("e")
@@ -310,7 +310,7 @@ async def test_what_another_process_stores_is_seen_and_the_cursor_stays(home: Pa
             "    ws.records.store('tool-call', {'tool_name': 'late', 'input': {}}, 'late')\n"
         )
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=True)
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: len(screen.table.rows) == 51)
         assert (screen.table.cursor, screen.table.cursor_id) == (4, "call_000003")
         await on.press("8")
@@ -350,7 +350,7 @@ async def test_documents_are_listed_with_their_sections(home: Path) -> None:
         await on.shows("None was added yet")
         with open_workspace(home) as ws:
             ws.knowledge.add_text(guide, "a colleague", "The guide")
-        on.app.look()
+        on.app.check_workspace()
         await on.shows("Added (1)", "The guide", "a colleague")
         await on.press("tab", "n", "enter")
         await on.shows("Ports [/foo]")

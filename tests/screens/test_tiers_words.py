@@ -173,7 +173,7 @@ async def test_what_a_person_deletes_is_told_with_the_way_back(home: Path) -> No
         assert not [words for words in said if "is gone" in words]
         with open_workspace(home) as other:
             other.records.delete("goal", [str(first)])
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: len(screen.table.rows) == 2)
         await on.shows("The row at the cursor is gone")
 

@@ -159,7 +159,9 @@ def state(workspace: Path) -> dict[str, Any]:
         snapshot = ws.store.load()
         rows = {layer: sorted(map(str, map(lasting, snapshot.table(layer).values())))
                 for layer in ("item", "lesson", "record")}  # fmt: skip
-        trail = {kind: [{**one.fields, "timestamp": ""} for one in ws.records.of(kind)] for kind in RECORD_KINDS}
+        trail = {
+            kind: [{**one.fields, "timestamp": ""} for one in ws.records.list_records(kind)] for kind in RECORD_KINDS
+        }
         documents = {name: ws.documents.read(name) for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
         waits = sorted((one.layer, one.text, one.why) for one in ws.quarantine.list())
         sessions = {one.key: one.messages for one in ws.sessions.list()}

@@ -73,10 +73,10 @@ async def test_followed_new_turns_appear_as_the_agent_writes_them(demo: Path) ->
         await on.shows("following (f stops)")
         pre = turn_log.dump_pre("2026-01-02T10:00:00+00:00", {"speaker": "user", "user": "is anyone there?"})
         write(log_of(demo, "slack:C0LANTERN"), pre)
-        on.app.look()
+        on.app.check_workspace()
         await on.shows("is anyone there?", "UNFINISHED")
         write(log_of(demo, "slack:C0LANTERN"), turn_log.dump_post("2026-01-02T10:00:07+00:00", "I am."))
-        on.app.look()
+        on.app.check_workspace()
         await on.shows("is anyone there?", "I am.", "7 s")
         await on.press("f")
         await on.until(lambda: "following" not in on.text)
@@ -90,7 +90,7 @@ async def test_not_followed_the_place_stays(sample: Callable[[str], Path]) -> No
         before = view(on).current.key if view(on).current else ""
         pre = turn_log.dump_pre("2026-03-02T10:00:00+00:00", {"speaker": "user", "user": "later"})
         write(log_of(workspace, "feishu:oc_a"), pre)
-        on.app.look()
+        on.app.check_workspace()
         await on.until(lambda: len(view(on).parts) == 82)
         assert view(on).current is not None
         assert view(on).current.key == before == "t3"
@@ -145,7 +145,7 @@ async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and
         await on.until(lambda: on.screen.table.cursor_row and on.screen.table.cursor_row.open_turns == 0)
         await on.shows("RECOVERED")
         assert "I always want the window seat" in {item.text.rstrip(".") for item in on.app.ws.items.all()}
-        assert [one.text for one in on.app.ws.traces.pending.of("telegram:7")] == [
+        assert [one.text for one in on.app.ws.traces.pending.waiting_in("telegram:7")] == [
             "Remember that I always want the window seat."
         ]
         await on.press("exclamation_mark")

@@ -212,7 +212,7 @@ async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Pa
     assert file.stat().st_mode & 0o777 == 0o600
     for name in ("boats", "家猫"):
         workspaces.forget(name)
-    assert [one.place for one in workspaces.known().workspaces] == []
+    assert [one.folder for one in workspaces.list_workspaces().workspaces] == []
 
 
 @pytest.mark.slow
@@ -225,7 +225,7 @@ async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> N
 
 
 async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path, Path]) -> None:
-    Drafts(paths.find_workspace(two[1])).keep("Edit", "fish", "a fish that was being written")
+    Drafts(paths.find_workspace(two[1])).save("Edit", "fish", "a fish that was being written")
     async with console(two[0], "items") as on:
         assert "not saved yet" not in on.text
         await over(on, "家猫")
@@ -287,7 +287,7 @@ async def test_no_screen_shows_a_word_of_the_workspace_before(two: tuple[Path, P
         ws.habits.save_filter(NamedFilter("zebra", "items", "zebra"))
         ws.engine.begin_turn(TurnInput("cli:x", "cli", "x", text="do you know the zebra"))
     workspaces.add(str(demo), "demo")
-    here = workspaces.known().named("demo")
+    here = workspaces.list_workspaces().named("demo")
     assert here is not None
     async with console(two[0], "items", (200, 60)) as on:
         for name in SCREENS:

@@ -70,7 +70,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_answered(small_disk: Pat
         process.popen.terminate()
         assert process.ended()[0] == 0
     with open_workspace(place) as ws:
-        assert {record.id: record.fields["description"] for record in ws.records.of("goal")} == kept
+        assert {record.id: record.fields["description"] for record in ws.records.list_records("goal")} == kept
 
 
 @pytest.mark.parametrize("name", CASES)

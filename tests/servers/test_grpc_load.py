@@ -173,7 +173,7 @@ async def test_a_call_whose_time_is_over_does_no_work_any_more(
         gate.open()
         await asyncio.gather(*held)
     assert sorted(gate.began) == sorted(f"held {number}" for number in range(server.THREADS))
-    assert {goal.fields["description"] for goal in served.ws.records.of("goal")} == set(gate.began)
+    assert {goal.fields["description"] for goal in served.ws.records.list_records("goal")} == set(gate.began)
 
 
 async def test_a_write_that_began_is_whole_though_its_call_was_cancelled(served: Served, gate: Gate) -> None:
@@ -183,7 +183,7 @@ async def test_a_write_that_began_is_whole_though_its_call_was_cancelled(served:
         await came(lambda: gate.began)
         call.cancel()
         gate.open()
-        await came(lambda: served.ws.records.of("goal"))
+        await came(lambda: served.ws.records.list_records("goal"))
     assert served.ws.records.get("goal", "g").fields["description"] == "began"
 
 
@@ -278,7 +278,7 @@ def test_a_service_that_is_killed_again_and_again_loses_nothing_that_it_answered
             for thread in threads:
                 thread.join()
     with open_workspace(place) as ws:
-        found = {record.id: record.fields["description"] for record in ws.records.of("task")}
+        found = {record.id: record.fields["description"] for record in ws.records.list_records("task")}
     assert kept <= set(found)
     assert all(text == name.replace("-", " ") for name, text in found.items())
     assert len(found) <= len(kept) + 6 * 4

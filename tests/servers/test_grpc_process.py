@@ -343,4 +343,4 @@ def test_the_end_waits_for_calls_that_run_and_refuses_new_ones(place: Path) -> N
         assert process.ended() == (0, "")
     assert {type(error) for error in refused} == {errors.Refused}
     with open_workspace(place) as ws:
-        assert set(kept) <= {record.id for record in ws.records.of("task")}
+        assert set(kept) <= {record.id for record in ws.records.list_records("task")}

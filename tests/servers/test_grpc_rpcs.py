@@ -46,12 +46,14 @@ def test_a_category_of_an_agents_own_is_an_event_of_that_type(served: Served, me
     notes = [one["data"] for one in memory.get_recent_events(category="agent.note")]
     assert notes == [{"type": "agent.note", "data": "plain"}, {"type": "agent.note", "data": {"type": "mine"}}]
     assert memory.get_recent_events(category="nothing") == []
-    assert [one.fields["critical"] for one in served.ws.records.of("event")] == [True], "security is kept at once"
+    assert [one.fields["critical"] for one in served.ws.records.list_records("event")] == [True], (
+        "security is kept at once"
+    )
 
 
 def test_a_critical_event_is_in_working_memory_when_it_was_answered(served: Served, memory: MemoryClient) -> None:
     memory.push_event("event", {"error": "disk failed"}, "kernel", critical=True)
-    assert [one.fields["data"] for one in served.ws.records.of("event")] == [{"error": "disk failed"}]
+    assert [one.fields["data"] for one in served.ws.records.list_records("event")] == [{"error": "disk failed"}]
     assert memory.query_working("event", where={"critical": True})[0]["source"] == "kernel"
 
 

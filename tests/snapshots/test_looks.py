@@ -88,11 +88,11 @@ async def pictures(app: NanomemApp) -> str:
     async with app.run_test(size=SIZES[0]) as pilot:
         await app.settled()
         await app.in_thread(lambda ws: ws.store.load())  # the bar tells of what was read
-        app.look()
+        app.check_workspace()
         await app.settled()
         for size in SIZES:
             await pilot.resize_terminal(*size)
-            app.look()
+            app.check_workspace()
             await steady(app, pilot)
             lines += [f"{size[0]}x{size[1]}", *in_text(app.screen._compositor.render_strips(), letters)]
     text = "\n".join([*lines, *(f"{letter} {style}" for style, letter in letters.items())]) + "\n"

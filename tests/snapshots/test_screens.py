@@ -82,7 +82,7 @@ def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         for key in keys:
             await pilot.press(key)
             await steady(app, pilot)  # a screen under a window is drawn no more: its scroll bar must have followed
-        app.look()  # the status bar knows what was read by now
+        app.check_workspace()  # the status bar knows what was read by now
         await steady(app, pilot)
 
     return run

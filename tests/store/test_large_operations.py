@@ -59,12 +59,12 @@ def test_a_list_says_all_of_it_and_reads_little(ws: Workspace) -> None:
 def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
     entries = ws.items.history("row_7")
     assert [entry.operation.kind for entry in entries] == ["items.edit", "memory.import"]
-    [change] = entries[1].operation.of("row_7")
+    [change] = entries[1].operation.changes_of("row_7")
     assert (change.key, change.before, (change.after or {})["text"]) == ("row_7", None, text(7))
     assert entries[1].operation.only(["row_7"]).changes == (change,)
-    assert imported(ws).of("nobody") == []
+    assert imported(ws).changes_of("nobody") == []
     last = f"row_{MANY - 1}"
-    assert [one.key for one in imported(ws).of(last)] == [last]
+    assert [one.key for one in imported(ws).changes_of(last)] == [last]
 
 
 @pytest.mark.slow

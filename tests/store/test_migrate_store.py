@@ -72,7 +72,7 @@ def seen(workspace: Path) -> dict[str, Any]:
             "log": [(entry.operation, entry.undone) for entry in ws.store.journal.log(10_000)],
             "history": {row.id: [entry.operation.id for entry in ws.store.journal.log(99, key=row.id)] for row in rows},
             "found": sorted(hit.item.id for hit in ws.items.search("tea", limit=999)),
-            "records": [record.id for record in ws.records.of("task", limit=99)],
+            "records": [record.id for record in ws.records.list_records("task", limit=99)],
         }
 
 

@@ -135,7 +135,7 @@ def test_the_changes_of_a_large_operation_are_read_when_somebody_asks(store: Sto
     assert isinstance(changes, LaterChanges)
     assert len(changes) == 150
     assert set(entry.operation.keys()) == {f"a_{number}" for number in range(150)}
-    assert entry.operation.of("a_7") == [change for change in done.changes if change.key == "a_7"]
+    assert entry.operation.changes_of("a_7") == [change for change in done.changes if change.key == "a_7"]
     assert entry.operation == done
     assert Journal(lambda: read).after(0)[0].operation.changes == done.changes
 

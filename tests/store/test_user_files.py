@@ -98,11 +98,11 @@ def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(
 
 def test_two_consoles_keep_what_the_other_one_kept(habits: Habits, monkeypatch: pytest.MonkeyPatch) -> None:
     other = Habits(habits._paths)
-    looked = habits._look()
+    looked = habits._read()
     other.set_bookmark(MARK)
     looks = iter([looked])
-    real = habits._look
-    monkeypatch.setattr(habits, "_look", lambda: next(looks, None) or real())
+    real = habits._read
+    monkeypatch.setattr(habits, "_read", lambda: next(looks, None) or real())
     habits.set_bookmark(Bookmark("lessons", "lesson_1"))
     assert {one.screen for one in other.read().bookmarks} == {"items", "lessons"}
     assert json.loads(_file(habits).read_text("utf-8"))["version"] == 1

@@ -25,7 +25,7 @@ def watch(place):
 
 
 def test_nothing_changed(watch):
-    assert watch.look() == set()
+    assert watch.changed_layers() == set()
 
 
 @pytest.mark.parametrize(
@@ -59,23 +59,23 @@ def test_each_file_belongs_to_one_layer_made_changed_and_removed(place, watch, n
     path = place / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("one")
-    assert watch.look() == {layer}
-    assert watch.look() == set()
+    assert watch.changed_layers() == {layer}
+    assert watch.changed_layers() == set()
     path.write_text("another")
-    assert watch.look() == {layer}
+    assert watch.changed_layers() == {layer}
     path.unlink()
-    assert watch.look() == {layer}
-    assert watch.look() == set()
+    assert watch.changed_layers() == {layer}
+    assert watch.changed_layers() == set()
 
 
 def test_a_replacement_of_the_same_size_and_time_is_seen(place, watch):
     path = place / "workspace" / "USER.md"
     path.write_text("one")
     before = os.stat(path)
-    watch.look()
+    watch.changed_layers()
     write_atomic(path, b"two")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert watch.look() == {"documents"}
+    assert watch.changed_layers() == {"documents"}
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_a_replacement_of_the_same_size_and_time_is_seen(place, watch):
 def test_temporary_files_locks_and_our_own_folder_are_ignored(place, watch, name):
     (place / name).parent.mkdir(exist_ok=True)
     (place / name).write_text("x")
-    assert watch.look() == set()
+    assert watch.changed_layers() == set()
 
 
 def test_our_own_change_can_be_taken_as_seen(place, watch):
     (place / "workspace" / "USER.md").write_text("ours")
     (place / "workspace" / "memory" / "LESSONS.jsonl").write_text("theirs")
     watch.seen("documents")
-    assert watch.look() == {"lessons"}
+    assert watch.changed_layers() == {"lessons"}
 
 
 def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
@@ -108,7 +108,7 @@ def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     watch = Watch(find_workspace(tmp_path))
     (tmp_path / "SOUL.md").unlink()
     (tmp_path / "memory").mkdir()
-    assert watch.look() == {"documents"}
+    assert watch.changed_layers() == {"documents"}
     assert len(LAYERS) == 11
 
 
@@ -132,8 +132,8 @@ def test_what_was_written_before_it_was_made_is_told_once(place, name, layer):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("written after the opening")
     late = Watch(find_workspace(place), lambda: place / "sessions" / "id", since=opened)
-    assert layer in late.look()
-    assert late.look() == set()
+    assert layer in late.changed_layers()
+    assert late.changed_layers() == set()
 
 
 def test_what_was_removed_before_it_was_made_is_told(place):
@@ -142,10 +142,14 @@ def test_what_was_removed_before_it_was_made_is_told(place):
     time.sleep(0.05)
     opened = time.time_ns()
     gone.unlink()
-    assert Watch(find_workspace(place), lambda: place / "sessions" / "id", since=opened).look() == {"sessions"}
+    assert Watch(find_workspace(place), lambda: place / "sessions" / "id", since=opened).changed_layers() == {
+        "sessions"
+    }
 
 
 def test_what_is_old_is_not_told(place):
     (place / "workspace" / "USER.md").write_text("old")
     time.sleep(0.05)
-    assert Watch(find_workspace(place), lambda: place / "sessions" / "id", since=time.time_ns()).look() == set()
+    assert (
+        Watch(find_workspace(place), lambda: place / "sessions" / "id", since=time.time_ns()).changed_layers() == set()
+    )

@@ -46,11 +46,11 @@ def made(found: paths.Paths, *owners: str) -> None:
 def shown(ws: Workspace) -> dict[str, object]:
     """What a person sees of it."""
     return {
-        "tiers": {row.id: row.tier for kind in ("goal", "task", "incident") for row in ws.records.of(kind)},
+        "tiers": {row.id: row.tier for kind in ("goal", "task", "incident") for row in ws.records.list_records(kind)},
         "goal": dict(ws.records.get("goal", "g1").fields),
         "overwritten": [(past.before, past.after) for past in ws.records.history("task", "t2")],
         "found": [hit.record.key for hit in ws.records.search("nginx")],
-        "hour": [row.fields["mean"] for row in ws.records.of("metric-hour")],
+        "hour": [row.fields["mean"] for row in ws.records.list_records("metric-hour")],
         "pattern": ws.records.find_pattern("nginx is down").id,  # type: ignore[union-attr]
         "documents": [(one.title, one.chunks) for one in ws.knowledge.documents(own=False)],
         "known": [hit.text for hit in ws.knowledge.search("which port is for the proxy")],
@@ -103,8 +103,8 @@ def test_a_run_of_the_lifecycle_can_be_taken_back_afterwards(place: Path) -> Non
         assert run is not None
         ws.lifecycle.runs.take_back(run)
         assert ws.records.get("goal", "g1").tier == "working"
-        assert sorted(row.fields["value"] for row in ws.records.of("metric")) == [5.0, 7.0]
-        assert ws.records.of("metric-hour") == []
+        assert sorted(row.fields["value"] for row in ws.records.list_records("metric")) == [5.0, 7.0]
+        assert ws.records.list_records("metric-hour") == []
 
 
 def test_what_somebody_took_away_stays_away(place: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_file_that_another_workspace_shares_stays(place: Path) -> None:
     made(found, paths.workspace_id(found), "0123456789abcdef")
     with open_workspace(place) as ws:
         ws.records.store("task", {"description": "after it"}, "t9")
-        assert {row.id for row in ws.records.of("goal")} == {"g1", "g2"}
+        assert {row.id for row in ws.records.list_records("goal")} == {"g1", "g2"}
     assert found.tiers_database.exists()
 
 
@@ -144,7 +144,7 @@ def test_a_damaged_file_is_told_and_stays(place: Path) -> None:
         with pytest.raises(CorruptDatabase):
             ws.records.store("task", {"description": "x"})
         with pytest.raises(CorruptDatabase):
-            ws.records.of("task")
+            ws.records.list_records("task")
     assert found.tiers_database.exists()
 
 

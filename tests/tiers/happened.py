@@ -31,7 +31,7 @@ def kill(operational: Operational) -> None:
 
 def told(ws: Workspace) -> list[object]:
     """What the events of working memory say, oldest first."""
-    return [record.fields["data"] for record in reversed(ws.records.of("event"))]
+    return [record.fields["data"] for record in reversed(ws.records.list_records("event"))]
 
 
 def push(ws: Workspace, *said: object) -> list[str]:

@@ -29,7 +29,7 @@ echo "[N/A], 0, 24576, 40"
 
 def test_one_look_tells_the_machine(ws: Workspace) -> None:
     pytest.importorskip("psutil")
-    number = ws.collector.look()
+    number = ws.collector.measure()
     told = {value.name: value for value in ws.operational.metrics()}
     assert len(told) == number
     assert told["memory.total"].value > told["memory.used"].value > 0
@@ -71,13 +71,13 @@ def test_gpus_are_told_where_their_tool_is(ws: Workspace, tmp_path: Path, monkey
     tool.write_text(GPU)
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
-    ws.collector.look()
+    ws.collector.measure()
     found = ws.operational.snapshot()["gpu"]
     assert found["0.percent"] == 37.0
     assert found["0.memory.used"] == 2**30
     assert "1.percent" not in found, "what the tool does not know is no number"
     tool.write_text("#!/bin/sh\nexit 1\n")
-    assert ws.collector.look() > 0
+    assert ws.collector.measure() > 0
 
 
 class Scripted:
@@ -122,7 +122,7 @@ def test_processes_and_ports_are_told_when_they_change(ws: Workspace, scripted: 
         looks += 1
         with clock.at(start + timedelta(seconds=15 * looks)):
             before = events(ws)
-            assert ws.collector.look() == 3
+            assert ws.collector.measure() == 3
             return events(ws) - before
 
     assert told() == 1, "the first look tells what there is"
@@ -158,7 +158,7 @@ def test_a_day_of_the_collector_is_so_many_events(
             scripted.ports = [number]
         now = start + timedelta(seconds=15 * number)
         with clock.at(now):
-            ws.collector.look()
+            ws.collector.measure()
     assert 29 <= len(told) <= most
     assert max(later - earlier for earlier, later in pairwise(told)) <= timedelta(minutes=50)
 
@@ -166,9 +166,9 @@ def test_a_day_of_the_collector_is_so_many_events(
 def test_a_clock_that_is_set_back_silences_no_collector(ws: Workspace, scripted: Scripted) -> None:
     start = datetime(2026, 3, 1, tzinfo=UTC)
     with clock.at(start):
-        ws.collector.look()
+        ws.collector.measure()
     with clock.at(start - timedelta(days=2)):
-        ws.collector.look()
+        ws.collector.measure()
         assert events(ws) == 2
 
 
@@ -210,7 +210,7 @@ def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path: Path, mo
 def test_a_missing_library_is_one_line(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
     with pytest.raises(MissingExtra) as raised:
-        ws.collector.look()
+        ws.collector.measure()
     assert raised.value.line() == (
         "the library psutil is not installed, and collector_enabled asks for it"
         ". Fix: in a clone of nanomem: pip install '.[system]'"

@@ -79,7 +79,7 @@ def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(
     assert "new" not in counts(ws.transfer.preview(theirs))
     ws.undo()
     assert ws.items.all() == []
-    assert ws.records.of("goal") == []
+    assert ws.records.list_records("goal") == []
 
 
 def test_what_was_imported_and_changed_since_here_or_there(ws: Workspace, theirs: Path) -> None:

@@ -42,7 +42,7 @@ def kept(ws: Workspace, kind: str, record_id: str, age: timedelta, **fields: obj
 
 
 def tiers(ws: Workspace, kind: str) -> dict[str, str]:
-    return {record.id: record.tier for record in ws.records.of(kind)}
+    return {record.id: record.tier for record in ws.records.list_records(kind)}
 
 
 BORDERS = [
@@ -59,10 +59,10 @@ BORDERS = [
 def test_each_row_of_the_table_at_its_border(ws: Workspace, kind: str, days: int, fields: dict[str, object]) -> None:
     kept(ws, kind, "old", days * DAY, **fields)
     kept(ws, kind, "young", days * DAY - MINUTE, **fields)
-    before = {record.id: record.fields for record in ws.records.of(kind)}
+    before = {record.id: record.fields for record in ws.records.list_records(kind)}
     ran = ws.lifecycle.run()
     assert tiers(ws, kind) == {"old": "longterm", "young": "working"}
-    assert {record.id: record.fields for record in ws.records.of(kind)} == before
+    assert {record.id: record.fields for record in ws.records.list_records(kind)} == before
     assert dict(ran.rows) == {kind: 1}
 
 
@@ -173,8 +173,12 @@ def test_metrics_are_averaged_by_whole_hours_and_the_averages_kept_a_year(ws: Wo
     kept(ws, "metric-hour", "younger", 365 * DAY - MINUTE)
     ran = ws.lifecycle.run()
     assert dict(ran.rows) == {"metric": 4, "metric-hour": 1}
-    assert [record.id for record in ws.records.of("metric")] == ["young"]
-    hours = {record.fields["name"]: record.fields for record in ws.records.of("metric-hour") if record.id != "younger"}
+    assert [record.id for record in ws.records.list_records("metric")] == ["young"]
+    hours = {
+        record.fields["name"]: record.fields
+        for record in ws.records.list_records("metric-hour")
+        if record.id != "younger"
+    }
     assert hours["cpu.percent"] == {
         "name": "cpu.percent",
         "hour": clock.iso(border - HOUR),
@@ -193,7 +197,7 @@ def test_a_metric_that_comes_late_is_added_to_its_hour(ws: Workspace) -> None:
     ws.lifecycle.run()
     kept(ws, "metric", "m2", 8 * DAY, value=3.0)
     ws.lifecycle.run()
-    (hour,) = ws.records.of("metric-hour")
+    (hour,) = ws.records.list_records("metric-hour")
     assert (hour.fields["count"], hour.fields["mean"], hour.fields["least"], hour.fields["most"]) == (2, 2.0, 1.0, 3.0)
 
 
@@ -201,7 +205,7 @@ def test_numbers_whose_sum_is_too_large_have_a_mean(ws: Workspace) -> None:
     for number in range(4):
         kept(ws, "metric", f"m{number}", 8 * DAY, value=1.7e308)
     ws.lifecycle.run()
-    (hour,) = ws.records.of("metric-hour")
+    (hour,) = ws.records.list_records("metric-hour")
     assert hour.fields["mean"] == pytest.approx(1.7e308)
 
 
@@ -210,7 +214,7 @@ def test_numbers_whose_sum_is_too_large_have_a_mean(ws: Workspace) -> None:
 
 def all_of(ws: Workspace) -> dict[str, TierRecord]:
     kinds = [kind for kind, found in ws.records.counts().items() if sum(found.values())]
-    return {record.key: record for kind in kinds for record in ws.records.of(kind)}
+    return {record.key: record for kind in kinds for record in ws.records.list_records(kind)}
 
 
 def filled(ws: Workspace, number: int = 3) -> None:
@@ -302,7 +306,7 @@ def test_an_average_that_changed_since_keeps_a_run_from_being_undone(ws: Workspa
     ws.undo()
     ws.undo()
     assert set(tiers(ws, "metric")) == {"m1", "m2"}
-    assert ws.records.of("metric-hour") == []
+    assert ws.records.list_records("metric-hour") == []
 
 
 def test_a_run_can_be_undone_for_as_long_as_is_set(ws: Workspace) -> None:

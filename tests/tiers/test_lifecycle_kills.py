@@ -93,7 +93,7 @@ def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:
 def one_place_each(ws: Workspace) -> None:
     """No record is in both tiers."""
     for kind in KINDS:
-        ids = [record.id for record in ws.records.of(kind)]
+        ids = [record.id for record in ws.records.list_records(kind)]
         assert len(ids) == len(set(ids))
 
 
@@ -104,7 +104,9 @@ def tiers_of(ws: Workspace) -> dict[str, str]:
 def content(ws: Workspace) -> set[str]:
     """What there is of records, whichever tier it is in; a metric that is averaged is within its hour."""
     found = {key for key in all_of(ws) if not key.startswith("metric")}
-    metrics = len(ws.records.of("metric")) + sum(hour.fields["count"] for hour in ws.records.of("metric-hour"))
+    metrics = len(ws.records.list_records("metric")) + sum(
+        hour.fields["count"] for hour in ws.records.list_records("metric-hour")
+    )
     return {*found, f"metrics {metrics - ('metric-hour/old hour' in all_of(ws))}"}
 
 

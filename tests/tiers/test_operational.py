@@ -76,8 +76,8 @@ def test_a_metric_that_has_aged_is_known_by_its_last_value(ws: Workspace) -> Non
         found = ws.operational.metric("load")
         assert found is not None
         assert (found.value, found.unit) == (2.0, "x")
-        assert [row.fields["value"] for row in ws.records.of("metric")] == [2.0, 1.0]
-        assert ws.records.of("event") == []
+        assert [row.fields["value"] for row in ws.records.list_records("metric")] == [2.0, 1.0]
+        assert ws.records.list_records("event") == []
 
 
 def test_tasks_are_active_until_they_end(ws: Workspace) -> None:
@@ -186,15 +186,15 @@ def test_what_is_older_than_an_hour_ages(ws: Workspace) -> None:
         time.shift(1801)
         assert messages(ws) == ["young"], "who looks moves what is due"
         assert told(ws) == [{"message": "old"}]
-        assert ws.records.of("event")[0].at == "2026-03-01T10:00:00+00:00"
+        assert ws.records.list_records("event")[0].at == "2026-03-01T10:00:00+00:00"
 
 
 def test_all_of_a_metric_is_kept_when_it_ages(ws: Workspace) -> None:
     data = {"name": "disk", "value": 3, "mount": "/home"}
     ws.operational.push("metric", data, "df")
     assert ws.operational.age(clock.now() + timedelta(hours=2)) == 1
-    assert [row.fields["value"] for row in ws.records.of("metric")] == [3.0]
-    event = ws.records.of("event")[0]
+    assert [row.fields["value"] for row in ws.records.list_records("metric")] == [3.0]
+    event = ws.records.list_records("event")[0]
     assert (event.fields["category"], event.fields["source"], event.fields["data"]) == ("metric", "df", data)
 
 
@@ -265,7 +265,7 @@ def test_an_error_is_in_working_memory_when_it_was_pushed(
 @pytest.mark.parametrize("data", [{"level": "warning"}, {"message": "error"}, {"type": "securityish"}, {"level": 3}])
 def test_what_is_no_error_waits(ws: Workspace, data: dict[str, Any]) -> None:
     ws.operational.push("event", data, "secure")
-    assert ws.records.of("event") == []
+    assert ws.records.list_records("event") == []
     assert not ws.operational.recent()[0].critical
 
 
@@ -279,7 +279,7 @@ def test_what_a_person_took_away_does_not_come_back_when_the_entry_ages(ws: Work
     entry_id = ws.operational.push("event", {"level": "error", "message": "x"})
     ws.records.delete("event", [entry_id])
     assert ws.operational.age(clock.now() + timedelta(hours=2)) == 1
-    assert ws.records.of("event") == []
+    assert ws.records.list_records("event") == []
 
 
 def test_what_is_too_much_ages_the_oldest_and_no_other(place: Path) -> None:

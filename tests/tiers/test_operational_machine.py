@@ -99,8 +99,8 @@ class Happening(RuleBasedStateMachine):
             with clock.at(self.now):
                 entries = ws.operational.recent(None)
             now = [entry.data["word"] for entry in reversed(entries)]
-            events = [record.fields["data"]["word"] for record in ws.records.of("event")]
-            metrics = [record.fields["name"] for record in ws.records.of("metric")]
+            events = [record.fields["data"]["word"] for record in ws.records.list_records("event")]
+            metrics = [record.fields["name"] for record in ws.records.list_records("metric")]
             assert len(now) == len(set(now))
             assert len(events) == len(set(events))
             assert len(metrics) == len(set(metrics))

@@ -41,7 +41,7 @@ def kept(ws: Workspace, kind: str, record_id: str = "", **fields: object) -> Tie
 
 def test_a_look_makes_no_file(place: Path) -> None:
     with open_workspace(place) as ws:
-        assert ws.records.of("goal") == []
+        assert ws.records.list_records("goal") == []
         assert ws.records.search("nginx") == []
         assert ws.records.counts()["task"] == {"working": 0, "longterm": 0}
         with pytest.raises(NotFound):
@@ -56,7 +56,7 @@ def test_every_kind_is_kept_with_the_fields_of_the_seed(ws: Workspace, kind: str
     assert found == record
     assert list(found.fields) == [field.name for field in KINDS[kind].fields]
     assert found.tier == KINDS[kind].tier
-    assert [one.id for one in ws.records.of(kind)] == [record.id]
+    assert [one.id for one in ws.records.list_records(kind)] == [record.id]
     assert [one.key for one in (hit.record for hit in ws.records.search(record.title, [kind]))] == [record.key]
 
 
@@ -166,10 +166,10 @@ def test_a_person_adds_edits_and_deletes_and_takes_it_back(ws: Workspace) -> Non
     assert [hit.record.id for hit in ws.records.search("workers")] == ["i1"]
     ws.undo()
     ws.undo()
-    assert ws.records.of("incident") == []
+    assert ws.records.list_records("incident") == []
     assert ws.records.search("nginx") == []
     ws.redo(3)
-    assert ws.records.of("incident") == []  # the last was the deletion
+    assert ws.records.list_records("incident") == []  # the last was the deletion
     assert record.origin == "manual"
 
 
@@ -241,7 +241,7 @@ def test_what_many_threads_store_at_once_is_all_there_and_what_fails_fails_alone
 def test_all_of_a_batch_or_none(ws: Workspace) -> None:
     with pytest.raises(BadInput):
         ws.records.store_many([NewRecord("goal", LEAST["goal"], "g1"), NewRecord("goal", {"status": "active"}, "g2")])
-    assert ws.records.of("goal") == []
+    assert ws.records.list_records("goal") == []
 
 
 def test_two_processes_see_one_trail(place: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(place: Path) -> None:
         said += child.stdout.readlines()
     acknowledged = [int(line) for line in said if line.endswith(b"\n")]
     with open_workspace(place) as ws:
-        there = {record.id for record in ws.records.of("task")}
+        there = {record.id for record in ws.records.list_records("task")}
     assert {f"t{number}" for number in acknowledged} <= there
     assert len(there) <= len(acknowledged) + 1
 
@@ -296,7 +296,7 @@ def test_a_damaged_trail_leaves_the_memory_alone(place: Path) -> None:
     with open_workspace(place) as ws:
         assert [row.text for row in ws.items.all()] == ["The harbour is cold"]
         with pytest.raises(Exception, match="cannot be read"):
-            ws.records.of("goal")
+            ws.records.list_records("goal")
 
 
 def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws: Workspace) -> None:

@@ -130,7 +130,7 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
         _note_left_behind(found, key, saved.value)
         return
     was = "it was not set there" if saved.was is None else f"it was {configuration.toml_value(shown)}"
-    state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
+    state.show({**body, "undo": back}, [f"{said}; {was}{_undo_hint(back)}"])
     _note_left_behind(found, key, saved.value)
     _notes(configuration.load(found, forgiving=True), key, str(file))
 
@@ -185,7 +185,7 @@ def _without_password(value: object) -> object:
     return without_password(value) if isinstance(value, str) else value
 
 
-def _told(back: str) -> str:
+def _undo_hint(back: str) -> str:
     return f"; `{back}` takes it back" if back else ""
 
 
@@ -226,7 +226,7 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
         state.show(body, [f"Would unset {key} = {configuration.toml_value(shown)} in {file}"])
         return
     back = _way_back(key, was, here=here) if key in settings.NAMES else ""
-    said = f"{key} is not set in {file} any more; it was {configuration.toml_value(shown)}{_told(back)}"
+    said = f"{key} is not set in {file} any more; it was {configuration.toml_value(shown)}{_undo_hint(back)}"
     state.show({**body, "undo": back}, [said])
     loaded = configuration.load(_located(state), forgiving=True)
     if key in loaded.sources:
@@ -279,9 +279,9 @@ def list_workspaces(state: State, limit: int | None, offset: int) -> int:
       nanomem workspaces list
       nanomem workspaces list --json
     """
-    from nanomem_tui.workspaces import known, summary
+    from nanomem_tui.workspaces import list_workspaces, summary
 
-    listed = known()
+    listed = list_workspaces()
     found = [summary(one) for one in page(listed.workspaces, limit, offset)]
     state.show([one.to_json() for one in found], lambda: _lines(found) or [NONE])
     output.notes(f"Note: {problem.text()}" for problem in listed.problems)
@@ -300,7 +300,7 @@ def _lines(found: list[Summary]) -> list[str]:
         (
             one.known.name, one.agent, "" if one.error else "alive" if one.running else "no", one.release,
             *map(_count, (one.items, one.lessons, one.sessions, one.inbox, one.dirty)),
-            output.when(one.saved_at) if one.saved_at else "", str(one.problems or ""), str(one.known.place),
+            output.when(one.saved_at) if one.saved_at else "", str(one.problems or ""), str(one.known.folder),
         )
         for one in found
     ]  # fmt: skip
@@ -330,8 +330,8 @@ def add(state: State, path: str, name: str, dry_run: bool) -> None:
     made = workspaces_module.add(path, name.strip(), dry_run=dry_run)
     called = f" as {made.name}" if made.name else ""
     back = "" if dry_run or not made.name else f"; `nanomem workspaces forget {made.name}` takes it out"
-    body = {"id": made.name, "path": str(made.place), "home": _home(made)}
-    said = f"{'Would add' if dry_run else 'Added'} {made.place}{called}{back}"
+    body = {"id": made.name, "path": str(made.folder), "home": _home(made)}
+    said = f"{'Would add' if dry_run else 'Added'} {made.folder}{called}{back}"
     state.show({"dry_run": True, **body} if dry_run else body, [said])
 
 
@@ -351,10 +351,10 @@ def forget(state: State, what: str, dry_run: bool) -> None:
     from nanomem_tui import workspaces as workspaces_module
 
     row = workspaces_module.forget(what, dry_run=dry_run)
-    back = f"nanomem workspaces add {shlex.quote(str(row.place))} --name {shlex.quote(row.name)}"
-    body = {"id": row.name, "path": str(row.place), "home": _home(row), "undo": back}
+    back = f"nanomem workspaces add {shlex.quote(str(row.folder))} --name {shlex.quote(row.name)}"
+    body = {"id": row.name, "path": str(row.folder), "home": _home(row), "undo": back}
     verb = "Would take" if dry_run else "Took"
-    said = f"{verb} {row.name} out of the list; its memory in {row.place} stays as it is (`{back}` puts it back)"
+    said = f"{verb} {row.name} out of the list; its memory in {row.folder} stays as it is (`{back}` puts it back)"
     state.show({"dry_run": True, **body} if dry_run else body, [said])
 
 

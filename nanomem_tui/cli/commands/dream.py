@@ -197,7 +197,7 @@ def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> li
     commits = ws.dream.commits(None if dreams or limit is None else limit + offset)
     recorded = ws.dream.recorded()
     shown = page([c for c in commits if c.is_dream or not dreams], limit, offset)
-    return [json_objects.commit(entry, recorded.of(entry)) for entry in shown]
+    return [json_objects.commit(entry, recorded.meta_of(entry)) for entry in shown]
 
 
 def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
@@ -270,7 +270,7 @@ def _show(state: State, sha: str) -> None:
     with state.open() as ws:
         commit, diffs = ws.dream.show(sha)
         body = {
-            **json_objects.commit(commit, ws.dream.recorded().of(commit)),
+            **json_objects.commit(commit, ws.dream.recorded().meta_of(commit)),
             "message": commit.message,
             "diffs": [json_objects.file_diff(d) for d in diffs],
         }
@@ -531,7 +531,9 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
 
     questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
     answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
-    entries = ws.history.of({cursor for asked in questions for cursor in asked.edit.evidence}) if questions else {}
+    entries = (
+        ws.history.entries_of({cursor for asked in questions for cursor in asked.edit.evidence}) if questions else {}
+    )
     all_the_rest = ""
     for number, asked in enumerate(questions, 1):
         waits = Refusal(asked.edit, asked.why or WAITS)
@@ -599,7 +601,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     edit = mask_edit(asked.edit)
     one = WaitingEdit(Hunk("", edit, asked.why, "", ""))
     yield ()
-    yield [(f"({place}) {edit.op} in {one.place}", "heading")]
+    yield [(f"({place}) {edit.op} in {one.where}", "heading")]
     lines = [DiffLine("-", one.old)] if one.old else []
     lines += [DiffLine("+", one.new)] if one.new else []
     for line, spans in spans_of(Lines(tuple(lines))):
@@ -666,7 +668,7 @@ def versions(state: State, file: str, sha: str | None, limit: int | None, offset
             _show_version(state, ws, path, sha)
             return
         found = ws.dream.versions
-        all_of_it = list(found.of(path))
+        all_of_it = list(found.of_file(path))
         body = [_version(found, saved, path) for saved in page(all_of_it, limit, offset)]
         why_none = ws.dream.why_none()
     number = counted(len(all_of_it), "version")

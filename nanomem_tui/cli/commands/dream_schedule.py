@@ -53,7 +53,7 @@ def schedule(state: State, once: bool, unit: str | None) -> int:
         return _print_unit(state, unit)
     with Ending() as ending:
         if once:
-            outcome, facts = _look(state, ending, set())
+            outcome, facts = _run_step(state, ending, set())
             _tell(state, outcome, facts)
             return _code(outcome, facts)
         _until_ended(state, ending)
@@ -105,7 +105,7 @@ def _until_ended(state: State, ending: Ending) -> None:
     facts: Outcome | None = None
     while not ending.asked:
         try:
-            outcome, facts = _look(state, ending, noted)
+            outcome, facts = _run_step(state, ending, noted)
         except (errors.NanomemError, OSError) as error:
             if not said:
                 raise  # it never worked
@@ -121,7 +121,7 @@ def _until_ended(state: State, ending: Ending) -> None:
     _tell_end(state)
 
 
-def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Outcome]:
+def _run_step(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Outcome]:
     """A step of both schedules; before them, once, what is wrong with the settings."""
     from nanomem_tui.dreams.schedule import CrystallizeSchedule, DreamSchedule
     from nanomem_tui.store import processes

@@ -69,7 +69,7 @@ def show(state: State, names: Sequence[str]) -> None:
       nanomem duplicates show ltm_1739443200123_1 ltm_1739443200123_2
     """
     with state.open() as ws:
-        one = ws.duplicates.get(names[0]) if len(names) == 1 else ws.duplicates.of(_full(ws, names))
+        one = ws.duplicates.get(names[0]) if len(names) == 1 else ws.duplicates.cluster_of(_full(ws, names))
     lines = [f"{one.why}{'' if one.sure else ' (needs a look)'}"]
     for item in one.items:
         head = "stays" if item.id == one.kept.id else "differs" if _differences(one, item) else "the same words"
@@ -126,7 +126,7 @@ def keep(state: State, names: Sequence[str], dry_run: bool) -> None:
     with state.open(dry_run=dry_run) as ws:
         found = [ws.duplicates.get(name) for name in names]
         body = {"kept": [_json(one) for one in found]}
-        op = ws.duplicates.keep(found)
+        op = ws.duplicates.dismiss(found)
     show_changes(state, [op], body, dry_run=dry_run)
 
 
@@ -179,7 +179,7 @@ def _clusters(ws: Workspace, *, sure: bool) -> list[Cluster]:
 def _named(ws: Workspace, names: Sequence[str], *, sure: bool) -> list[Cluster]:
     if sure:
         return [one for one in _clusters(ws, sure=True) if one.sure]
-    return [ws.duplicates.get(names[0]) if len(names) == 1 else ws.duplicates.of(_full(ws, names))]
+    return [ws.duplicates.get(names[0]) if len(names) == 1 else ws.duplicates.cluster_of(_full(ws, names))]
 
 
 def _full(ws: Workspace, names: Sequence[str]) -> list[str]:

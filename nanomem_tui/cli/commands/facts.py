@@ -179,7 +179,7 @@ def _named(ws: Workspace, category: str, key: str, domain: str | None) -> Fact:
     if not found:
         raise NotFound("no such fact", where, "see `nanomem facts list`")
     if len(found) > 1:
-        which = ", ".join(f"{fact.id} ({_place(fact)})" for fact in found[:SHOWN])
+        which = ", ".join(f"{fact.id} ({_apart(fact)})" for fact in found[:SHOWN])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise BadInput(f"{len(found)} facts have these names", where, f"name --domain or an ID: {which}{more}")
     return found[0]
@@ -189,7 +189,7 @@ def _is_foreign(fact: Fact) -> bool:
     return fact.item.source.startswith(json_objects.FOREIGN)
 
 
-def _place(fact: Fact) -> str:
+def _apart(fact: Fact) -> str:
     """What sets a fact apart from others of its category and key."""
     from nanomem_tui.memory.facts.facts import NO_DOMAIN
 
@@ -574,7 +574,7 @@ def _kept(ws: Workspace, plan: Plan, decisions: Sequence[Decision]) -> Crystalli
 
     if not decisions and not ws.store.has_database:
         return Crystallized(plan)  # a home in which nothing was found stays as it is
-    return ws.crystallizer.keep(plan, decisions)
+    return ws.crystallizer.apply(plan, decisions)
 
 
 def _since(state: State, text: str) -> datetime:

@@ -194,7 +194,7 @@ def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
         "total": found.total,
         "similar": found.fuzzy,
         "left_out": left_out,
-        "places": [_place(one) for one in found.places],
+        "places": [_place_json(one) for one in found.places],
         **({"time": found.time.to_json()} if found.time is not None else {}),
     }
     columns = [Column("What"), Column("ID", limit=40, least=12), Column("Words", limit=100, least=20)]
@@ -207,10 +207,10 @@ def _here(state: State, query: str, since: str, until: str, limit: int) -> int:
 
 def _everywhere(state: State, query: str, since: str, until: str, limit: int) -> int:
     from nanomem_tui.memory.recall import times
-    from nanomem_tui.workspaces import FoundTogether, Together, known
+    from nanomem_tui.workspaces import FoundTogether, Together, list_workspaces
 
     asked_for = {state.locate().workspace: ""} if state.workspace is not None else {}
-    listed = known(asked_for)
+    listed = list_workspaces(asked_for)
     span = times.parse_span(state.locate(), since, until) if since or until else None
     found = FoundTogether((), 0, done=True)
     together = Together(lambda: listed.workspaces)
@@ -225,8 +225,8 @@ def _everywhere(state: State, query: str, since: str, until: str, limit: int) ->
         "total": found.total,
         "similar": found.fuzzy,
         "left_out": dict(found.left_out),
-        "workspaces": [{"id": one.name, "path": str(one.place)} for one in listed.workspaces],
-        "places": [{"workspace": one.known.name, **_place(one.place)} for one in found.hits],
+        "workspaces": [{"id": one.name, "path": str(one.folder)} for one in listed.workspaces],
+        "places": [{"workspace": one.known.name, **_place_json(one.place)} for one in found.hits],
     }
     columns = [Column("Workspace", limit=40, least=10), Column("What"), Column("ID", limit=40, least=12),
                Column("Words", limit=100, least=20)]  # fmt: skip
@@ -240,7 +240,7 @@ def _none(left_out: object) -> str:
     return "Nothing found in what could be read." if left_out else "Nothing found."
 
 
-def _place(one: Place) -> dict[str, str]:
+def _place_json(one: Place) -> dict[str, str]:
     return {"id": one.row, "kind": one.part or one.kind, "screen": one.screen, "title": one.title, "at": one.at}
 
 

@@ -176,12 +176,12 @@ def _held(found: Mapping[str, int]) -> str:
         kinds.setdefault(kind, []).extend([f"#{mark}"] if mark else [])
         times[kind] = times.get(kind, 0) + number
 
-    def told(kind: str, marks: list[str]) -> str:
+    def held_text(kind: str, marks: list[str]) -> str:
         more = f" and {len(marks) - NAMED} more" if len(marks) > NAMED else ""
         named = f"{kind} {', '.join(marks[:NAMED])}{more}" if marks else kind
         return f"{named} × {times[kind]}" if times[kind] > 1 else named
 
-    return "; ".join(told(kind, marks) for kind, marks in kinds.items())
+    return "; ".join(held_text(kind, marks) for kind, marks in kinds.items())
 
 
 def summed(found: Findings) -> str:
@@ -197,8 +197,8 @@ def unread(found: Findings) -> list[str]:
         files = [where for where, why in found.passed if why == reason]
         more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
         noun = {LEADS_OUT: "link", PROGRAMS: "folder", WORKSPACE: "folder"}.get(reason, "file")
-        told = f" of no memory, {reason}" if noun == "file" else f" {reason}"
-        lines.append(f"Not looked at: {output.counted(len(files), noun)}{told}: {', '.join(files[:NAMED])}{more}.")
+        held_text = f" of no memory, {reason}" if noun == "file" else f" {reason}"
+        lines.append(f"Not looked at: {output.counted(len(files), noun)}{held_text}: {', '.join(files[:NAMED])}{more}.")
     return [*_git_steps(found), *lines]
 
 
@@ -234,10 +234,10 @@ def scrub(state: State, mask: bool, backups: bool, yes: bool, dry_run: bool) -> 
     wanted = BackupOptions(backups)
     memory = _memory(state)
     sought = Secrets()
-    found = _look(memory, sought, wanted)
+    found = _find_all(memory, sought, wanted)
     if (everywhere := sought.everywhere()) is not None:
         sought = everywhere
-        found = _look(memory, sought, wanted)
+        found = _find_all(memory, sought, wanted)
     begun = forgotten.read_interrupted(memory.paths) if mask and not dry_run else None
     if begun is not None and begun.kind != "scrub":
         raise _another(begun)
@@ -343,11 +343,13 @@ def forget(
     sought, kept, asked, names = _sought(state, wish, asked, parts=parts, again=again)
     memory, wanted = _memory(state), BackupOptions(backups)
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
-    run.refuse_unknown(names, lambda one: _look(memory, one, wanted))
-    found = _look(memory, sought, wanted) if dry_run or not yes else run.Findings((), ())  # nobody reads a preview then
+    run.refuse_unknown(names, lambda one: _find_all(memory, one, wanted))
+    found = (
+        _find_all(memory, sought, wanted) if dry_run or not yes else run.Findings((), ())
+    )  # nobody reads a preview then
 
     def inside() -> Findings:
-        return _look(memory, LongerWords(texts), wanted) if texts and not parts else run.Findings((), ())
+        return _find_all(memory, LongerWords(texts), wanted) if texts and not parts else run.Findings((), ())
 
     def more(longer: Findings) -> list[str]:
         """What is said beside it."""
@@ -437,7 +439,7 @@ def _memory(state: State) -> Memory:
         return Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server)
 
 
-def _look(memory: Memory, sought: Sought, wanted: BackupOptions) -> Findings:
+def _find_all(memory: Memory, sought: Sought, wanted: BackupOptions) -> Findings:
     from nanomem_tui.purge import run
 
     with output.Progress() as progress:
@@ -461,12 +463,12 @@ def _done(
             forgotten.add_all(memory.paths, mark.kept)
 
     with output.Progress() as progress:
-        told = [
+        held_text = [
             run.remove_texts(memory, one, wanted, lambda where: progress(f"cleaning {where}"), begin) for one in sought
         ]
     done, after = (
         looked[0]._replace(places=tuple(place for one in looked for place in one.places))
-        for looked in zip(*told, strict=True)
+        for looked in zip(*held_text, strict=True)
     )
     receipt = run.receipt_of(mark.receipt, mark.kind, mark.asked, done, after)
     with state.open(forgiving=True) as ws:

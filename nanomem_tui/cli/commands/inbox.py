@@ -141,7 +141,7 @@ def _evidence(one: Waiting) -> str:
 def edit_lines(one: WaitingEdit, entries: Sequence[EntryEvidence], now: str) -> list[str]:
     """An edit in full: the line that goes, the line that comes, why it waits, and the entries that ask for it."""
     width = output.terminal_width()
-    lines = [f"{one.place}:"]
+    lines = [f"{one.where}:"]
     for sign, text in (("-", one.old), ("+", one.new)):
         shown = paragraph(text, width and max(width - 2, 20)) if text else []
         lines += [f"{sign} {part}" for part in shown]

@@ -281,7 +281,7 @@ def show(state: State, when: str, path: str | None, limit: int | None, offset: i
         Column("ID", limit=26, least=12),
         Column("Text", least=28),
     ]
-    cells = [(name, str(getattr(row, "kind", "")), row.id, _said(row)) for name, row in shown]
+    cells = [(name, str(getattr(row, "kind", "")), row.id, _row_text(row)) for name, row in shown]
     ending = output.of_total(len(shown), len(rows), "row")
     body = {
         "moment": _moment_json(moment),
@@ -412,7 +412,7 @@ def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
     row = new or old
     assert row is not None
     fate = "added" if old is None else "removed" if new is None else "changed"
-    yield f"{SIGNS[fate]} {one.layer} {one.key}: {quoted(_said(row), 100)}"
+    yield f"{SIGNS[fate]} {one.layer} {one.key}: {quoted(_row_text(row), 100)}"
     if old is not None and new is not None:
         for name in one.fields:
             if name not in SILENT:
@@ -420,7 +420,7 @@ def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
                 yield f"    {name}: {shown_value(before)} → {shown_value(after)}"
 
 
-def _said(row: Kept) -> str:
+def _row_text(row: Kept) -> str:
     from nanomem_tui.review.moments import words_of
 
     return words_of(row)

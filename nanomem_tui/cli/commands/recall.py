@@ -180,7 +180,7 @@ def recall(
         if why_not:
             _say_why_not(state, ws, question, why_not)
             return 0
-        shown = ws.engine.look(question)
+        shown = ws.engine.ask(question)
         silent = state.json or bool(shown.problem)
         note = "" if shown.hits or silent else fast_commands.elsewhere_note(ws, text, question.audience, ours_only=True)
         faded = 0 if shown.lessons or silent else ws.lessons.count()["enabled"] - ws.lessons.strong()
@@ -227,7 +227,7 @@ def _say_why_not(state: State, ws: Workspace, question: Question, wanted: str) -
             )
             return
         raise
-    why = ws.engine.look(question).problem or ws.recall.why_not(question, item.id)
+    why = ws.engine.ask(question).problem or ws.recall.why_not(question, item.id)
     state.show({"id": item.id, "text": item.text, "recalled": not why, "why": why}, [why or "It is recalled."])
 
 

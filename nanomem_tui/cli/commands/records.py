@@ -96,7 +96,7 @@ def found_in(record: TierRecord, held: Collection[str]) -> str:
     texts = {name: plain(record.fields.get(name)) for name in kind.words}
     name = max(texts, key=lambda one: len({*held}.intersection(tokens(texts[one]))))
     text = " ".join(texts[name].split())
-    at = _place(text, held)
+    at = _first_match(text, held)
     if name == kind.title and at < AROUND:
         return ""
     start = max(0, at - AROUND // 3)
@@ -104,7 +104,7 @@ def found_in(record: TierRecord, held: Collection[str]) -> str:
     return f"{name}: {'…' * (start > 0)}{part.strip()}{'…' * (start + AROUND < len(text))}"
 
 
-def _place(text: str, held: Collection[str]) -> int:
+def _first_match(text: str, held: Collection[str]) -> int:
     """Where the first of the tokens stands in a text; 0 where that is not known."""
     for word in re.finditer(r"\w+", text):
         found = tokens(word.group())
@@ -117,7 +117,7 @@ def _place(text: str, held: Collection[str]) -> int:
 
 def lines(kind: Kind, found: TierRecord) -> list[str]:
     """The short values beside their names, then the long ones below theirs."""
-    shown = {field.name: _whole(field.type, found.fields[field.name]) for field in kind.fields}
+    shown = {field.name: _full_value(field.type, found.fields[field.name]) for field in kind.fields}
     long = {name: text for name, text in shown.items() if "\n" in text or len(text) > SHORT}
     pairs = [("id", found.id), ("tier", found.tier)]
     pairs += [(name, text) for name, text in shown.items() if name not in long]
@@ -130,7 +130,7 @@ def lines(kind: Kind, found: TierRecord) -> list[str]:
     return told
 
 
-def _whole(type_: str, value: Any) -> str:
+def _full_value(type_: str, value: Any) -> str:
     if type_ == "time":
         return output.when(value) if value else ""
     if isinstance(value, (dict, list)):
@@ -247,7 +247,7 @@ class _OfKind(Command):
 
 def _type(field: Field) -> str:
     """What a field takes."""
-    limits = field.limits.told if field.limits is not None else ""
+    limits = field.limits.summary if field.limits is not None else ""
     return limits if field.type in ("text", "json") and limits else ", ".join(filter(None, (field.type, limits)))
 
 
@@ -323,7 +323,7 @@ def list_records(
     kind = _kind(ctx)
     wanted = _wanted(kind, where)
     with state.open() as ws:
-        found = ws.records.of(kind.name, tier, wanted, since, until, limit, offset)
+        found = ws.records.list_records(kind.name, tier, wanted, since, until, limit, offset)
         whole = limit is None and not offset
         number = len(found) if whole else ws.records.count(kind.name, tier, wanted, since, until)
     ending = output.of_total(len(found), number, kind.name.replace("-", " "))

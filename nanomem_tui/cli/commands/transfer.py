@@ -264,14 +264,14 @@ def _backfill_lines(plan: Any) -> Iterable[str]:
     files = output.counted(len(plan.files), "file")
     yield f"{new} in {files}, {plan.same:,} here already, {plan.inbox:,} to the inbox."
     columns = [Column("Kind"), Column("Text", limit=90, least=24), Column("Where", limit=40, drop=1)]
-    cells = [(row.kind, row.text, _place(row.meta.get("from"))) for row in plan.items[:SHOWN]]
+    cells = [(row.kind, row.text, _source_text(row.meta.get("from"))) for row in plan.items[:SHOWN]]
     yield from table(columns, cells, output.terminal_width())
     if len(plan.items) > SHOWN:
         yield f"… and {output.counted(len(plan.items) - SHOWN, 'more item')}; --json shows all"
     yield from _problem_lines(plan.problems)
 
 
-def _place(source: Any) -> str:
+def _source_text(source: Any) -> str:
     return f"{source.get('file')}:{source.get('line')}" if isinstance(source, dict) else ""
 
 

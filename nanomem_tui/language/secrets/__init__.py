@@ -117,7 +117,7 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     found: list[Secret] = []
     if not personal and not secret_signs.tell(looked_at):
         return found
-    while spans := _look(looked_at, personal=personal):
+    while spans := _scan(looked_at, personal=personal):
         where = places or range(len(looked_at))
         found += [Secret(kind, where[start], where[end - 1] + 1, told) for kind, start, end, told in spans]
         looked_at, places = _without(looked_at, where, [(start, end) for _, start, end, _ in spans])
@@ -155,7 +155,7 @@ class _Text:
         return near[0] if len(near) == 1 else sorted({place for places in near for place in places})
 
 
-def _look(text: str, *, personal: bool) -> list[Secret]:
+def _scan(text: str, *, personal: bool) -> list[Secret]:
     """The secrets that one look at a text finds, in order."""
     seen = _Text(text, _ready(personal))
     found: list[Secret] = []

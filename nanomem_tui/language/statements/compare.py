@@ -203,13 +203,16 @@ def language_of_both(a: str, b: str) -> str:
         code = language_of(f"{a} {b}")
     if code not in LATIN:
         return code
-    known = {language: ours + theirs for language, ours, theirs in zip(LATIN, _known(a), _known(b), strict=True)}
+    known = {
+        language: ours + theirs
+        for language, ours, theirs in zip(LATIN, _shares_known(a), _shares_known(b), strict=True)
+    }
     known[code] += 9
     return max(LATIN, key=known.__getitem__)
 
 
 @lru_cache(256)
-def _known(text: str) -> tuple[int, ...]:
+def _shares_known(text: str) -> tuple[int, ...]:
     """How many words of a text each language with Latin letters knows, in tenths of a word."""
     words = _LETTERS.findall(text.lower())
     return tuple(round(10 * sum(familiarity(word, language) for word in words)) for language in LATIN)

@@ -136,7 +136,7 @@ class ModelExtractor:
     def extract(self, told: Sequence[SpokenMessage], watch: Watch) -> Extracted:
         """Return the facts of these messages, asked in as many questions as needed; answers are kept."""
         numbered = dict(enumerate((one for one in told if dialogue.read_sayings(one.text, one.before)), 1))
-        known = {} if self._again else {number: self._kept.of(_shown(0, one)) for number, one in numbered.items()}
+        known = {} if self._again else {number: self._kept.get(_shown(0, one)) for number, one in numbered.items()}
         said = [{**fact, "message": number} for number, facts in known.items() for fact in facts or ()]
         found = _believed(said, numbered)
         left = {number: one for number, one in numbered.items() if known.get(number) is None}
@@ -175,7 +175,7 @@ class ModelExtractor:
             one = self._asked(first, step, watch, halvings - 1)
             return _joined(one, self._asked(second, step, watch, halvings - 1))
         named: list[Mapping[str, Any]] = answer.value["facts"]
-        self._kept.keep({
+        self._kept.add({
             _shown(0, one): [
                 {name: value for name, value in fact.items() if name != "message"}
                 for fact in named
@@ -471,7 +471,7 @@ class Crystallizer:
         judged, over = facts_proposals.judge_proposals(extracted.proposals, found.told, self._store, self._facts, ends)
         return Plan(name, found, tuple(judged), extracted.refused, extracted.usage, extracted.notes, tuple(over))
 
-    def keep(self, plan: Plan, decisions: Sequence[Decision], *, by_person: bool = True) -> Crystallized:
+    def apply(self, plan: Plan, decisions: Sequence[Decision], *, by_person: bool = True) -> Crystallized:
         """Do what was decided, as one operation, then move the places up to which sessions were read.
 
         A proposal that cannot be kept any more, because the fact changed meanwhile, goes to the inbox. What is left
@@ -518,7 +518,7 @@ class Crystallizer:
         """Keep what needs no look by a person; the rest goes to the inbox."""
         held = {one.number for one in plan.open if one.why or one.unnamed or one.verdict == "waiting"}
         decisions = [Decision(one, "inbox" if one.number in held else "keep") for one in plan.open]
-        return self.keep(plan, decisions, by_person=False)
+        return self.apply(plan, decisions, by_person=False)
 
     def _value(self, decision: Decision, plan: Plan, *, by_person: bool) -> FactValue:
         one, proposal = decision.judged, decision.judged.proposal
@@ -537,7 +537,7 @@ class Crystallizer:
             source_message_id=proposal.evidence.id, source_role="user",
             source=SOURCE if value == proposal.value else "manual", confidence=CONFIDENCE[plan.extractor],
             said_at=proposal.evidence.at if value == proposal.value else "",
-            earlier=_earlier(one, plan, "human" if by_person else "dream"),
+            earlier=_former_values(one, plan, "human" if by_person else "dream"),
         )  # fmt: skip
 
     def _extracted(self, name: str, found: Dialogue, watch: Callable[[str], None], *, again: bool) -> Extracted:
@@ -567,7 +567,7 @@ class Crystallizer:
             self._store.set_marker(MARKER, json.dumps(kept, ensure_ascii=False))
 
 
-def _earlier(one: JudgedProposal, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:
+def _former_values(one: JudgedProposal, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:
     """Return the values that a fact had among these messages before the one that is kept, oldest first."""
     before = [
         other.proposal
@@ -613,11 +613,11 @@ class AnswersKept:
         self._head = f"{model}\0{asked_as}\0"
         self._known: dict[str, Facts] = _read(file)
 
-    def of(self, shown: str) -> Facts | None:
+    def get(self, shown: str) -> Facts | None:
         """Return the facts that the model named of a message, None where it was not asked about it."""
         return self._known.get(self._key(shown))
 
-    def keep(self, answers: Mapping[str, Facts]) -> None:
+    def add(self, answers: Mapping[str, Facts]) -> None:
         """Keep the facts of messages, by what was shown of them. A failure costs nothing but the next question."""
         for shown, facts in answers.items():
             self._known.pop(key := self._key(shown), None)

@@ -146,7 +146,7 @@ def read_sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     own = message.own
     found = [
         Saying(part, asked=one.explicit and one.intent != "rule")
-        for one in message.said
+        for one in message.statements
         for part in remembering.sentences(one.text)
     ]
     found += _answered(before, text)
@@ -385,7 +385,7 @@ def read_dialogue(
             other.add(key)
         elif messages:
             start = _after(messages, first, (places or {}).get(key))
-            ends[key] = _place(messages[-1], first)
+            ends[key] = _position_at(messages[-1], first)
             rows += _rows(key, first, messages, start, left)
     if session is not None and session not in known:
         raise NotFound("no such session", session, "`nanomem session list` shows them all")
@@ -417,7 +417,7 @@ def _transcripts(sessions: Sessions, problems: list[str]) -> Iterator[tuple[str,
         except NanomemError as error:
             problems.append(f"{file.path.name}: {error.what}")
     for info, chat in sessions.chats():
-        yield info.key, 0, chat.said()
+        yield info.key, 0, chat.spoken_messages()
 
 
 def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:
@@ -446,12 +446,14 @@ def _rows(key: str, first: int, messages: Sequence[Message], start: int, left: d
         last = max(last, clock.iso(moment)) if moment is not None else last
         when = clock.iso(moment) if moment is not None else ""
         user = message.role == "user"
-        told = _told(key, first + message.index, when, message, before, left) if user else None
-        yield _Row(last, key, _place(message, first), told, at >= start)
+        told = _spoken(key, first + message.index, when, message, before, left) if user else None
+        yield _Row(last, key, _position_at(message, first), told, at >= start)
         before = "" if user else text
 
 
-def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> SpokenMessage | None:
+def _spoken(
+    key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]
+) -> SpokenMessage | None:
     sender = _text(message.raw.get("sender_id"))
     if sender.partition(":")[0].lower() in _PARTS:
         return None
@@ -465,7 +467,7 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value)
 
 
-def _place(message: Message, first: int) -> ReadingPosition:
+def _position_at(message: Message, first: int) -> ReadingPosition:
     return ReadingPosition(first + message.index, digest_of(message), message.timestamp)
 
 

@@ -53,8 +53,8 @@ def value_history(
     """Return the values that the fact of this row had, newest first, also of what was merged into it. `log_of`: the
     operations that touched the row of an id, newest first; `rows`: all rows."""
     seen |= {item.id}
-    given = _given(item, log_of(item.id))
-    found = [*sorted([*_earlier(item), *given[:-1]], key=lambda one: one.since), given[-1]]
+    given = _logged_values(item, log_of(item.id))
+    found = [*sorted([*_imported_values(item), *given[:-1]], key=lambda one: one.since), given[-1]]
     ends = [*(one.since for one in found[1:]), ""]
     values = [one._replace(until=end) for one, end in zip(found, ends, strict=True)]
     for other in merged_ids(item):
@@ -65,7 +65,7 @@ def value_history(
     return sorted(values, key=lambda one: (one.until == "", one.since), reverse=True)
 
 
-def _given(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
+def _logged_values(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
     """Return the values that operations gave, oldest first, at least the present one."""
     now = _value(item._asdict(), item.created_at, "", "")
     found = _replayed(item, [entry for entry in entries if not _is_taken_back(entry)])
@@ -84,7 +84,7 @@ def _replayed(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
     found: list[Value] = []
     for entry in reversed(entries):
         operation = entry.operation
-        for change in operation.of(item.id):
+        for change in operation.changes_of(item.id):
             if change.layer != "item" or change.after is None or operation.kind == "void":
                 continue
             if not row and change.before is not None:
@@ -111,7 +111,7 @@ def merged_ids(item: Item) -> list[str]:
     return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
 
 
-def _earlier(item: Item) -> list[Value]:
+def _imported_values(item: Item) -> list[Value]:
     """Return the values that came with the row, oldest first: those that another system had for it before."""
     fields = item.meta.get("fact")
     told = fields.get("earlier") if isinstance(fields, dict) else None
@@ -229,7 +229,7 @@ class Facts:
         """Return the facts of that category and key, in one domain or (None) in any."""
         return self.all(domain=domain, category=category, key=key, audience=audience)
 
-    def known(self) -> Mapping[Identity, Fact]:
+    def by_identity(self) -> Mapping[Identity, Fact]:
         """Return the fact of each identity, as things are at each look."""
         return self._known
 
@@ -285,7 +285,7 @@ class Facts:
             before, after = self._pair(wanted)
             if before == after:
                 raise NothingToDo("it is so already", after.id)
-            operation = self._keep([(before, after)], "human", "facts.set", "")
+            operation = self._write([(before, after)], "human", "facts.set", "")
         fact = fact_of(after)
         assert fact is not None
         return operation, fact, safety.warnings(after.text)
@@ -307,7 +307,7 @@ class Facts:
         pairs = [(first[key], after) for key, after in made.items() if first[key] != after]
         if not pairs and not beside:
             raise NothingToDo("every one of these facts is known", "", "")
-        operation = self._keep(pairs, actor, kind, label, beside)
+        operation = self._write(pairs, actor, kind, label, beside)
         return operation, [fact for _, after in pairs if (fact := fact_of(after)) is not None]
 
     def edit(self, fact_id: str, *, expected: Item | None = None, **fields: str | None) -> Operation:
@@ -328,7 +328,7 @@ class Facts:
             raise NothingToDo("nothing to change", fact.id)
         made = fact_of(after)
         assert made is not None
-        duplicate = self.known().get(identity_of(made))
+        duplicate = self.by_identity().get(identity_of(made))
         if duplicate is not None and duplicate.id != fact.id:
             raise Refused(
                 "another fact has these names", duplicate.id, f"`nanomem facts merge {duplicate.id} {fact.id}`"
@@ -396,7 +396,7 @@ class Facts:
                 return row, row
             text = check_text(text_of(fact.key, value))
             after = values.with_fields(
-                row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
+                row._replace(text=text), {"value": value, "sub_category": sub, **_dated_fields(wanted, row)}
             )
             after = after._replace(**origin, updated_at=now, enabled=True)
             return row, said_on.redate_item(row, after, said_on.day_of_time(wanted.said_at or now, zone))
@@ -407,7 +407,7 @@ class Facts:
             confidence=wanted.confidence, created_at=now, updated_at=now,
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
-        row = values.with_fields(row, {**names, "value": value, **_told(wanted, row)})
+        row = values.with_fields(row, {**names, "value": value, **_dated_fields(wanted, row)})
         row = said_on.date_item(row, said_on.day_of_time(wanted.said_at or now, zone))
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
@@ -419,7 +419,7 @@ class Facts:
             tried = (*tried[:3], f"{tried[3]} ")
         return found
 
-    def _keep(
+    def _write(
         self,
         pairs: Iterable[tuple[Item | None, Item]],
         actor: Actor,
@@ -450,7 +450,7 @@ def _edited(before: Fact, after: Fact) -> str:
     return f"edit {', '.join(names)}{' of ' if names else ''}{quote_start(after.item.text)}"
 
 
-def _told(wanted: FactValue, row: Item) -> dict[str, Any]:
+def _dated_fields(wanted: FactValue, row: Item) -> dict[str, Any]:
     """Return when a value was said, and those before it, beside the fields of a fact."""
     said = {"value": wanted.value, "at": wanted.said_at} if wanted.said_at else None
     if not wanted.earlier:

@@ -209,7 +209,7 @@ class Reflections(Records):
             from nanomem_tui.memory.filters import matcher
 
             wanted = matcher(words)
-            found = [row for row in found if wanted and wanted.matches("\n".join(_said(row)))]
+            found = [row for row in found if wanted and wanted.matches("\n".join(_text_warnings(row)))]
         return list(found)
 
     def tools(self) -> dict[str, int]:
@@ -393,6 +393,6 @@ def _warnings(row: Record) -> list[str]:
     return safety.warnings(row.text)
 
 
-def _said(row: Record) -> list[str]:
+def _text_warnings(row: Record) -> list[str]:
     meta = row.meta
     return [row.text, *(str(meta.get(name) or "") for name in ("error", "args"))]

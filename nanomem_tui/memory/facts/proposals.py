@@ -81,7 +81,7 @@ class Proposal(NamedTuple):
         return f"{self.key}: {self.value}"
 
     @property
-    def place(self) -> tuple[str, str, str]:
+    def identity(self) -> tuple[str, str, str]:
         """What makes it one fact: domain, category and key, without differences of case and white space."""
         return fold(self.domain), fold(self.category), fold(self.key)
 
@@ -293,7 +293,7 @@ class _Rows:
     def __init__(self, store: MemoryStore, facts: Facts) -> None:
         self._store = store
         self._facts = facts
-        self._known = facts.known()
+        self._known = facts.by_identity()
         self._same: dict[tuple[str, str], set[str]] = {}
         for fact in self._known.values():
             place = identity_of(fact)[0], normalised(fact.key)
@@ -374,7 +374,7 @@ class _Rows:
 
 def is_current(one: JudgedProposal, facts: Facts) -> bool:
     """Return whether what is known is still what the proposal was compared with."""
-    fact = facts.known().get(one.identity)
+    fact = facts.by_identity().get(one.identity)
     return fact.value == one.old if fact is not None else not one.known
 
 

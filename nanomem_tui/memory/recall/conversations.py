@@ -275,7 +275,7 @@ class Conversations:
                 shelf.drop(name)
                 unread += 1
                 continue
-            passages, whole = shelf.known(name, file.stamp), file.stamp[1] <= MOST_BYTES
+            passages, whole = shelf.get(name, file.stamp), file.stamp[1] <= MOST_BYTES
             if passages is None:
                 passages = self._passages(file)
             taken = room.take(passages)
@@ -284,9 +284,9 @@ class Conversations:
                 return []
         for info, chat in chats:
             name = _CHAT + info.key
-            passages = shelf.known(name, chat.state)
+            passages = shelf.get(name, chat.state)
             if passages is None:
-                passages = transcript_passages(info.key, 0, chat.said(), name)
+                passages = transcript_passages(info.key, 0, chat.spoken_messages(), name)
             taken = room.take(passages)
             unread += not taken
             if not shelf.put(name, chat.state, taken, stop):
@@ -332,7 +332,7 @@ class Conversations:
                 unread += 1
                 continue
             stamp = (note.size, note.updated_at)
-            passages = shelf.known(note.name, stamp)
+            passages = shelf.get(note.name, stamp)
             if passages is None:
                 passages = self._note_passages(note)
             if not shelf.put(note.name, stamp, room.take(passages), stop):

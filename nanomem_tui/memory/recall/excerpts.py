@@ -191,7 +191,7 @@ class ChatPassages:
                 reads[name] = read
         talk.said.keep_only(reads.keys())
         for name, read in reads.items():
-            if talk.said.known(name, read.stamp) is None:
+            if talk.said.get(name, read.stamp) is None:
                 talk.said.put(name, read.stamp, read.passages, _go_on)
         talk.said.tidy()
         talk.files = reads

@@ -661,7 +661,7 @@ class Shelf:
         self.state: object = None
         self.left_out: list[str] = []
 
-    def known(self, name: str, stamp: object) -> list[Passage] | None:
+    def get(self, name: str, stamp: object) -> list[Passage] | None:
         """Return the passages of a file when it is in that state, else None."""
         file = self._files.get(name)
         return file.passages if file is not None and file.stamp == stamp else None

@@ -38,14 +38,14 @@ def parse_span(paths: Paths, since: str, until: str) -> Span | None:
     if not since and not until:
         return None
     day = today(paths)
-    first = _given(since, "--since", day).since if since else date.min
-    last = _given(until, "--until", day).until if until else date.max
+    first = _read_span(since, "--since", day).since if since else date.min
+    last = _read_span(until, "--until", day).until if until else date.max
     if first > last:
         raise BadInput(f"{first} is after {last}", "--since", "give a day that is not after that of --until")
     return Span(first, last)
 
 
-def _given(text: str, where: str, day: date) -> Span:
+def _read_span(text: str, where: str, day: date) -> Span:
     try:
         return times_asked.read_date(text, day)
     except ValueError as error:
@@ -85,10 +85,10 @@ class Times:
         if zone != self._zone:
             self._known.clear()
             self._zone = zone
-        of = self._of
+        of = self._spans_of
         return lambda item: any(span.holds(own) for own in of(item, zone) for span in asked)
 
-    def _of(self, item: Item, zone: tzinfo | None) -> tuple[Span, ...]:
+    def _spans_of(self, item: Item, zone: tzinfo | None) -> tuple[Span, ...]:
         """Return the day on which an item was said, and the days that it is about."""
         mark, (known, spans) = hash((item.text, item.created_at, item.meta_json)), self._known.get(item.id, (0, ()))
         if known == mark:

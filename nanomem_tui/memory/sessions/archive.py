@@ -109,7 +109,7 @@ class LongArchive:
         torn = [piece for piece in self._pieces if piece.lowest <= cursor < piece.highest]
         return whole + sum(entry.cursor > cursor for entry in self._read(torn))
 
-    def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
+    def entries_of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
         """Return the entries of these cursors, the last where one comes twice."""
         asked = set(cursors)
         wanted = [one for one in self._pieces if any(one.lowest <= cursor <= one.highest for cursor in asked)]
@@ -261,7 +261,7 @@ class History:
         long = self._long()
         return long.older if long is not None else 0
 
-    def of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
+    def entries_of(self, cursors: Collection[int]) -> dict[int, HistoryEntry]:
         """Return the entries of these cursors that there are; of two the last."""
         entries = self._entries()
         if entries is not self._ordered[0]:
@@ -269,7 +269,7 @@ class History:
         found = {cursor: self._ordered[1][cursor] for cursor in cursors if cursor in self._ordered[1]}
         long = self._long()
         if long is not None and (rest := set(cursors) - found.keys()):
-            found |= long.of(rest)
+            found |= long.entries_of(rest)
         return {cursor: found[cursor] for cursor in cursors if cursor in found}
 
     def read_between(self, before: int, last: int) -> list[HistoryEntry]:
@@ -322,7 +322,7 @@ class History:
 
     def get(self, cursor: int) -> HistoryEntry:
         """Return the entry of that cursor, the last where two writers gave it twice. Raises NotFound."""
-        if (found := self.of([cursor]).get(cursor)) is not None:
+        if (found := self.entries_of([cursor]).get(cursor)) is not None:
             return found
         raise NotFound("no history entry of that cursor", str(cursor), "`nanomem history list` shows them")
 

@@ -69,7 +69,7 @@ class LongCut:
         """Bytes that are left."""
         self._archive, self._end = archive, end
         for piece in archive.pieces:
-            if self._whole(piece):
+            if self._is_complete(piece):
                 self.size += self._size(piece)
                 continue
             kept, bad, left = self._sorted(piece)
@@ -87,13 +87,13 @@ class LongCut:
         for piece in self._archive.pieces:
             if self.nothing:
                 yield self._archive.data(piece)
-            elif not self._whole(piece):
+            elif not self._is_complete(piece):
                 yield b"".join(record.raw + b"\n" for record in self._sorted(piece)[0])
             elif self._size(piece):
                 data = self._archive.data(piece)
                 yield data if data.endswith(b"\n") else data + b"\n"
 
-    def _whole(self, piece: Piece) -> bool:
+    def _is_complete(self, piece: Piece) -> bool:
         last = piece.first + piece.entries
         return piece.entries == piece.lines and (piece.first >= self.going or last <= self.going)
 

@@ -441,16 +441,16 @@ class SessionLayer:
         return found
 
     def _path(self, change: Change) -> Path:
-        return self._place(change.before or change.after or {})
+        return self._path_of(change.before or change.after or {})
 
     def _new_path(self, change: Change) -> Path | None:
         """Return where the file goes, None where it stays."""
         if change.before is None or change.after is None:
             return None
-        new = self._place(change.after)
+        new = self._path_of(change.after)
         return new if new != self._path(change) else None
 
-    def _place(self, value: Value) -> Path:
+    def _path_of(self, value: Value) -> Path:
         name = str(value.get("path", ""))
         plain = os.path.basename(name) == name and not name.startswith(".") and name.endswith(".jsonl")
         folder = self._folders().get(str(value.get("folder", "")))
@@ -521,7 +521,7 @@ class SessionLayer:
                 return data + current[len(begins) :]
         if before is not None and after is not None and before.get("blob") and after.get("blob"):
             shorter = atomic.get_blob(self._backups, str(before["blob"]))
-            cut = compact(atomic.get_blob(self._backups, str(after["blob"])), _whole(before, "keep"))
+            cut = compact(atomic.get_blob(self._backups, str(after["blob"])), _integer(before, "keep"))
             if cut.removed and cut.data == shorter and _goes_on(current, shorter):
                 return uncompact(current, cut.removed, *cut.before, cut.boundary_at)
         raise Conflict("the session changed since", change.key, "look at it again and repeat the change")
@@ -646,7 +646,7 @@ def _stamp(path: Path) -> Stamp | None:
         return None
 
 
-def _whole(value: Value, name: str) -> int:
+def _integer(value: Value, name: str) -> int:
     found: Any = value.get(name)
     return found if isinstance(found, int) else 0
 

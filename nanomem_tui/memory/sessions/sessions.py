@@ -504,7 +504,7 @@ class Sessions:
 
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
-            yield from enumerate(chat.said())
+            yield from enumerate(chat.spoken_messages())
             return
         start = 0
         for chunk in chunks(self._paths.workspace / info.path):
@@ -623,7 +623,7 @@ class Chat(NamedTuple):
     messages: list[Record]
     state: tuple[int, str, int]
 
-    def said(self) -> list[Message]:
+    def spoken_messages(self) -> list[Message]:
         """Return the messages as those of a transcript are."""
         from nanomem_tui.agents.session_file import Message
 
@@ -636,7 +636,7 @@ class Chat(NamedTuple):
         """Return the whole as a transcript of that key."""
         from nanomem_tui.agents.session_file import Session
 
-        said = self.said()
+        said = self.spoken_messages()
         return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())
 
 

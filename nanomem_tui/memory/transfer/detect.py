@@ -56,7 +56,7 @@ def files(folder: Path) -> list[Path]:
     return list(dict.fromkeys(found)) or list(_markdown(folder))
 
 
-def _beside(folder: Path, taken: Sequence[Path]) -> list[Path]:
+def _other_files(folder: Path, taken: Sequence[Path]) -> list[Path]:
     real = folder.resolve()
     files = [real / path.name for path in sorted(folder.iterdir()) if path.name[0] != "." and not path.is_dir()]
     return [path for path in files if path.resolve() not in taken and not path.name.endswith(_COMPANIONS)]
@@ -72,7 +72,7 @@ def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> li
         return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
     layout = agents_layout.detect(home)
     here = [name for name in INSTRUCTIONS if (home.workspace / name).is_file()]
-    beside = [path for path in _beside(folder, taken) if path.name not in INSTRUCTIONS]
+    beside = [path for path in _other_files(folder, taken) if path.name not in INSTRUCTIONS]
     if layout.release in agents_layout.NOT_READ:
         beside += [path for name in _OF_OTHERS for path in _below(folder.resolve() / name) if path not in taken]
     named = [(path.relative_to(folder.resolve()).as_posix(), _OF_AGENT.get(path.name)) for path in beside]
@@ -210,7 +210,7 @@ def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace
     known = files(folder)
     found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in known]
     refused: dict[Path, str] = {}
-    others = _beside(folder, known) if _home(folder) is None else []
+    others = _other_files(folder, known) if _home(folder) is None else []
     for file in others:
         try:
             if file.name in INSTRUCTIONS or not _may_hold_memories(file):

@@ -302,7 +302,7 @@ def item(raw: Mapping[str, Any], workspace_id: str, *, ours: bool = False) -> tu
         updated_at=updated,
         last_accessed_at=_time(raw, "last_accessed_at", notes, ours=ours) or None,
         expires_at=_time(raw, "expires_at", notes, ours=ours) or None,
-        hits=_whole(raw, "hits", 0, notes),
+        hits=_integer(raw, "hits", 0, notes),
         enabled=_flag(raw, "enabled", default=True),
         pinned=_flag(raw, "pinned", default=False),
         is_deleted=_flag(raw, "is_deleted", default=False),
@@ -322,8 +322,8 @@ def lesson(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Lesson, str]:
         id=_id(raw.get("id")),
         scope=_text(raw.get("scope"), "scope", 64) or "session",
         source=_text(raw.get("source"), "source", MAX_FIELD) or "import",
-        confidence=_whole(raw, "confidence", 1, notes),
-        hits=_whole(raw, "hits", 0, notes),
+        confidence=_integer(raw, "confidence", 1, notes),
+        hits=_integer(raw, "hits", 0, notes),
         enabled=_flag(raw, "enabled", default=True),
         created_at=created,
         updated_at=_time(raw, "updated_at", notes, ours=ours) or created,
@@ -413,7 +413,7 @@ def _fraction(raw: Mapping[str, Any], name: str, default: float, notes: list[str
     return min(1.0, max(0.0, float(value)))
 
 
-def _whole(raw: Mapping[str, Any], name: str, default: int, notes: list[str]) -> int:
+def _integer(raw: Mapping[str, Any], name: str, default: int, notes: list[str]) -> int:
     value = raw.get(name, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MOST:
         notes.append(f"{name} was no count")

@@ -165,12 +165,12 @@ def find_doubled(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) ->
     found: dict[str, str] = {}
     for chat, messages in chats.items():
         said = Counter((str(row.meta.get("role")), row.text.strip()) for row in messages)
-        if said <= _said(sessions(), chat):
+        if said <= _message_counts(sessions(), chat):
             found.update(dict.fromkeys((row.id for row in messages), chat))
     return found
 
 
-def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
+def _message_counts(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
     """Return what was said in the agent's transcript of that key; nothing where it cannot be read."""
     try:
         session = sessions.of_agent(key)
@@ -369,12 +369,12 @@ class Transfer:
         path, told = Path(target).expanduser(), Counter[str]()
         self.check_target(path, force=force)
 
-        def look(connection: Connection) -> None:
+        def read_records(connection: Connection) -> None:
             head = {**jsonl.head(self._store.workspace_id), jsonl.TYPE: jsonl.count(connection)}
             jsonl.write(path, jsonl.records(connection), head, told)
 
         if self._tiers.exists:
-            self._tiers.read(look)
+            self._tiers.read(read_records)
         if not told:
             raise NothingToDo("nothing to export", "", "no record of an agent's work is here")
         return dict(told)

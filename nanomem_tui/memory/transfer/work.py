@@ -75,11 +75,11 @@ def here(database: WorkStore, rows: Iterable[TierRecord]) -> dict[str, TierRecor
 
     from nanomem_tui.store.work import records as work_records
 
-    def look(connection: Any) -> dict[str, TierRecord]:
+    def read_records(connection: Any) -> dict[str, TierRecord]:
         found = (work_records.get(connection, KINDS[row.kind], row.id) for row in wanted)
         return {row.key: row for row in found if row is not None}
 
-    return database.read(look)
+    return database.read(read_records)
 
 
 class WorkPlanner:

@@ -265,7 +265,7 @@ def capture(
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if (channel := origin.audience.channel) not in settings.capture_channels:
         is_read = is_person and len(text) <= MAX_MESSAGE and not message.is_unwanted
-        wishes = [one for one in candidates(message.said) if one.explicit] if is_read else []
+        wishes = [one for one in candidates(message.statements) if one.explicit] if is_read else []
         why = f"channel {channel} is not in capture_channels"
         barred = wishes or ([whole] if is_person else [])
         return Captured(dropped=tuple((one, why) for one in barred))
@@ -284,7 +284,7 @@ def capture(
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = held_sender(origin.audience, settings)
-    given = seen(candidates(message.said if is_person else remembering.said_in(text), role))
+    given = seen(candidates(message.statements if is_person else remembering.said_in(text), role))
     verdicts = judge(given, settings, duplicate, recalled=recalled, tainted=tainted, unknown=unknown)
     if is_person and message.others:  # it says "I", and nobody knows who that is: a person looks at it
         told = candidates(remembering.said_in(message.others))
@@ -605,17 +605,17 @@ def _words(text: str) -> frozenset[str]:
 
 def find_corrections(message: Message, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Correction]:
     """Return what a message corrects of what holds of the person who speaks, and of what that person told this chat."""
-    said = _said(message)
+    said = _sentences(message)
     told = items_of_speaker(origin, of_scope) if any(map(read_replacement, said)) else []
     rows = [row for row in told if row.kind != "episodic"]
     return [known for one in said if (known := find_correction(one, rows)) is not None] if rows else []
 
 
-def _said(message: Message) -> list[str]:
+def _sentences(message: Message) -> list[str]:
     """Return the sentences of a message, and what it asks to be remembered, each once."""
     if not any(sign in message.own for sign in ("not", "n't", "n’t", "不")):
         return []
-    asked = (one.text for one in message.said)
+    asked = (one.text for one in message.statements)
     return list(dict.fromkeys((*message.sentences, *asked)))
 
 

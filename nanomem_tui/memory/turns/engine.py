@@ -87,7 +87,7 @@ class OpenTurns:
         """A turn ended, whoever began it."""
         self._open.pop(turn, None)
 
-    def of(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
+    def find(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
         """Return the turn that ends: by its id here or in the log, or the last open one of the described message."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
@@ -194,7 +194,7 @@ class Engine:
             given = self._dated(given)
             turn = new_key("turn")
             self._catch_up(given.state_key)
-            told, problem = self._told(given)
+            told, problem = self._for_traces(given)
             problem = self._traced(lambda: self._pre(told, turn)) or problem
             self._first()
             begun = self._block(turn, given, _question(given))
@@ -208,16 +208,16 @@ class Engine:
 
     def preview(self, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
         """Return the block that a turn would get, without any trace of it."""
-        return self._look(given, _question(given)._replace(limit=limit, max_chars=max_chars))
+        return self._answer_block(given, _question(given)._replace(limit=limit, max_chars=max_chars))
 
-    def look(self, question: Question) -> Begun:
+    def ask(self, question: Question) -> Begun:
         """Return the block for anybody's question, by any profile and weights, without a trace."""
         channel, chat_id, sender_id = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
-        return self._look(given, question)
+        return self._answer_block(given, question)
 
-    def _look(self, given: TurnInput, question: Question) -> Begun:
+    def _answer_block(self, given: TurnInput, question: Question) -> Begun:
         if not self._settings.memory_enabled:
             return Begun("", problem=OFF)
         with self._lock:
@@ -247,7 +247,7 @@ class Engine:
         """The zone of the agent's configuration, in which a day is meant where nothing else tells."""
         return said_on.agent_zone(self._store.paths)
 
-    def _told(self, given: TurnInput) -> tuple[TurnInput, str]:
+    def _for_traces(self, given: TurnInput) -> tuple[TurnInput, str]:
         """A turn as its traces may have it; without its words, and why, where what is forgotten cannot be read."""
         try:
             return redact_begin(given, self._store.paths), ""
@@ -288,7 +288,7 @@ class Engine:
         related = self._recall.related(question, found)
         rows = list(self._store.snapshot.lessons.values())
         lessons = memory_lessons.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
-        turns = self._earlier(given) if given.session_key else ()
+        turns = self._former_exchanges(given) if given.session_key else ()
         pending = self._pending(given) if given.session_key else ()
         beyond = self._beyond_window(given, turns) if given.session_key else ()
         overruled = recall_recall.find_overruled((hit.item for hit in (*found.hits, *related)), lessons)
@@ -337,7 +337,7 @@ class Engine:
         answer = None if turn.assistant is None else dates.annotated(turn.assistant, day)
         return turn._replace(user=dates.annotated(turn.user, day), assistant=answer)
 
-    def _earlier(self, given: TurnInput) -> tuple[Exchange, ...]:
+    def _former_exchanges(self, given: TurnInput) -> tuple[Exchange, ...]:
         known = self.working.turns(given.state_key)
         marked = (one._replace(answer_checked=one.answer_checked and not self._echoes(one)) for one in known)
         return tuple(prompt.retell(one, given.audience, self._settings, self._store.workspace_id) for one in marked)
@@ -348,7 +348,7 @@ class Engine:
 
     def _pending(self, given: TurnInput) -> tuple[str, ...]:
         key, logged = given.state_key, self.traces.injections.get
-        waits, place = self.traces.pending.of(key), (given.audience, self._settings, self._store.workspace_id)
+        waits, place = self.traces.pending.waiting_in(key), (given.audience, self._settings, self._store.workspace_id)
         recovered = prompt.unanswered(waits, lambda turn: ((one := logged(turn)) and one.sender_id) or "", *place)
         waiting = (*recovered, *self.working.pending(key))[-PENDING_LIMIT:]
         return tuple(map(prompt.plain_unjudged, waiting))
@@ -364,7 +364,7 @@ class Engine:
             message_id=given.message_id or None,
             speaker=given.speaker,
             user=given.text if self._wal is not None else "",
-            items=tuple(hit.item.id for hit in begun.given),
+            items=tuple(hit.item.id for hit in begun.block_hits),
             related=tuple(hit.item.id for hit in begun.related),
             lessons=tuple(lesson.id for lesson in begun.lessons),
             chars=len(begun.block),
@@ -384,9 +384,9 @@ class Engine:
     def end_turn(self, end: TurnEnd) -> Ended:
         """Keep what came of a turn."""
         if not self._settings.memory_enabled:
-            return Ended(end.turn, dropped=_whole(end, OFF), problems=(OFF,))
+            return Ended(end.turn, dropped=_drop_all(end, OFF), problems=(OFF,))
         with self._lock, self.traces.injections.ending():
-            given, shown = self._open.of(end)
+            given, shown = self._open.find(end)
             if end.declined:
                 return self._declined(end, given, shown.turn)
             self._ready()
@@ -405,7 +405,7 @@ class Engine:
         if given is None:
             raise NotFound("no such turn", end.turn, "give the fields of its begin")
         if not self._settings.memory_enabled:
-            return Ended("", dropped=_whole(end, OFF), problems=(OFF,))
+            return Ended("", dropped=_drop_all(end, OFF), problems=(OFF,))
         with self._lock:
             if end.declined:
                 return self._declined(end, given, "")
@@ -443,7 +443,7 @@ class Engine:
     def _keep_turn(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Ended:
         """One operation with all that is kept; nothing in between changes the rows it starts from."""
         with self._store.snapshot.lock:
-            kept = self._keeper.keep(end, given, shown, self._before(given, shown))
+            kept = self._keeper.plan(end, given, shown, self._before(given, shown))
             if kept.operation is None:
                 return kept.ended
             try:
@@ -468,7 +468,7 @@ class Engine:
             return end
         asked = dates.annotated(message.asked(given.text), given.said_on)
         told = any(same_words(item) in same_words(asked) for item in end.pending_actions)  # by the agent
-        recovered = (one.text for one in self.traces.pending.of(given.state_key))
+        recovered = (one.text for one in self.traces.pending.waiting_in(given.state_key))
         done = message.finished(given.text, (*recovered, *self.working.pending(given.state_key)))
         return end._replace(
             pending_actions=(*end.pending_actions, *([asked] if asked and not told else [])),
@@ -505,7 +505,7 @@ class Engine:
         self._try("hygiene", self._hygiene)
         self._try("the counters", self.traces.counters.save)
         recovered = self.traces.pending
-        unknown = (one for one in end.done_actions if one not in done and not recovered.told(given.state_key, one))
+        unknown = (one for one in end.done_actions if one not in done and not recovered.is_told(given.state_key, one))
         limit = PENDING_LIMIT
         told = [f"pending_actions: kept are {limit}, this fell out: {one_line(one, 80)}" for one in fell]
         told += [f"done_actions: nothing like this was pending: {one_line(secrets.mask(one), 80)}" for one in unknown]
@@ -592,7 +592,7 @@ class Engine:
         return from_messages(messages, self._settings.short_term_turns), []
 
 
-def _whole(end: TurnEnd, why: str) -> tuple[Dropped, ...]:
+def _drop_all(end: TurnEnd, why: str) -> tuple[Dropped, ...]:
     return (Dropped(end.input.text, why),) if end.input is not None else ()
 
 

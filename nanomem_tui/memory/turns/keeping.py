@@ -127,7 +127,7 @@ class Keeper:
         self._pending = pending
         self._same_texts = SameTextIndex(store)
 
-    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn) -> TurnResult:
+    def plan(self, end: TurnEnd, given: TurnInput, shown: Begun, before: PreviousTurn) -> TurnResult:
         """Return what to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         kept = forgotten.load(self._store.paths)
         gone = frozenset(role for role, text in (("user", given.text), ("assistant", end.assistant)) if kept.text(text))
@@ -192,7 +192,7 @@ class Keeper:
 
         over: dict[str, list[Item]] = {}
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn, given.said_on)
-        recalled = [hit.item.text for hit in shown.given]
+        recalled = [hit.item.text for hit in shown.block_hits]
         said = [("user", given.text), ("assistant", end.assistant)]
         kept = forgotten.load(self._store.paths)
         for role, text in said:
@@ -337,7 +337,7 @@ def _in_place(draft: Draft, row: capture.Row, over: Sequence[Item]) -> capture.R
 def _use(draft: Draft, shown: Begun) -> int:
     """Count the items that the block held as used; how many those are."""
     now = clock.iso(clock.now())
-    rows = [row for hit in shown.given if (row := draft.item(hit.item.id)) is not None]
+    rows = [row for hit in shown.block_hits if (row := draft.item(hit.item.id)) is not None]
     for row in rows:
         draft.put("item", row._replace(hits=row.hits + 1, last_accessed_at=now))
     return len(rows)

@@ -85,15 +85,15 @@ class WorkingMemory:
 
     def turns(self, session_key: str) -> tuple[Exchange, ...]:
         """Return the last turns of a session, oldest first."""
-        return tuple(self._of(session_key).turns)
+        return tuple(self._session(session_key).turns)
 
     def pending(self, session_key: str) -> tuple[str, ...]:
         """Return what waits to be done in a session, oldest first."""
-        return tuple(self._of(session_key).pending)
+        return tuple(self._session(session_key).pending)
 
     def began(self, session_key: str, at: str, speaker: str, user: str, turn: str = "", sender: str = "") -> None:
         """A turn that has no answer yet."""
-        self._of(session_key).turns.append(Exchange(at, speaker, short_line(user), turn=turn, sender=sender))
+        self._session(session_key).turns.append(Exchange(at, speaker, short_line(user), turn=turn, sender=sender))
 
     def ended(
         self,
@@ -106,7 +106,7 @@ class WorkingMemory:
         sender: str = "",
     ) -> None:
         """The answer of the turn that began `at`; a turn that is not in the window any more is put there."""
-        turns = self._of(session_key).turns
+        turns = self._session(session_key).turns
         for place in range(len(turns) - 1, -1, -1):
             if _is(turns[place], at, turn):
                 turns[place] = turns[place]._replace(assistant=short_line(assistant))
@@ -115,16 +115,16 @@ class WorkingMemory:
 
     def forget(self, session_key: str, at: str, turn: str = "") -> None:
         """Take a turn back that the agent declined."""
-        session = self._of(session_key)
+        session = self._session(session_key)
         session.turns = deque((one for one in session.turns if not _is(one, at, turn)), session.turns.maxlen)
 
     def add_pending(self, session_key: str, items: Iterable[str]) -> tuple[str, ...]:
         """Put items into the queue; one that is there already moves to its end. Those that fell out of it."""
-        return _add(self._of(session_key).pending, items)
+        return _add(self._session(session_key).pending, items)
 
     def done(self, session_key: str, items: Iterable[str]) -> tuple[str, ...]:
         """Take items out of the queue, each by its words (`same_words`); which of them were there."""
-        session = self._of(session_key)
+        session = self._session(session_key)
         wanted = {same_words(item): item for item in items}
         there = {same_words(item) for item in session.pending}
         session.pending = _without(session.pending, wanted.values())
@@ -142,9 +142,9 @@ class WorkingMemory:
 
     def left(self, session_key: str, stamp: object) -> None:
         """How this process left the log of a session."""
-        self._of(session_key).stamp = stamp
+        self._session(session_key).stamp = stamp
 
-    def _of(self, session_key: str) -> _Session:
+    def _session(self, session_key: str) -> _Session:
         session = self._sessions.get(session_key)
         if session is None:
             session = _Session(*self._sizes)

@@ -242,7 +242,7 @@ class Begun(NamedTuple):
     older: tuple[Excerpt, ...] = ()
 
     @property
-    def given(self) -> tuple[Hit, ...]:
+    def block_hits(self) -> tuple[Hit, ...]:
         """Every item of the block."""
         return (*self.hits, *self.related)
 

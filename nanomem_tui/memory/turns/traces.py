@@ -389,12 +389,12 @@ class InjectedPart(NamedTuple):
 def find_injected(store: MemoryStore, turn: Injected) -> list[InjectedPart]:
     """Return what the turn was given, then what it saved, learned and left in the inbox. Raises the store's errors."""
     near = frozenset(turn.related)
-    found = [_given(store, turn, "item", key, "given", key in near) for key in turn.items]
-    found += [_given(store, turn, "lesson", key, "given") for key in turn.lessons]
-    found += [_given(store, turn, "item", key, "saved") for key in turn.saved]
-    found += [_given(store, turn, "lesson", key, "learned") for key in turn.learned]
+    found = [_injected_part(store, turn, "item", key, "given", key in near) for key in turn.items]
+    found += [_injected_part(store, turn, "lesson", key, "given") for key in turn.lessons]
+    found += [_injected_part(store, turn, "item", key, "saved") for key in turn.saved]
+    found += [_injected_part(store, turn, "lesson", key, "learned") for key in turn.learned]
     lessons = store.load("item").lessons
-    found += [_given(store, turn, "lesson" if key in lessons else "item", key, "held") for key in turn.held]
+    found += [_injected_part(store, turn, "lesson" if key in lessons else "item", key, "held") for key in turn.held]
     return found
 
 
@@ -412,7 +412,9 @@ def find_turn(injections: Injections, name: str) -> Injected:
     return near[0]
 
 
-def _given(store: MemoryStore, turn: Injected, what: str, key: str, how: How, near: bool = False) -> InjectedPart:
+def _injected_part(
+    store: MemoryStore, turn: Injected, what: str, key: str, how: How, near: bool = False
+) -> InjectedPart:
     snapshot = store.load("item")
     row: Row | None = (snapshot.items if what == "item" else snapshot.lessons).get(key)
     is_gone = row is None or row.is_deleted
@@ -551,30 +553,30 @@ class Pending:
         self._file = file
         self._read: tuple[tuple[int, int, int] | None, dict[str, Any]] = (None, {})
 
-    def of(self, session_key: str) -> tuple[Recovered, ...]:
+    def waiting_in(self, session_key: str) -> tuple[Recovered, ...]:
         """Return what waits in a session, oldest first."""
-        return tuple(item for item in self.known(session_key) if not item.done)
+        return tuple(item for item in self.recovered_in(session_key) if not item.done)
 
-    def known(self, session_key: str) -> tuple[Recovered, ...]:
+    def recovered_in(self, session_key: str) -> tuple[Recovered, ...]:
         """Return every turn of a session that was recovered, those that were answered since too; oldest first."""
         return _items(self._table().get(session_key))
 
     def all(self) -> dict[str, tuple[Recovered, ...]]:
         """Return what waits, by session."""
-        return {key: waiting for key in self._table() if (waiting := self.of(key))}
+        return {key: waiting for key in self._table() if (waiting := self.waiting_in(key))}
 
     def finished(self, session_key: str, done_actions: Sequence[str], turn: str = "") -> list[Change]:
         """Return the change that marks `done_actions` and the turn as done; none where nothing waits."""
-        before = self.known(session_key) if done_actions or turn else ()
+        before = self.recovered_in(session_key) if done_actions or turn else ()
         after = [
             item._replace(done=item.done or bool(turn and item.turn == turn) or _is_told(item.text, done_actions))
             for item in before
         ]
         return [pending_change(session_key, before, after)] if tuple(after) != before else []
 
-    def told(self, session_key: str, done_action: str) -> bool:
+    def is_told(self, session_key: str, done_action: str) -> bool:
         """Return whether something that was recovered in a session is what an agent says to have done."""
-        return any(_is_told(item.text, [done_action]) for item in self.known(session_key))
+        return any(_is_told(item.text, [done_action]) for item in self.recovered_in(session_key))
 
     def recover(
         self,
@@ -588,14 +590,15 @@ class Pending:
         """Make unfinished turns pending items, as one operation; `beside`: more changes, `also`: their label."""
         by_session: dict[str, list[Recovered]] = {}
         for turn in sorted(turns, key=lambda turn: turn.at):
-            known = (*self.known(turn.session_key), *by_session.get(turn.session_key, ()))
+            known = (*self.recovered_in(turn.session_key), *by_session.get(turn.session_key, ()))
             if not any(item.is_of(turn.at, turn.id) for item in known):
                 item = Recovered(turn.at, turn.user, turn=turn.id)
                 by_session.setdefault(turn.session_key, []).append(item)
         if not by_session:
             raise NothingToDo("nothing to recover", "", "every turn was finished, or is recovered already")
         changes = [
-            pending_change(key, self.known(key), (*self.known(key), *items)) for key, items in by_session.items()
+            pending_change(key, self.recovered_in(key), (*self.recovered_in(key), *items))
+            for key, items in by_session.items()
         ]
         label = f"recover {counted(sum(map(len, by_session.values())), 'unfinished turn')}{also}"
         return perform(new_operation("wal.recover", label, [*changes, *beside], actor=actor))

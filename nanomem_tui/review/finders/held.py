@@ -57,7 +57,7 @@ class Quarantined:
             return _of_row(cast("Waiting", one))
         edit = cast("WaitingEdit", one)
         told = ("the line that goes", edit.old), ("the line that comes", edit.new)
-        lines = [Evidence(label, text, origin=edit.place) for label, text in told if text]
+        lines = [Evidence(label, text, origin=edit.where) for label, text in told if text]
         asking = [
             Evidence(f"entry #{entry.cursor}", entry.text, entry.timestamp or "", entry.session_key or "")
             for entry in self._quarantine.evidence(edit)
@@ -160,7 +160,7 @@ class SaysTheSame:
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Return the members of its cluster, the one that is to stay first, each with its hits and where it is from."""
         try:
-            cluster = self._duplicates.of([finding.ids[-1], *finding.ids[:-1]])
+            cluster = self._duplicates.cluster_of([finding.ids[-1], *finding.ids[:-1]])
         except NanomemError:
             return ()
         return [_duplicate_evidence(cluster, item) for item in cluster.items[:SHOWN]]

@@ -153,7 +153,7 @@ class Verdicts(Generic[T]):
         self._seen: dict[str, str] = {}
         self._found: dict[str, T] = {}
 
-    def of(self, key: str, text: str) -> T | None:
+    def get(self, key: str, text: str) -> T | None:
         """Return what was judged of this text; None where there is nothing to say of it."""
         seen = self._seen.get(key)
         if seen is not text and seen != text:
@@ -235,7 +235,7 @@ class Rows:
 
     def secrets(self, row: AnyRow) -> Sequence[Secret]:
         """Return the secrets in the words of a row."""
-        return self._secrets.of(row.id, row_words(row)) or ()
+        return self._secrets.get(row.id, row_words(row)) or ()
 
     def shown(self, row: AnyRow) -> str:
         """Return the words of a row as a finding tells them: what is secret masked."""
@@ -258,7 +258,7 @@ class Rows:
 
     def lasts(self, row: Item) -> bool:
         """Return whether what it says matters when it is needed once (see `topics.is_needed_once`)."""
-        return self._lasting.of(row.id, row.text) is not None
+        return self._lasting.get(row.id, row.text) is not None
 
     @property
     def counter(self) -> int:
@@ -578,12 +578,14 @@ def forgotten_problems(paths: Paths, layout: Layout) -> Iterator[Problem]:
         return
     for path in _there([*sorted(paths.workspace.glob("*.md")), *sorted(paths.memory.glob("*.md"))]):
         text = files.read(path).decode("utf-8", "replace")
-        yield from _told(paths, path, sorted({text.count("\n", 0, begin) + 1 for begin, _ in kept.places(text)}))
+        yield from _lines_problem(
+            paths, path, sorted({text.count("\n", 0, begin) + 1 for begin, _ in kept.places(text)})
+        )
     since, _, _ = forgotten.stamp(paths)
     conversations = (path for folder in session_folders(paths, layout) for path in sorted(folder.glob("*.jsonl")))
     written = (path for path in _there(conversations) if path.stat().st_mtime_ns >= since)
     for path in (*_there([paths.history]), *written):
-        yield from _told(paths, path, _lines(read_log(path), kept))
+        yield from _lines_problem(paths, path, _lines(read_log(path), kept))
 
 
 def _there(found: Iterable[Path]) -> Iterator[Path]:
@@ -603,7 +605,7 @@ def _lines(data: bytes, kept: Forgotten) -> list[int]:
     return numbers
 
 
-def _told(paths: Paths, path: Path, lines: list[int]) -> Iterator[Problem]:
+def _lines_problem(paths: Paths, path: Path, lines: list[int]) -> Iterator[Problem]:
     if lines:
         more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
         listed = ", ".join(map(str, lines[:SHOWN])) + more

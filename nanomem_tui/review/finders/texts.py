@@ -67,25 +67,25 @@ class DateHasPassed(RowFinder):
             if passed := self._passed(row, today):
                 last = max(passed, key=lambda one: one.until)
                 gone = all(one.ahead and not one.lasting for one in passed)
-                why = f"“{last.words}” was said on {_said(row)}" + (f", and meant {last.until}" if gone else "")
+                why = f"“{last.words}” was said on {_day_text(row)}" + (f", and meant {last.until}" if gone else "")
                 days = (today - last.until).days
                 weight = min(0.9, 0.6 + days / 100)
-                yield self._rows.finding("dated", row, why, GO if gone else STAY, weight, _said(row))
+                yield self._rows.finding("dated", row, why, GO if gone else STAY, weight, _day_text(row))
 
     def _passed(self, row: Item, today: date) -> Sequence[dates.Told]:
         """Return the relative dates of an item, where the last of them is over."""
-        found = self._of(row)
+        found = self._dates_of(row)
         if not found or max(one.until for one in found) + GRACE >= today:
             return ()
         return found
 
-    def _of(self, row: Item) -> tuple[dates.Told, ...]:
+    def _dates_of(self, row: Item) -> tuple[dates.Told, ...]:
         seen = self._seen.get(row.id)
         if seen is not row and (seen is None or _judged_on(seen) != _judged_on(row)):
             moment = max(row.created_at, row.updated_at)
             may_tell = row.kind != "preference" and dates.may_tell(row.text)
             day = _day(moment[:19]) if may_tell else None
-            found = dates.told(row.text, day, of_rule=row.kind in RULES) if day else ()
+            found = dates.find_relative_dates(row.text, day, of_rule=row.kind in RULES) if day else ()
             if found:
                 self._told[row.id] = found
             else:
@@ -101,7 +101,7 @@ class DateHasPassed(RowFinder):
             return ()
         meant = [
             Evidence(f"“{one.words}”", f"{'until' if one.ahead else 'read right until'} {one.until}")
-            for one in self._of(row)
+            for one in self._dates_of(row)
         ]
         words = with_absolute_dates(row)
         with_dates = [Evidence("with its dates", words)] if words != row.text else []
@@ -132,7 +132,7 @@ def with_absolute_dates(row: Item) -> str:
     return dates.absolute(row.text, said_on.day_said(row))
 
 
-def _said(row: Item) -> str:
+def _day_text(row: Item) -> str:
     day = _day(max(row.created_at, row.updated_at)[:19])
     return day.isoformat() if day else ""
 
@@ -330,7 +330,7 @@ class Restated(RowFinder):
 
     def _statement(self, row: Row) -> Statement | None:
         text = row.text if isinstance(row, Item) else row.better_action
-        return self._where.of(row.id, text) if len(text) <= 2 * LONGEST else None
+        return self._where.get(row.id, text) if len(text) <= 2 * LONGEST else None
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Return the line of the boot file, and who said it here."""
@@ -500,7 +500,7 @@ class ReadsLikeOrder(RowFinder):
         rows: Sequence[AnyRow] = [*self._rows.items(), *self._rows.lessons(), *self._rows.notes()]
         self._why.forget(len(rows))
         for row in rows:
-            if why := self._why.of(row.id, row_words(row)):
+            if why := self._why.get(row.id, row_words(row)):
                 asked = row.source in ASKED_FOR
                 offers = OF_NOTE if isinstance(row, Record) else ASKED if asked else UNSAFE_OFFERS
                 yield self._rows.finding("injection", row, why, offers, 0.8 if asked else 1.0)

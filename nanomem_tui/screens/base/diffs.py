@@ -96,12 +96,12 @@ def evidence_among(entries: Sequence[HistoryEntry]) -> Evidence:
     """Which of `entries` say what a hunk adds: those that hold an added line word for word, white space aside."""
     texts = [(entry, " ".join(entry.content.casefold().split())) for entry in entries]
 
-    def of(hunk: merge.Hunk) -> tuple[str, ...]:
+    def texts_of(hunk: merge.Hunk) -> tuple[str, ...]:
         added = [_statement(line.text) for line in hunk.lines if line.tag == "insert"]
         found = [entry for entry, text in texts if any(line and line in text for line in added)]
         return tuple(entry_line(entry) for entry in found)
 
-    return of
+    return texts_of
 
 
 def _statement(line: str) -> str:

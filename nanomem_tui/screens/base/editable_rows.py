@@ -33,7 +33,7 @@ LOOKED_AT = 5
 def deleted_meanwhile(ws: Workspace, noun: str, key: str) -> NotFound:
     """That it was deleted, and what brings it back where that is known."""
     entries = [entry for entry in ws.log(LOOKED_AT, key=key) if not entry.undone]
-    by = next((one.operation.id for one in entries if any(map(_deletes, one.operation.of(key)))), "")
+    by = next((one.operation.id for one in entries if any(map(_deletes, one.operation.changes_of(key)))), "")
     return NotFound(f"this {noun} was deleted meanwhile", key, f"`nanomem undo {by}` brings it back" if by else "")
 
 

@@ -31,7 +31,17 @@ from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Body, Document, Field, Preview
-from nanomem_tui.workspaces import FoundTogether, Hit, Known, Listed, Opened, Summary, Together, known, summary
+from nanomem_tui.workspaces import (
+    FoundTogether,
+    Hit,
+    Known,
+    Listed,
+    Opened,
+    Summary,
+    Together,
+    list_workspaces,
+    summary,
+)
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -272,7 +282,7 @@ class WorkspacesScreen(ChoosingDialog[Summary]):
             Column("items", "Items", lambda row: self._count(row, row.items), width=7, align="right"),
             Column("inbox", "Inbox", lambda row: self._count(row, row.inbox), width=6, align="right", priority=2),
             Column("wrong", "Wrong", lambda row: str(row.problems or ""), width=5, align="right", priority=1),
-            Column("place", "Folder", lambda row: str(row.known.place), min_width=20, flex=3, priority=4, tone="dim"),
+            Column("place", "Folder", lambda row: str(row.known.folder), min_width=20, flex=3, priority=4, tone="dim"),
         ]
         table = LineTable(columns, lambda row: row.known.name, sign=self._sign)
         table.can_focus = False
@@ -295,7 +305,7 @@ class WorkspacesScreen(ChoosingDialog[Summary]):
     def _tell(self) -> None:
         row = self.table.cursor_row
         read = row is not None and row.known.name in self._read
-        self.query_one(Preview).show(_told(row, read=read) if row is not None else Document())
+        self.query_one(Preview).show(_workspace_detail(row, read=read) if row is not None else Document())
 
     def _now(self, row: Summary) -> str:
         if row.error is not None:
@@ -351,7 +361,7 @@ class WorkspacesScreen(ChoosingDialog[Summary]):
 
     def _list(self) -> None:
         rows = list(self._rows.values())
-        texts = [fold(f"{row.known.name} {row.agent} {row.release} {row.known.place}") for row in rows]
+        texts = [fold(f"{row.known.name} {row.agent} {row.release} {row.known.folder}") for row in rows]
         found = [rows[index] for index in rank_matches(texts, search(texts, parse(self._typed, {})))]
         shown = sorted(found, key=self._away_from_name)
         self.table.set_rows(
@@ -370,10 +380,10 @@ class WorkspacesScreen(ChoosingDialog[Summary]):
             self.choose(row)
 
 
-def _told(row: Summary, *, read: bool) -> Document:
+def _workspace_detail(row: Summary, *, read: bool) -> Document:
     """All that is known of one workspace."""
     home = row.known.found.home if row.known.found is not None else None
-    fields = [Field("folder", str(row.known.place)), *([Field("home", str(home))] if home else [])]
+    fields = [Field("folder", str(row.known.folder)), *([Field("home", str(home))] if home else [])]
     if row.error is not None:
         return Document((Body(row.error.line(), "bad"), *fields))
     if not read:
@@ -401,7 +411,7 @@ async def choose_workspace(screen: Any) -> None:
         if row is not None:  # None is never handed on
             go_to(screen, row.known)
 
-    listed = await asyncio.to_thread(known, console.visited)
+    listed = await asyncio.to_thread(list_workspaces, console.visited)
     for problem in listed.problems:
         say(screen, problem.text(), "warning")
     screen.ask(WorkspacesScreen(listed, here, others[-1] if others else None, _opened(console)), chosen)
@@ -442,7 +452,7 @@ class EverywhereScreen(SearchingDialog[Hit]):
     def id_of(self, row: Hit) -> str:
         """Workspace, kind and row."""
         place = row.place
-        return f"{row.known.place} {place.kind} {place.part} {place.row or place.screen}"
+        return f"{row.known.folder} {place.kind} {place.part} {place.row or place.screen}"
 
     def is_asked(self, query: str) -> bool:
         """Not a single letter of every workspace."""
@@ -474,7 +484,7 @@ def search_everywhere(screen: Any, typed: str) -> None:
     here, visited = console.opening.paths.workspace, dict(console.visited)
 
     def this_one_first() -> list[Known]:
-        return sorted(known(visited).workspaces, key=lambda one: not one.is_at(here))
+        return sorted(list_workspaces(visited).workspaces, key=lambda one: not one.is_at(here))
 
     async def chosen(hit: Hit | None) -> None:
         if hit is not None:  # None is never handed on

@@ -43,14 +43,14 @@ def keep_drafts(console: Console) -> None:
     for shown in console.screen_stack:
         if isinstance(shown, EditScreen | MergeScreen) and (text := shown.draft) is not None:
             with contextlib.suppress(OSError, NanomemError):
-                Drafts(console.opening.paths).keep(*shown.draft_of, text)
+                Drafts(console.opening.paths).save(*shown.draft_of, text)
 
 
 def offer_draft(console: Console, dialog: Screen[Any]) -> None:
     """Begin an editor with the draft that belongs to it."""
     from nanomem_tui.widgets.dialogs import EditScreen
 
-    if isinstance(dialog, EditScreen) and (text := Drafts(console.opening.paths).of(*dialog.draft_of)) is not None:
+    if isinstance(dialog, EditScreen) and (text := Drafts(console.opening.paths).load(*dialog.draft_of)) is not None:
         dialog.take_draft(text)
 
 
@@ -62,7 +62,7 @@ def close_draft(console: Console, dialog: Screen[Any], answer: object) -> None:
     if isinstance(dialog, EditScreen):
         Drafts(console.opening.paths).drop(*dialog.draft_of)
     elif isinstance(dialog, MergeScreen) and answer is None:
-        Drafts(console.opening.paths).keep(*dialog.draft_of, dialog.draft)
+        Drafts(console.opening.paths).save(*dialog.draft_of, dialog.draft)
         say(console.main_screen, "Not saved, and kept: edit the file again to go on with both sides of it", "warning")
 
 

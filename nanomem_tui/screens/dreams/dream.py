@@ -215,7 +215,7 @@ class DreamScreen(DiffScreen[Commit]):
     def load(self) -> Iterable[Sequence[Commit]]:
         """All of them, the newest first; what is counted late is counted here, not while a row is drawn."""
         commits, recorded = self.ws.dream.commits(), self.ws.dream.recorded()
-        self._metas = {row.sha: meta for row in commits if row.is_dream and (meta := recorded.of(row)) is not None}
+        self._metas = {row.sha: meta for row in commits if row.is_dream and (meta := recorded.meta_of(row)) is not None}
         self._runs = {row.sha: run_of(row, self._metas[row.sha]) for row in commits if row.sha in self._metas}
         for start in range(0, len(commits), PAGE):
             page = commits[start : start + PAGE]
@@ -263,7 +263,7 @@ class DreamScreen(DiffScreen[Commit]):
         meta = self._metas.get(row.sha, {})
         evidence = evidence_among(entries)
         if meta:
-            evidence = evidence_recorded(meta, ws.history.of, evidence)
+            evidence = evidence_recorded(meta, ws.history.entries_of, evidence)
         files = [file_diff(diff, evidence) for diff in diffs if diff.path != DREAM_CURSOR]
         above: list[Block] = [Body(message_beside(commit.message, files)), *_state(ws, commit)]
         above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", format_time(commit.at))]

@@ -122,7 +122,7 @@ def decided(rows: Sequence[Proposed]) -> int:
     return sum(1 for row in rows if row.decision)
 
 
-def place(edit: LineEdit) -> str:
+def describe_place(edit: LineEdit) -> str:
     """Where an edit is made: the file, and the section where one is named."""
     target = edit.to_file or edit.file
     there = f"{target}, {edit.section}" if edit.section else target
@@ -140,7 +140,9 @@ def hunk_shown(
 
     `before` are the rows that stand before it, `files` the memory files as they are now.
     """
-    above: list[Block] = [Spans(((f"{row.edit.op} in {place(row.edit)}", "heading"), (f"  {row.state}", "dim")))]
+    above: list[Block] = [
+        Spans(((f"{row.edit.op} in {describe_place(row.edit)}", "heading"), (f"  {row.state}", "dim")))
+    ]
     if row.refused:
         above.append(Body(f"The guards refused it: {row.refused}. A person may accept it all the same.", "warn"))
     if row.edit.why:
@@ -369,7 +371,7 @@ class ReviewScreen(DiffScreen[Proposed]):
         """The fields of the filter language."""
         if name == "entry":
             return max(row.edit.evidence, default=0)
-        return {"file": place(row.edit), "op": row.edit.op, "is": row.state}[name]
+        return {"file": describe_place(row.edit), "op": row.edit.op, "is": row.state}[name]
 
     def sign(self, row: Proposed) -> str:
         """What was decided, or that the guards refused it."""
@@ -396,7 +398,7 @@ class ReviewScreen(DiffScreen[Proposed]):
     def detail(self, row: Proposed) -> ShownDiff:
         """The line in its surroundings, and the entries that ask for it."""
         assert self._result is not None
-        entries = self.ws.history.of(row.edit.evidence) if row.edit.evidence else {}
+        entries = self.ws.history.entries_of(row.edit.evidence) if row.edit.evidence else {}
         before = self._rows[: row.number]
         return ShownDiff(self.row_id(row), hunk_shown(row, before, _texts(self.ws), entries, self._result))
 
@@ -515,7 +517,7 @@ class ReviewScreen(DiffScreen[Proposed]):
         def wrong(text: str) -> str:
             return reason_no_line(row.edit, text)
 
-        title = f"Accept with other words: {place(row.edit)}"
+        title = f"Accept with other words: {describe_place(row.edit)}"
         self.ask(EditScreen(title, row.edit.new or row.edit.old, wrong=wrong), accept)
 
     def _change(self, changed: Mapping[int, Proposed]) -> None:

@@ -183,7 +183,7 @@ class VersionsScreen(WorkspaceScreen[SavedVersion]):
         ]
         said = f"{row.who}: {row.subject.removeprefix('dream: ')}"
         above.append(Field("by", f"{said} ({row.sha[:8]})" if row.sha else said))
-        above.append(Field("then", _told(lines, then, now)))
+        above.append(Field("then", _comparison(lines, then, now)))
         above += [Body(MARKS, "dim"), Body("")]
         return ShownVersion(file, lines, tuple(above))
 
@@ -270,7 +270,7 @@ def _lines(text: str | None) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _told(lines: Sequence[VersionLine], then: str | None, now: str | None) -> str:
+def _comparison(lines: Sequence[VersionLine], then: str | None, now: str | None) -> str:
     """How the version compares, in a sentence."""
     if then is None:
         return "there was no such file"

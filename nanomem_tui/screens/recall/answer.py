@@ -144,7 +144,7 @@ def answer(ws: Workspace, asked: Asked) -> Answer:
     check_message(asked.text)
     if asked.reply_to.strip():
         check_message(asked.reply_to, "reply to")
-    begun = ws.engine.look(asked.question)
+    begun = ws.engine.ask(asked.question)
     found = [*begun.hits, *(cut.hit for cut in begun.cut)]
     weights = asked.weights
     most = {

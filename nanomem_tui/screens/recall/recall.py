@@ -580,7 +580,7 @@ def document(row: RecallRow, turns: Sequence[Injected], signs: Glyphs = UNICODE)
         rows = counted(row.answer.foreign, "row")
         blocks.append(Body(f"{rows} of another system must be imported before recall gives them (: import).", "warn"))
     if row.answer.begun is not None:
-        blocks += _whole(row.answer, row.answer.begun)
+        blocks += _answer_blocks(row.answer, row.answer.begun)
     return Document(tuple(blocks), copy=row.item.text if row.item is not None else _block(row.answer))
 
 
@@ -653,7 +653,7 @@ def injected_field(turns: Sequence[Injected]) -> Field:
     return Field("real turns", f"in {counted(len(turns), 'turn')}, last {format_time(turns[0].at)} (I shows them)")
 
 
-def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
+def _answer_blocks(answer: Answer, begun: Begun) -> Iterator[Block]:
     """What does not depend on the row: spelling, lessons, the block."""
     found = begun.found
     if begun.problem:

@@ -68,7 +68,7 @@ class ContextRow(NamedTuple):
         return f"{self.found.source} {self.found.id}" if self.found is not None else RULE
 
     @property
-    def given(self) -> ContextChunk | None:
+    def chunk(self) -> ContextChunk | None:
         """The chunk, where the row is one that is given."""
         return self.found if self.found is not None and not self.found.why else None
 
@@ -242,7 +242,7 @@ class ContextScreen(AskScreen[ContextRow]):
             Column("relevance", "Relev.", lambda row: rule(row, 6, f"{row.found.relevance:.3f}" if row.found else ""),
                    width=6, align="right"),
             Column("bar", "", lambda row: rule(row, BAR, bar(row)), width=BAR, priority=2, tone="accent"),
-            Column("tokens", "Tokens", lambda row: rule(row, 6, f"{row.given.tokens:,}" if row.given else ""), width=6,
+            Column("tokens", "Tokens", lambda row: rule(row, 6, f"{row.chunk.tokens:,}" if row.chunk else ""), width=6,
                    align="right"),
             Column("tier", "Tier", lambda row: rule(row, 11, row.found.tier if row.found else ""), width=11,
                    priority=4, tone="dim"),
@@ -259,7 +259,7 @@ class ContextScreen(AskScreen[ContextRow]):
 
     def sign(self, row: ContextRow) -> str:
         """A chunk that was shortened."""
-        return "-" if row.found is None else "/" if row.given is not None and row.given.whole else ""
+        return "-" if row.found is None else "/" if row.chunk is not None and row.chunk.whole else ""
 
     def facts(self, row: ContextRow) -> frozenset[str]:
         """Whether enter in the detail leads nowhere: on the rule, and on what no screen shows."""
@@ -268,7 +268,7 @@ class ContextScreen(AskScreen[ContextRow]):
 
     def dimmed(self, row: ContextRow) -> bool:
         """What the model does not get."""
-        return row.given is None
+        return row.chunk is None
 
     def load(self) -> Iterable[Sequence[ContextRow]]:
         """Ask; a task that was overtaken by the next key is not asked any more."""
@@ -295,7 +295,7 @@ class ContextScreen(AskScreen[ContextRow]):
 
     def _say_totals(self) -> None:
         rows = self.table.rows
-        given, cut = sum(row.given is not None for row in rows), sum(row.cut is not None for row in rows)
+        given, cut = sum(row.chunk is not None for row in rows), sum(row.cut is not None for row in rows)
         self.say_given(self._asked.text, given, f"{cut} left out")
 
     # What is asked
@@ -398,7 +398,7 @@ def document(row: ContextRow, signs: Glyphs = UNICODE) -> Document:
     else:
         blocks += _found(row, row.found, signs)
     if row.answer.context is not None:
-        blocks += _whole(row.answer, row.answer.context, signs)
+        blocks += _answer_blocks(row.answer, row.answer.context, signs)
     return Document(tuple(blocks), copy=row.found.content if row.found is not None else row.answer.block)
 
 
@@ -423,7 +423,7 @@ def _found(row: ContextRow, found: ContextChunk, signs: Glyphs) -> Iterator[Bloc
         yield Field("when", format_time(found.at))
 
 
-def _whole(answer: Answer, context: Context, signs: Glyphs) -> Iterator[Block]:
+def _answer_blocks(answer: Answer, context: Context, signs: Glyphs) -> Iterator[Block]:
     """What does not depend on the row: the task as it was read, the budget, the block."""
     yield Heading("The task")
     yield Field("words", ", ".join(context.task.written.values()) or "none that say anything")

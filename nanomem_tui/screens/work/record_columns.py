@@ -301,7 +301,7 @@ def begin(records: TierRecords, wanted: Stretch, near: str, at: int) -> Beginnin
     """Count, and read the pages around the record `near`, or around the row `at` when it is not there. Raises the
     errors of the store."""
 
-    def look(connection: Any) -> Beginning:
+    def read_beginning(connection: Any) -> Beginning:
         total = work_records.count_within(connection, wanted)
         place = work_records.place_of(connection, wanted, near) if near else None
         middle = min(at if place is None else place, max(total - 1, 0)) // PAGE
@@ -309,7 +309,7 @@ def begin(records: TierRecords, wanted: Stretch, near: str, at: int) -> Beginnin
         numbers = range(last + 1) if total <= MOST_SELECTED else range(max(middle - 1, 0), min(middle + 1, last) + 1)
         return Beginning(total, _pages(connection, wanted, total, numbers), place)
 
-    return records.database.ask(look, Beginning(0, {}, None))
+    return records.database.ask(read_beginning, Beginning(0, {}, None))
 
 
 def more(records: TierRecords, wanted: Stretch, total: int, numbers: Iterable[int]) -> Pages:

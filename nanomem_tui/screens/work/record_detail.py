@@ -90,7 +90,7 @@ class Plotted:
 def series_of(ws: Workspace, name: str, kind: str = "metric") -> list[Point]:
     """The newest values of a metric, the oldest first: of now and of working memory, or its means of an hour."""
     value = "mean" if kind == "metric-hour" else "value"
-    rows = ws.records.of(kind, where={"name": name}, limit=DRAWN)
+    rows = ws.records.list_records(kind, where={"name": name}, limit=DRAWN)
     points = {Point(row.at, row.fields[value]) for row in rows}
     if kind == "metric":
         entries = ws.operational.recent(None, "metric")
@@ -398,7 +398,7 @@ def _rated(label: str, record: TierRecord, signs: Glyphs, said: str) -> Block:
 def _difference(ws: Workspace, record: TierRecord) -> list[Block]:
     """What the file was before, line by line; the whole of it where this is the first state that is known."""
     where = {"file_path": record.fields["file_path"]}
-    earlier = ws.records.of("config-change", where=where, until=record.at, limit=SAME_FILE)
+    earlier = ws.records.list_records("config-change", where=where, until=record.at, limit=SAME_FILE)
     before = next((one for one in earlier if one.id != record.id), None)
     content = record.fields["content"]
     if before is None:

@@ -291,7 +291,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         counts = records.counts()
         held = {}
         for kind in TITLES:
-            newest = records.of(kind, limit=1) if any(counts[kind].values()) else []
+            newest = records.list_records(kind, limit=1) if any(counts[kind].values()) else []
             held[kind] = Held(counts[kind].get("working"), counts[kind].get("longterm"), newest[0].at if newest else "")
         documents = added(self.ws)
         held[DOCUMENTS] = Held(None, len(documents), documents[0].added_at if documents else "")
@@ -345,7 +345,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         if self._trouble and row in record_detail.KINDS:
             blocks.append(Body(f"What happens now cannot be read: {self._trouble}", "bad"))
         parts: list[Part] = [Preface(tuple(blocks)), *record_detail.parts_of_now(self._now, row)]
-        newest = self.ws.records.of(row, limit=NEWEST)
+        newest = self.ws.records.list_records(row, limit=NEWEST)
         if newest:
             parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
         elif not self._now.count(row):
@@ -434,10 +434,10 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def _follow(self) -> None:
         if not self._looking:
             self._looking = True
-            self._look()
+            self._read_now()
 
     @work(thread=True, group="live", exit_on_error=False)
-    def _look(self) -> None:
+    def _read_now(self) -> None:
         now, trouble = self._now, ""
         try:
             now = record_detail.read_now(self.ws, now, glyphs(self))

@@ -397,7 +397,7 @@ class MemoryService:
         else:
             kind = kind_of(_needed(asked.kind, "kind"))
             where = where_of(kind, asked.where)
-            ask = partial(self._ws.records.of, kind.name, tier, where, since, until)
+            ask = partial(self._ws.records.list_records, kind.name, tier, where, since, until)
             found = _in_slices(ask, limit + 1, offset)
         records, more = _fitting(map(_record, itertools.islice(found, limit)))
         return pb.QueryResponse(records=records, more=more or next(found, None) is not None)
@@ -563,25 +563,25 @@ def _results(asked: pb.SearchRequest) -> tuple[int, int]:
 def _snapshot_of(known: Mapping[str, Any], metrics: Mapping[str, float]) -> pb.SystemSnapshot:
     """What is known, in the fields of the message where they have one; else what a client of aiOS measured."""
 
-    def of(name: str, unit: int, metric: str) -> float:
+    def metric_value(name: str, unit: int, metric: str) -> float:
         value = known.get(name)
         return value / unit if value is not None else metrics.get(metric, 0.0)
 
     gpus = (value for name, value in metrics.items() if name.startswith("gpu.") and name.endswith(("percent", "ation")))
     return pb.SystemSnapshot(
-        cpu_percent=of("cpu_percent", 1, "cpu.usage"),
-        memory_used_mb=of("memory_used", MIB, "memory.used_mb"),
-        memory_total_mb=of("memory_total", MIB, "memory.total_mb"),
-        disk_used_gb=of("disk_used", GIB, "disk.used_gb"),
-        disk_total_gb=of("disk_total", GIB, "disk.total_gb"),
+        cpu_percent=metric_value("cpu_percent", 1, "cpu.usage"),
+        memory_used_mb=metric_value("memory_used", MIB, "memory.used_mb"),
+        memory_total_mb=metric_value("memory_total", MIB, "memory.total_mb"),
+        disk_used_gb=metric_value("disk_used", GIB, "disk.used_gb"),
+        disk_total_gb=metric_value("disk_total", GIB, "disk.total_gb"),
         gpu_utilization=max(gpus, default=0.0),
-        active_tasks=_whole(known.get("active_tasks") or metrics.get("tasks.active", 0)),
-        active_agents=_whole(known.get("agents") or metrics.get("agents.active", 0)),
+        active_tasks=_integer(known.get("active_tasks") or metrics.get("tasks.active", 0)),
+        active_agents=_integer(known.get("agents") or metrics.get("agents.active", 0)),
         snapshot_json=to_json(known, "snapshot"),
     )
 
 
-def _whole(number: float) -> int:
+def _integer(number: float) -> int:
     return int(max(0, min(number, 2**31 - 1)))
 
 
@@ -622,7 +622,7 @@ UNFORESEEN = "the memory cannot answer that: the log of its service says why"
 
 def status_of(error: BaseException, rpc: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
     """The name of the status code, the line and the trailing metadata for an error of a call of `rpc`."""
-    known = _known(error)
+    known = _as_ours(error)
     if known is None:
         line = one_line(f"nanomem: {rpc}: {type(error).__name__}: {error}", MOST)
         print(line, file=sys.stderr, flush=True)
@@ -633,7 +633,7 @@ def status_of(error: BaseException, rpc: str) -> tuple[str, str, tuple[tuple[str
     return code, one_line(known.line(), MOST), tuple(told)
 
 
-def _known(error: BaseException) -> errors.NanomemError | None:
+def _as_ours(error: BaseException) -> errors.NanomemError | None:
     """The error as one of our tree; None for one that nobody foresaw, of which the client is told nothing."""
     if isinstance(error, errors.NanomemError):
         return error

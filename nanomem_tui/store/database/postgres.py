@@ -116,7 +116,7 @@ class PostgresDatabase:
 
     def is_made(self, connection: Connection) -> bool:
         """Whether the tables were made, as a transaction sees it. Raises as `exists`."""
-        return self._look(connection)[1]
+        return self._read_owner(connection)[1]
 
     def version(self) -> str:
         """Return which release the server is."""
@@ -173,7 +173,7 @@ class PostgresDatabase:
     def owner(self, connection: Connection) -> str:
         """Return the role that the schema belongs to; "" where there is no schema. Raises AccessDenied for who is no
         member of that role."""
-        return self._look(connection)[0]
+        return self._read_owner(connection)[0]
 
     def compact(self) -> None:
         """Let the server take what was deleted out of the files of the tables, as far as this role may."""
@@ -182,7 +182,7 @@ class PostgresDatabase:
             for name in inspect(alone).get_table_names(self.schema):
                 alone.exec_driver_sql(f"VACUUM {self.quoted(self.schema)}.{self.quoted(name)}")
 
-    def _look(self, connection: Connection) -> tuple[str, bool]:
+    def _read_owner(self, connection: Connection) -> tuple[str, bool]:
         """The owner of the schema, and whether the tables were made in it."""
         found = connection.exec_driver_sql(_SCHEMA, (self._sign, self.schema)).first()
         if found is None:
@@ -281,7 +281,7 @@ class PostgresDatabase:
         """The error of our tree for one of the driver's, by the server's code; a refused connection has none."""
         import psycopg
 
-        code, said = getattr(error, "sqlstate", None) or "", self._said(error)
+        code, said = getattr(error, "sqlstate", None) or "", self._error_text(error)
         if code in ("42P01", "3F000", "42703"):
             return self._missing(said)
         if code == "42501":
@@ -315,7 +315,7 @@ class PostgresDatabase:
             return StoreError("this memory is not on the server", self.where, fix)
         return NewerDatabase(f"the tables are of another version of nanomem ({said})", self.where, "update nanomem")
 
-    def _said(self, error: BaseException) -> str:
+    def _error_text(self, error: BaseException) -> str:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         return said.replace(self._password, "…") if isinstance(self._password, str) and self._password else said
 

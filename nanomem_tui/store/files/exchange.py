@@ -285,7 +285,7 @@ def _item_row(raw: Raw, workspace_id: str) -> Item:
         source=_clean(raw.get("source")) or "agent",
         created_at=_utc(raw.get("created_at")),
         updated_at=_utc(raw.get("updated_at") or raw.get("created_at")),
-        hits=_whole(raw.get("hits")),
+        hits=_integer(raw.get("hits")),
     )
     return placed_in_session(row, session) if session else row
 
@@ -299,8 +299,8 @@ def _lesson_row(raw: Raw, _workspace_id: str) -> Lesson:
     return Lesson(
         id=str(raw["id"]),
         **texts,
-        confidence=_whole(raw.get("confidence"), 1),
-        hits=_whole(raw.get("hits")),
+        confidence=_integer(raw.get("confidence"), 1),
+        hits=_integer(raw.get("hits")),
         enabled=raw.get("enabled", True) not in (False, 0),
         created_at=_utc(raw.get("created_at")),
         updated_at=_utc(raw.get("updated_at") or raw.get("created_at")),
@@ -314,7 +314,7 @@ def _clean(value: Any) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _whole(value: Any, default: int = 0) -> int:
+def _integer(value: Any, default: int = 0) -> int:
     """A whole number as a database takes it; `default` for what is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MOST <= value <= MOST:
         return default

@@ -370,7 +370,7 @@ class Watch:
         self._late = self._changed_since(since - TICK) if since is not None else set()
         self._seen = {layer: self._print(layer) for layer in LAYERS}
 
-    def look(self) -> set[str]:
+    def changed_layers(self) -> set[str]:
         """The names of the layers that changed since the last look."""
         changed, self._late = self._late, set()
         for layer in LAYERS:

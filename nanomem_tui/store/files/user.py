@@ -29,7 +29,7 @@ UNTIL_MOVED = "move that file away; nothing is kept until then"
 K = TypeVar("K")
 
 
-def _look(file: Path, parse: Callable[[Any], K], nothing: K) -> tuple[K, bytes | None, str]:
+def _read_kept(file: Path, parse: Callable[[Any], K], nothing: K) -> tuple[K, bytes | None, str]:
     """What is kept in a file, its bytes (None: they were not read), and why they cannot be understood."""
     try:
         data = files.read(file, MOST_BYTES)
@@ -84,11 +84,11 @@ class Habits:
 
     def read(self) -> SavedHabits:
         """All that is kept; nothing where there is no file, or none that can be read (see `problems`)."""
-        return self._look()[0]
+        return self._read()[0]
 
     def problems(self) -> list[Problem]:
         """Why the file cannot be read."""
-        _, data, why = self._look()
+        _, data, why = self._read()
         if not why:
             return []
         fix = "the next one that is kept begins a new file; this one goes to the quarantine then"
@@ -131,14 +131,14 @@ class Habits:
         self._change(lambda kept: kept._replace(filters=_without(kept.filters, _name_of(found), _name_of)))
         return found
 
-    def _look(self) -> tuple[SavedHabits, bytes | None, str]:
-        return _look(self._file, _kept, SavedHabits())
+    def _read(self) -> tuple[SavedHabits, bytes | None, str]:
+        return _read_kept(self._file, _kept, SavedHabits())
 
     def _change(self, change: Callable[[SavedHabits], SavedHabits]) -> None:
         """Make `change`, on what another process left meanwhile too; what cannot be read goes to the quarantine. Raises
         what `change` does, and errors of the disk."""
         for left in reversed(range(TRIES)):
-            kept, data, why = self._look()
+            kept, data, why = self._read()
             if why and data is None:
                 raise NanomemError(f"{UNREAD}: {why}", str(self._file), UNTIL_MOVED)
             after = change(kept)
@@ -264,7 +264,7 @@ def _opened() -> tuple[Dated, bytes | None, str]:
     def parse(body: Any) -> Dated:
         return {_filled(one["path"]): _filled(one["at"]) for one in body["workspaces"][:MOST_WORKSPACES]}
 
-    return _look(paths.remembered_workspaces(), parse, {})
+    return _read_kept(paths.remembered_workspaces(), parse, {})
 
 
 def _change_opened(change: Callable[[Dated], Dated]) -> None:
@@ -294,12 +294,12 @@ class Drafts:
     def __init__(self, paths: Paths) -> None:
         self._folder = paths.drafts
 
-    def keep(self, title: str, before: str, text: str) -> None:
+    def save(self, title: str, before: str, text: str) -> None:
         """Keep `text`, that was being made of `before`. Raises what a write raises."""
         atomic.make_folder(self._folder)
         atomic.write_atomic(self._folder / _draft_name(title, before), text.encode("utf-8", "surrogatepass"))
 
-    def of(self, title: str, before: str) -> str | None:
+    def load(self, title: str, before: str) -> str | None:
         """What was being made of `before`; None for nothing that can be read."""
         if not self._folder.is_dir():
             return None

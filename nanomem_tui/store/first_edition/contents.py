@@ -239,7 +239,7 @@ def _in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
     for sequence in sequences:
         latest = ""
         for operation in sequence:
-            latest = max(latest, operation.place)
+            latest = max(latest, operation.sort_time)
             placed.append((latest, operation))
     return [operation for _, operation in sorted(placed, key=lambda pair: pair[0])]
 

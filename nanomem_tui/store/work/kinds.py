@@ -38,7 +38,7 @@ class Limits(NamedTuple):
     given: bool = False
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The limits in words."""
         if self.one_of:
             return f"one of {', '.join(self.one_of)}"

@@ -121,10 +121,10 @@ class TierLayer:
     def _found(self, changes: Sequence[Change]) -> list[tuple[TierRecord | None, Change]]:
         from nanomem_tui.store.work import records
 
-        def look(connection: Connection) -> list[tuple[TierRecord | None, Change]]:
+        def read(connection: Connection) -> list[tuple[TierRecord | None, Change]]:
             return [(records.get(connection, *split(one.key)), one) for one in changes]
 
-        return self._database.ask(look, [(None, one) for one in changes])
+        return self._database.ask(read, [(None, one) for one in changes])
 
 
 def _records(one: Change) -> tuple[TierRecord | None, TierRecord | None]:

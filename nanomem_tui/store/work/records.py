@@ -376,7 +376,7 @@ def by_numbers(connection: Connection, kind: Kind, numbers: Sequence[int]) -> di
     return {row.number: record_of(kind, row) for row in found}
 
 
-def beside(
+def neighbours(
     connection: Connection, kind: Kind, number: int, limit: int, *, before: bool
 ) -> Iterator[tuple[int, TierRecord]]:
     """Yield the records that came next after the one of a number, or before it."""

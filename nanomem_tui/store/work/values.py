@@ -130,7 +130,7 @@ def check_given(kind: Kind, names: Iterable[str], before: Mapping[str, Any], aft
         if field.type == "time" and value > f"{LAST_YEAR + 1}":
             raise _cannot_be(kind, field, value, f"give a time before {LAST_YEAR + 1}")
         if field.limits is not None and not field.limits.hold(value):
-            raise _cannot_be(kind, field, value, f"give {field.limits.told}")
+            raise _cannot_be(kind, field, value, f"give {field.limits.summary}")
 
 
 def _cannot_be(kind: Kind, field: Field, value: Any, wanted: str) -> BadInput:

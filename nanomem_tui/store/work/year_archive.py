@@ -84,7 +84,7 @@ def manifest_of(folder: Path, name: str) -> Manifest:
     return found
 
 
-def keep(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write a manifest. Raises the errors of `from_os_error`."""
     text = json.dumps(manifest.to_json(), ensure_ascii=False, indent=2)
     atomic.write_atomic(folder / f"{manifest.name}.json", f"{text}\n".encode())
@@ -126,7 +126,7 @@ def write(
         first, last = (min(times), max(times)) if times else ("", "")
         total = sum(counts.values())
         made = Manifest(name, year, workspace_id, "made", made_at, total, dict(counts), first, last, size, sha256)
-        keep(folder, made)
+        write_manifest(folder, made)
         os.replace(temporary, path)
         atomic.sync_folder(folder)
     except OSError as error:
