@@ -405,7 +405,7 @@ class Rehearsal(Workspace):
         self.done: list[Operation] = []
         self.store.journal = _rehearsed(self.store.journal, self.done)
 
-    def perform(self, operation: Operation) -> Operation:
+    def perform(self, operation: Operation, durable: bool = True) -> Operation:
         """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
         operation = forgotten.without_forgotten(self.paths, operation, forgotten.stamp(self.paths))
         by_layer: dict[str, list[Change]] = {}
