@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui import open_workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_examples_run_one_after_the_other(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     said = []

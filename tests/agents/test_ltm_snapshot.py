@@ -95,6 +95,7 @@ def test_a_snapshot_that_was_cut_off_yields_every_whole_item_and_says_where_it_e
     assert snapshot.items == parse_snapshot(real(samples, "ramfirst"), "s").items[:129]
 
 
+@pytest.mark.slow
 def test_cut_anywhere_it_yields_a_beginning_of_the_items(samples):
     data = real(samples, "ramfirst")[:4000]
     items = parse_snapshot(real(samples, "ramfirst"), "s").items

@@ -59,6 +59,7 @@ def test_a_flipped_bit_is_found_and_nothing_is_restored(run: Run, made: Path) ->
     assert "Since" in run("memory", "list").out
 
 
+@pytest.mark.slow
 def test_in_place_and_back_again(run: Run, made: Path) -> None:
     run("memory", "add", "--text", "Since")
     plan = run("backup", "restore", "latest", "--dry-run")
@@ -148,6 +149,7 @@ def test_where_nothing_goes_a_backup_that_cannot_be_read_is_no_success(run: Run,
     assert (done.code, f"Cannot be read, and stays: {made.name}" in done.out) == (1, True), done
 
 
+@pytest.mark.slow
 def test_a_damaged_one_keeps_nobody_from_a_backup_or_a_restore(run: Run, made: Path, ramfirst: Path) -> None:
     run("memory", "add", "--text", "Since")
     second = Path(run("backup", "make", "--json").json["path"])
@@ -226,6 +228,7 @@ def test_what_is_no_memory_is_listed_as_left_out(run: Run, ramfirst: Path) -> No
     assert "Left out: cli-apps (programs of the agent)" in told.out
 
 
+@pytest.mark.slow
 def test_what_else_lies_in_the_workspace_is_told_in_one_line(run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     told = run("backup", "make")
@@ -250,6 +253,7 @@ def test_the_line_that_opens_what_was_brought_to_a_new_place(run: Run, made: Pat
     assert run(*args).code == 0
 
 
+@pytest.mark.slow
 def test_the_users_own_settings_stay_unless_they_are_asked_for_or_gone(run: Run, made: Path, user: Path) -> None:
     """They hold for every workspace, and a backup is of one."""
     user.write_text("max_items = 5000\n")

@@ -35,6 +35,7 @@ def test_the_next_change_shows_the_true_time_and_stands_above(run) -> None:
     assert ("And still is" in texts, "The clock is right again" in texts) == (False, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("workspace")
 def test_the_order_outlives_more_changes_than_are_looked_at(run, workspace: Path) -> None:
     with told(AHEAD), open_workspace(workspace) as ws:

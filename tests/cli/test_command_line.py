@@ -227,6 +227,7 @@ def test_a_reader_that_goes_away_is_no_error(ramfirst: Path) -> None:
 ANSWERS = (["--version"], ["memory", "list"], ["memory", "add", "--text", "Two lamps"], ["undo"], ["backup", "make"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ANSWERS)
 def test_a_full_disk_under_stdout_is_said_and_that_it_is_done(ramfirst: Path, run: Run, line: list[str]) -> None:
     run("memory", "add", "--text", "One lamp")
@@ -243,6 +244,7 @@ def test_a_full_disk_under_stdout_is_said_and_that_it_is_done(ramfirst: Path, ru
     assert len(run("backup", "list", "--json").json) == (line[0] == "backup")
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_stderr_stops_nothing(ramfirst: Path, run: Run) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "wb") as full:
@@ -419,6 +421,7 @@ def test_the_best_font_that_is_there_draws_a_picture(tmp_path: Path) -> None:
     assert monospaced([tmp_path]) == "DejaVu Sans Mono"
 
 
+@pytest.mark.slow
 def test_a_screen_of_the_demonstration_leaves_nothing_behind(
     ramfirst: Path, tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -478,6 +481,7 @@ def test_a_screen_that_is_not_there_or_has_no_size_is_one_line(line: list[str], 
     assert text in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 155), ("", 1, 156)])
 def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(
     answer: str, code: int, left: int, ramfirst: Path, run

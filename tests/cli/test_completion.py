@@ -45,6 +45,7 @@ def test_commands_options_screens_and_settings_are_completed(completed: Complete
     assert "max_items" in completed("config", "set", "max_i")
 
 
+@pytest.mark.slow
 def test_things_of_the_workspace_are_completed(completed: Complete, workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         _, item, _ = ws.items.add("a window seat")

@@ -56,6 +56,7 @@ def done(run: Run) -> list[dict[str, str]]:
     return [row for row in run("log", "--json", "--limit", "200").json if row["kind"] == "session.consolidate"]
 
 
+@pytest.mark.slow
 def test_the_end_of_a_turn_consolidates_its_session_and_undo_takes_it_back(
     own: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +76,7 @@ def test_the_end_of_a_turn_consolidates_its_session_and_undo_takes_it_back(
     assert len(archived(own)) < before
 
 
+@pytest.mark.slow
 def test_a_plain_undo_takes_back_what_the_person_did_and_not_the_consolidation(
     own: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +89,7 @@ def test_a_plain_undo_takes_back_what_the_person_did_and_not_the_consolidation(
     assert len(archived(own)) == number
 
 
+@pytest.mark.slow
 def test_a_session_within_its_budget_and_another_chat_are_left_alone(
     own: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +100,7 @@ def test_a_session_within_its_budget_and_another_chat_are_left_alone(
     assert {row["session_key"] for row in archived(own)} == {"telegram:7"}
 
 
+@pytest.mark.slow
 def test_it_is_off_where_the_settings_say_so(own: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", "off")
     for number in range(14):

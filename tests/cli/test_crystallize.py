@@ -46,6 +46,7 @@ def known(workspace: Path) -> dict[str, str]:
         return values(ws)
 
 
+@pytest.mark.slow
 def test_a_preview_shows_each_fact_with_its_words_and_changes_nothing(workspace: Path, run: Run) -> None:
     shown = run("crystallize", "--dry-run")
     assert shown.code == 0
@@ -223,6 +224,7 @@ def answered(*answers: str) -> str:
         return str(child.before)
 
 
+@pytest.mark.slow
 def test_each_fact_is_asked_about(workspace: Path) -> None:
     told = answered("?", "y", "what", "e", "=", "e", "=Roma", "n")
     assert "1 rejected" in told

@@ -58,6 +58,7 @@ def test_what_would_be_done_is_told_and_nothing_is(run: Run, broken: Path) -> No
     assert not (broken.parent / "nanomem-backups").exists()
 
 
+@pytest.mark.slow
 def test_all_of_it_is_put_right_and_kept_as_it_was(run: Run, broken: Path) -> None:
     history = (broken / "memory" / "history.jsonl").read_bytes()
     assert run("doctor").code == 1
@@ -248,6 +249,7 @@ def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str
     assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_ends_in_the_middle_is_written_anew_from_what_is_known(
     run: Run, home: Callable[[str], Path]
 ) -> None:

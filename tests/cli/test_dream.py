@@ -123,6 +123,7 @@ def test_status_tells_what_waits(nb035: Path, run) -> None:
     assert "20 in 22 commits" in run("dream", "status").out
 
 
+@pytest.mark.slow
 def test_what_the_rules_cannot_read_is_told_by_run_status_and_compact(nb035: Path, run) -> None:
     add_history(nb035, "[RAW] 1 messages\n[2026-01-02T03:04] USER: I have a new job at the harbour.")
     while run("dream", "status", "--json").json["unprocessed"]:
@@ -191,6 +192,7 @@ def test_a_dream_in_words(nb035: Path, run) -> None:
     assert "Commit " in told
 
 
+@pytest.mark.slow
 def test_a_dream_shows_the_whole_change_with_the_headings_that_it_made(nb035: Path, run) -> None:
     ready(nb035)
     for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"):
@@ -339,6 +341,7 @@ def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> 
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_what_later_edits_changed_as_well_is_settled_for_either_side(nb035: Path, run) -> None:
     files = [nb035 / name for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")]
     before = [file.read_bytes() for file in files]

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 
+@pytest.mark.slow
 def test_what_was_written_of_an_item_that_somebody_deleted_meanwhile_is_printed(
     workspace: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ def test_what_was_pushed_is_seen(run, workspace: Path) -> None:
     assert shown[-1] == "1 entry"
 
 
+@pytest.mark.slow
 def test_another_process_sees_it_too(run, workspace: Path) -> None:
     line = [sys.executable, "-m", "nanomem_tui", "event", "push", "from elsewhere"]
     done = subprocess.run(line, env={**os.environ}, capture_output=True, text=True, check=False)

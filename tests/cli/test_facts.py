@@ -151,6 +151,7 @@ def test_memory_show_tells_that_an_item_is_a_fact(place: Path, work: str, run: R
 # -- searching ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_search_finds_by_meaning(place: Path, run: Run) -> None:
     hits = run("facts", "search", "how can I call my office", "--json").json
     assert all(tuple(hit)[:4] == ("id", "text", "score", "parts") for hit in hits)
@@ -173,6 +174,7 @@ def test_without_meaning_words_find_and_a_note_says_why(place: Path, run: Run, m
     assert {hit["how"] for hit in run("facts", "search", "phone", "--json").json} == {"words"}
 
 
+@pytest.mark.slow
 def test_a_domain_gives_its_facts_whatever_is_asked(place: Path, run: Run) -> None:
     assert [hit["value"] for hit in run("facts", "search", "phone", "--domain", "home", "--json").json] == ["555 0199"]
     assert run("facts", "search", "phone", "--domain", "Nowhere").out == "Nothing found.\n"
@@ -180,6 +182,7 @@ def test_a_domain_gives_its_facts_whatever_is_asked(place: Path, run: Run) -> No
     assert "1 of 2" in more.err
 
 
+@pytest.mark.slow
 def test_what_is_not_near_stands_under_a_line_of_its_own(place: Path, run: Run) -> None:
     shown = run("facts", "search", "how can I call my office", "--limit", "9").out.splitlines()
     line = shown.index("Not near (0.8 or farther in meaning):")
@@ -335,6 +338,7 @@ def test_a_dry_run_says_what_it_would_change_and_changes_nothing(place: Path, wo
     assert run("facts", "list", "--json").out == before
 
 
+@pytest.mark.slow
 def test_hostile_text_never_reaches_the_terminal(place: Path, run: Run) -> None:
     hostile = "x\x1b]52;c;ZXZpbA==\x07\u202eevil\u200b"
     fact = run("facts", "set", "--category", "Bad", "--key", "k", "--value", hostile, "--json").json["fact"]["id"]

@@ -32,6 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place: Path, run) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     named = set(re.findall(r"\]\((docs/\w+\.md)\)", readme))
@@ -176,6 +177,7 @@ def test_a_solution_a_page_and_a_folder_are_added_at_once_and_undone_at_once(pla
     assert {one["kind"] for one in run("knowledge", "list", "--json").json} == {"nanomem"}
 
 
+@pytest.mark.slow
 def test_a_document_is_shown_and_taken_away(place: Path, run) -> None:
     run("knowledge", "add", "--man", "nginx")
     shown = run("knowledge", "show", "nginx(8)", "--json").json

@@ -40,6 +40,7 @@ def document(run, *line: object) -> dict:
     return json.loads(done.out)
 
 
+@pytest.mark.slow
 def test_a_run_is_told_beforehand_and_made(place: Path, old: int, run) -> None:
     told = document(run, "run", "--dry-run")
     assert told["operation"] is None
@@ -65,6 +66,7 @@ def test_cron_runs_it_once_a_day(place: Path, old: int, run) -> None:
     assert run("undo", made["id"]).code == 0
 
 
+@pytest.mark.slow
 def test_the_plan_tells_sizes_and_archives(place: Path, old: int, run) -> None:
     run("lifecycle", "run")
     run("lifecycle", "archive", old, "--yes")
@@ -157,6 +159,7 @@ def test_status_and_doctor_tell_of_it(place: Path, old: int, run) -> None:
     assert run("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_what_another_system_loses_on_the_way_is_all_there(place: Path, samples: Path, run) -> None:
     """aiOS deletes ended goals, and all of their tasks, without a copy, and starts its migration nowhere."""
     assert run("memory", "import", samples / "aios", "--yes").code == 0

@@ -159,6 +159,7 @@ def test_foreign_rows_are_listed_and_shown_read_only(home, run) -> None:
     assert run("memory", "status", "--json").json["items"]["foreign"] == len(rows)
 
 
+@pytest.mark.slow
 def test_reading_changes_no_byte(sample_copy, run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ramfirst", "torn", "ftswal", "nb035", "v0_1_5"):
         home = sample_copy(name) / "home"
@@ -306,6 +307,7 @@ def test_an_editor_that_fails_changes_nothing(body: str, text: str, ramfirst: Pa
     assert by_id(run, row["id"]) == row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["item", "lesson"])
 def test_what_somebody_changed_while_the_editor_was_open_stays(
     what: str, ramfirst: Path, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -67,6 +67,7 @@ def test_a_difference_says_what_came_went_and_changed(told: dict[str, str], run:
     assert run("moments", "diff", "now").out == "Nothing differs.\n"
 
 
+@pytest.mark.slow
 def test_one_row_a_kind_a_scope_or_all_comes_back_and_undo_takes_that_back(told: dict[str, str], run: Run) -> None:
     late = {"Drinks coffee", "Lives in Graz", "Has a bird"}
     early = {"Drinks green tea 茶", "Has a cat\x1b]0;x\x07", "Lives in Graz"}
@@ -246,6 +247,7 @@ def test_a_difference_tells_what_became_of_work_records(worked: str, run: Run) -
     assert run("moments", "diff", worked, "--layer", "item", "--json").json["differences"] == []
 
 
+@pytest.mark.slow
 def test_work_records_come_back_as_one_operation_and_undo_takes_that_back(worked: str, run: Run) -> None:
     for wanted, left in (
         (["--id", "g1"], {**LATE, "g1": EARLY["g1"]}),

@@ -338,6 +338,7 @@ def others_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pat
     home.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_the_agent_of_another_account_is_passed_over(tmp_path: Path, others_agent: Path) -> None:
     workspace = remember(tmp_path / "mine")
     lines = ("memory status", "doctor", "dream status", "scrub", "memory add --text hello_there_world",
@@ -379,6 +380,7 @@ def test_folders_of_another_account_beside_the_workspace_stop_nothing(tmp_path: 
         assert (out != "", "nanomem:" in err) == (True, False), (line, err)
 
 
+@pytest.mark.slow
 def test_settings_in_the_home_of_another_account_are_passed_over_and_named(tmp_path: Path) -> None:
     need(os.geteuid() == 0, "only root gives a folder to another account")
     workspace, theirs = remember(tmp_path / "mine"), tmp_path / "theirs"

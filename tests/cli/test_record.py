@@ -75,6 +75,7 @@ def test_every_kind_goes_the_whole_way(kind: str, place: Path, run) -> None:
     assert run("record", kind, "show", record_id).code == 2
 
 
+@pytest.mark.slow
 def test_a_list_narrows_pages_and_tells_how_many_there_are(aios, run) -> None:
     rows = run("record", "goal", "list", "--json").json
     assert len(rows) == 40
@@ -95,6 +96,7 @@ def test_a_list_narrows_pages_and_tells_how_many_there_are(aios, run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_goal_shows_its_tasks_and_their_tool_calls(aios, run) -> None:
     shown = run("record", "goal", "show", "g0", "--json").json
     tasks = [one for one in shown["links"] if one["relation"] == "task"]
@@ -204,6 +206,7 @@ def test_a_configuration_is_recorded_with_its_content_which_may_be_empty(place: 
     assert run("record", "config-change", "add", "--data", '{"file_path": "/etc/motd", "content": ""}').code == 0
 
 
+@pytest.mark.slow
 def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(place: Path, sample_copy, run) -> None:
     theirs = sample_copy("aios") / "working.db"
     with closing(sqlite3.connect(theirs)) as connection, connection:
@@ -280,6 +283,7 @@ def test_a_name_that_is_given_twice_is_refused(data: str, name: str, place: Path
         assert (result.code, result.err) == (2, f"nanomem: `{name}` is given twice: --data. Fix: give it once\n")
 
 
+@pytest.mark.slow
 def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
     def files() -> dict[Path, bytes]:
         every = (path for path in place.parent.rglob("*") if path.is_file())
@@ -297,11 +301,13 @@ def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
     assert files() == before
 
 
+@pytest.mark.slow
 def test_an_edit_that_changes_nothing_says_so(aios, run) -> None:
     result = run("record", "goal", "edit", "g0", "--data", '{"result": "ok"}')
     assert (result.code, result.out) == (0, "Nothing changed.\n")
 
 
+@pytest.mark.slow
 def test_what_changed_is_told_field_by_field(aios, run) -> None:
     run("record", "goal", "edit", "g0", "--data", '{"result": "better"}')
     first, second, *rest = run("record", "goal", "history", "g0").out.splitlines()

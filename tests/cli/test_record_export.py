@@ -52,6 +52,7 @@ def everything(place: Path) -> list[TierRecord]:
         return [record for kind in KINDS for record in ws.records.list_records(kind)]
 
 
+@pytest.mark.slow
 def test_every_record_goes_out_and_comes_in_elsewhere_as_it_was(
     full: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_every_record_goes_out_and_comes_in_elsewhere_as_it_was(
     assert everything(other) == []
 
 
+@pytest.mark.slow
 def test_a_record_that_was_deleted_comes_back_when_that_is_asked_for(full: Path, tmp_path: Path, run: Run) -> None:
     before = everything(full)
     file = tmp_path / "work.jsonl"

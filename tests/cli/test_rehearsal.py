@@ -145,6 +145,7 @@ def test_a_rehearsal_in_a_folder_that_cannot_be_written_is_refused(ramfirst: Pat
     assert "no permission" in result.err
 
 
+@pytest.mark.slow
 def test_what_is_to_stay_forgotten_is_refused_in_a_rehearsal_too(ramfirst: Path, run) -> None:
     key = an_item(run)
     run("memory", "edit", key, "--text", "Rides a blue bicycle")

@@ -31,6 +31,7 @@ def total(run: Run) -> int:
     return len(run("memory", "list", "--json").json)
 
 
+@pytest.mark.slow
 def test_an_import_is_shown_first_and_then_made(workspace: Path, samples: Path, run: Run) -> None:
     source = samples / "ftswal/home/.nanobot/memory/longterm.db"
     shown = run("memory", "import", source, "--dry-run")
@@ -72,6 +73,7 @@ def test_a_long_import_tells_a_terminal_how_far_it_is(
     ]
 
 
+@pytest.mark.slow
 def test_of_every_kind_of_record_some_are_shown_by_their_ids_and_then_what_was_done(
     workspace: Path, samples: Path, run: Run
 ) -> None:
@@ -242,6 +244,7 @@ def test_an_import_beyond_the_cap_says_what_will_be_compacted_and_which_setting_
     assert "12 items, more than 1.1 times" in run("log").out
 
 
+@pytest.mark.slow
 def test_a_database_of_facts_is_told_by_its_kinds_and_goes_back(
     workspace: Path, samples: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def served(workspace: Path, *lines: object) -> list[dict[str, object]]:
     return [json.loads(answer) for answer in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_serve_answers_every_line_and_goes_on_after_an_error(workspace: Path) -> None:
     answers = served(
         workspace,
@@ -149,6 +150,7 @@ def test_served_recall_finds_what_was_said_in_the_same_chat(workspace: Path) -> 
     assert other["excerpts"] == []
 
 
+@pytest.mark.slow
 def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(workspace: Path, run: Run) -> None:
     for key, value in (("phone", "555"), ("mail", "ana@example.org")):
         line = ("facts", "set", "--domain", "Work", "--category", "Contact", "--key", key, "--value", value)
@@ -165,6 +167,7 @@ def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(wo
     assert (other["hits"], other["problems"]) == ([], [])
 
 
+@pytest.mark.slow
 def test_what_serve_acknowledged_survives_its_kill(workspace: Path) -> None:
     line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -368,12 +371,14 @@ def data_of(workspace: Path) -> Path:
         return ws.paths.data
 
 
+@pytest.mark.slow
 def test_what_a_running_engine_keeps_is_there_for_everybody_at_once(workspace: Path, engine: Served, run: Run) -> None:
     engine.remember("I prefer the seat by the stove")
     assert "I prefer the seat by the stove" in written(workspace)
     assert "I prefer the seat by the stove" in run("memory", "list").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_running_engine_once_what_it_holds_is_written(
     workspace: Path, engine: Served, number: signal.Signals

@@ -89,6 +89,7 @@ def test_a_session_of_ours_over_its_budget_is_archived_after_a_turn(ws: Workspac
     assert archive(place).count("City0 ") == 1, "nothing is archived twice"
 
 
+@pytest.mark.slow
 def test_it_is_undone_after_the_session_went_on_and_stays_undone(ws: Workspace, place: Path) -> None:
     told(ws, range(20))
     ws.consolidate_if_due()
@@ -155,6 +156,7 @@ def test_a_session_of_the_agent_only_where_the_setting_says_so_and_the_agent_doe
         assert ws.consolidator.consolidate_due() == []
 
 
+@pytest.mark.slow
 def test_one_turn_on_the_command_line_does_it_after_its_answer(place: Path) -> None:
     with open_workspace(place) as ws:
         told(ws, range(20))
@@ -169,6 +171,7 @@ def test_one_turn_on_the_command_line_does_it_after_its_answer(place: Path) -> N
         assert len(consolidations(ws)) == 1
 
 
+@pytest.mark.slow
 def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: Path) -> None:
     serving = subprocess.Popen(
         [sys.executable, "-m", "nanomem_tui", "--workspace", str(place), "turn", "serve"],
@@ -219,6 +222,7 @@ def test_one_that_failed_because_the_session_went_on_was_not_taken_back_and_is_t
     assert archived(ws) > 0
 
 
+@pytest.mark.slow
 def test_the_schedule_does_it_and_says_so(place: Path) -> None:
     with open_workspace(place) as ws:
         told(ws, range(20))

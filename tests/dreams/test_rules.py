@@ -259,6 +259,7 @@ def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None
     assert (len(checked.edits), [r.edit for r in checked.refused]) == (2, [edits[2]])
 
 
+@pytest.mark.slow
 def test_dreams_write_the_same_in_every_process(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from nanomem_tui.agents.archive import parse_history\n"

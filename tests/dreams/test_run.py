@@ -293,6 +293,7 @@ def test_two_commits_are_compared(on: Bench) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_dream_of_a_year_ends_and_settles(on: Bench) -> None:
     """Files of 100 kB and facts that share many words with them: the batch must not compare everything with all."""
     lines = [f"- User keeps note {n} about topic {n % 97}, place {n * 7 % 89}, drawer {n % 13}" for n in range(1600)]

@@ -33,6 +33,7 @@ def marked(lines: str) -> str:
     return lines.replace("- ", "- [permanent] ")
 
 
+@pytest.mark.slow
 def test_a_batch_of_twenty_entries_is_read_with_the_defaults_and_all_of_it_is_written(on: Bench) -> None:
     on.remember(*(marked(lines_of(number)) for number in range(20)), first=21)
     result = on.dreams.run()

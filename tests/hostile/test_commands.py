@@ -12,6 +12,8 @@ import pytest
 from tests.hostile.commands import Answer, commands, line_of, on_a_terminal
 from tests.snapshots import hostile
 
+pytestmark = pytest.mark.slow
+
 WORDS = hostile.everything() + " \udc9b2J \udcff ../../x"
 OURS = {"\n", "\t"}
 NAMES = ("id", "key", "name", "cursor", "session_key", "path", "file", "sha", "session")

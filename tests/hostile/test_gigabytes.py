@@ -70,6 +70,7 @@ def test_what_stands_beside_it_is_there(workspace: Path) -> None:
     assert (refused.returncode, "more than" in refused.stderr, len(refused.stderr.splitlines())) == (2, True, 1)
 
 
+@pytest.mark.slow
 def test_a_session_of_gigabytes_hides_no_other(workspace: Path) -> None:
     paths = find_workspace(workspace)
     folder = next(one for one in session_folders(paths, detect(paths)) if any(one.glob("*.jsonl")))

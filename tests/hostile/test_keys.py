@@ -108,6 +108,7 @@ def reached(place: Path, way: str) -> tuple[int, list[str]]:
     return done, [*touched, *({"nanomem-outside"} & (set(os.listdir("/tmp")) - tmp))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_written_outside_of_the_home(place: Path, way: str) -> None:
     agent = next(place.rglob("workspace")).parent

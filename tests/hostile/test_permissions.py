@@ -13,6 +13,8 @@ from nanomem_tui.cli.main import run
 from tests.hostile.commands import commands, line_of, on_a_terminal
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.slow
+
 GOAL = '{"description": "Keep the kettle on", "priority": 1}'
 CHANGING = (
     ["memory", "add", "--text", "Prefers tea"],

@@ -16,6 +16,8 @@ from nanomem_tui import demo
 from tests.hostile.commands import Answer, commands, line_of, on_a_terminal
 from tests.store.git_samples import needs_git
 
+pytestmark = pytest.mark.slow
+
 WORDS = "tea"
 
 

@@ -52,6 +52,7 @@ def test_every_table_says_its_command_day_machine_load_seed_and_runs() -> None:
         assert re.search(r"(seed |nothing is drawn).*; \d+ runs?\.", about), name
 
 
+@pytest.mark.slow
 def test_what_is_stale_is_named_and_written_anew(tmp_path: Path) -> None:
     assert docs(tmp_path).returncode == 0
     assert docs(tmp_path, "--check").returncode == 0

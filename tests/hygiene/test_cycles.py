@@ -28,6 +28,7 @@ def test_a_circle_would_be_found() -> None:
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
 
 
+@pytest.mark.slow
 def test_no_part_knows_the_workspace_that_it_is_part_of(graph: dict[str, set[str]]) -> None:
     users = {module for module, others in graph.items() if "nanomem_tui.workspace" in others}
     assert {module for module in users if folder_of(module) in COMPOSED} == set()

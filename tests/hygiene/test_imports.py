@@ -98,6 +98,7 @@ def test_reading_an_untouched_workspace_loads_no_database_and_no_screen(
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [["memory", "status"], ["memory", "list"], ["memory", "search", "--query", "tea"], ["facts", "list", "--tree"]],

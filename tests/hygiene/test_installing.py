@@ -36,6 +36,7 @@ def used_extras() -> set[str]:
     return {extra for text in texts for found in asked.findall(text) for extra in found.split(",")}
 
 
+@pytest.mark.slow
 def test_every_hint_is_composed_in_one_place() -> None:
     loose = [
         f"{name(path)}: {line.strip()}"

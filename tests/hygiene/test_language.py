@@ -6,8 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from nanomem_tui.language.tokens import is_common
 from tests.hygiene.repository import ROOT
+
+pytestmark = pytest.mark.slow
 
 WORDS = 3
 """Words of a language in one pattern that make it a pattern of sentences."""

@@ -25,11 +25,13 @@ def test_there_is_something_to_look_at() -> None:
     assert len(modules("nanomem_tui")) > 20
 
 
+@pytest.mark.slow
 def test_every_module_says_what_it_is() -> None:
     programs = modules("nanomem_tui", "benchmarks", "scripts")
     assert [name(path) for path in programs if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [MACHINE, REGISTRY], ids=["paths", "registries"])
 def test_nothing_of_one_machine_is_recorded(pattern: re.Pattern[bytes]) -> None:
     found = {

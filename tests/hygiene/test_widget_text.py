@@ -89,6 +89,7 @@ def console_modules() -> list[Path]:
     return [*modules("nanomem_tui/screens", "nanomem_tui/widgets"), *top]
 
 
+@pytest.mark.slow
 def test_no_widget_gets_a_string_that_was_put_together() -> None:
     looked_at = [path for path in console_modules() if name(path) != NOTIFIES]
     assert len(looked_at) > 10

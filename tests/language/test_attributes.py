@@ -141,6 +141,7 @@ def test_every_frame_of_a_language_can_be_read(language: str) -> None:
     assert words.ends
 
 
+@pytest.mark.slow
 def test_nearly_all_that_is_plainly_said_is_found_and_next_to_nothing_is_invented() -> None:
     said, found, invented = 0, 0, 0
     for label in LABELS:
@@ -154,6 +155,7 @@ def test_nearly_all_that_is_plainly_said_is_found_and_next_to_nothing_is_invente
     assert invented <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "least"), FOUND.items())
 def test_what_is_said_in_passing_is_found_and_next_to_nothing_else(name: str, least: float) -> None:
     labels = [json.loads(line) for line in (TAUGHT / f"facts-{name}.jsonl").read_text("utf-8").splitlines()]

@@ -94,6 +94,7 @@ def test_a_pack_that_is_missing_is_that_of_english() -> None:
     assert classify.pack("xx") is classify.pack("en")
 
 
+@pytest.mark.slow
 def test_every_pack_is_made_of_what_is_taught_now() -> None:
     command = [sys.executable, "scripts/language/teach.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)

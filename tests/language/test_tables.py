@@ -27,6 +27,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("text", LONG, ids=lambda text: ascii(text[:2]))
 def test_a_long_run_of_characters_is_read_at_once(name: str, text: str) -> None:

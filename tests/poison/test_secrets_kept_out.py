@@ -91,6 +91,7 @@ def turns(ws: Workspace, said: str) -> Iterator[str]:
     yield json.dumps(begin(ws, f"{said} and this turn never ends").to_json(), ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", sorted(SAID))
 def test_no_file_and_no_answer_of_a_turn_holds_the_secret(form: str, tmp_path: Path) -> None:
     value = SAID[form]

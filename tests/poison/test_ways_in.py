@@ -21,6 +21,8 @@ from tests.memory.turns import settle, turn
 from tests.poison.attacks import PLAIN, orders
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.slow
+
 Feed = Callable[[Workspace, str, int], object]
 
 

@@ -44,6 +44,7 @@ def engine(home_of_one: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait(20)
 
 
+@pytest.mark.slow
 def test_who_only_looks_is_seen_and_named(engine: subprocess.Popen[bytes], home_of_one: Path, run: Run) -> None:
     run("memory", "add", "--text", "the api key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
     made = run("backup", "make")

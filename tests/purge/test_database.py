@@ -75,6 +75,7 @@ def opened(workspace: Path) -> Iterator[Callable[[], Workspace]]:
         yield open_it
 
 
+@pytest.mark.slow
 def test_no_byte_of_a_text_is_left_and_the_rest_stays(data: Path, run: Run) -> None:
     planted_in(data, run)
     held = planted.holding(data)
@@ -103,6 +104,7 @@ def test_looking_changes_no_byte(data: Path, run: Run) -> None:
     assert state() == before
 
 
+@pytest.mark.slow
 def test_undo_and_redo_bring_nothing_back(data: Path, run: Run) -> None:
     planted_in(data, run)
     held = [one["id"] for one in run("log", "--limit", "50", "--json").json if planted.WORD in json.dumps(one)]
@@ -138,6 +140,7 @@ def test_an_import_brings_nothing_back(data: Path, run: Run, tmp_path: Path) -> 
     assert planted.outside_git(data) == []
 
 
+@pytest.mark.slow
 def test_a_backup_brings_nothing_back(data: Path, run: Run) -> None:
     planted_in(data, run)
     assert run("backup", "make").code == 0
@@ -165,6 +168,7 @@ def test_a_process_that_had_it_in_ram_writes_nothing_of_it(
     assert {"milk is white", "tea is black"} <= set(said(run))
 
 
+@pytest.mark.slow
 def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
     data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +185,7 @@ def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
     assert planted.outside_git(data) == []
 
 
+@pytest.mark.slow
 def test_a_secret_is_masked_in_rows_and_taken_from_operations_and_copies(data: Path, run: Run) -> None:
     planted_in(data, run, f"my key is {SECRET}")
     assert SECRET.encode() in (data / "operations.jsonl").read_bytes()

@@ -38,6 +38,7 @@ def scattered(home: Callable[[str], Path]) -> Path:
 NAMES = ("workspace/b.txt", "workspace/sub/a.md", "workspace/sub/hello.py", "sessions/z.jsonl.bak", "media/y.txt")
 
 
+@pytest.mark.slow
 def test_every_text_of_the_home_is_looked_through(scattered: Path, run: Run) -> None:
     told = run("scrub").out
     assert not [name for name in NAMES if name not in told]
@@ -79,6 +80,7 @@ CLEANED = ("history/cli_history", "cron/jobs.json", "logs/agent.log", "workspace
 LEFT = ("bridge/auth.json", "logs/old.log.gz", ".git/config")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [("scrub", "--mask"), ("forget", "--text", "Quxwhalery")])
 def test_what_lies_in_the_home_is_cleaned_or_told(
     beside: Path, run: Run, line: tuple[str, ...], tmp_path: Path
@@ -100,6 +102,7 @@ def test_what_lies_in_the_home_is_cleaned_or_told(
     assert json.loads((beside.parent / "cron" / "jobs.json").read_text())["jobs"][0]["id"] == "a1"
 
 
+@pytest.mark.slow
 def test_the_keys_that_an_agent_needs_are_never_masked(home: Callable[[str], Path], run: Run) -> None:
     config = home("nb035").parent / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "providers": {"openai": {"apiKey": SECRET}}}))
@@ -144,6 +147,7 @@ def test_a_file_that_is_too_large_is_named(scattered: Path, run: Run) -> None:
     assert "Not looked at: 1 file of no memory, larger than 16 MB: workspace/large.log." in run("scrub").out
 
 
+@pytest.mark.slow
 def test_a_link_that_leads_out_of_the_memory_is_named(home: Callable[[str], Path], run: Run, tmp_path: Path) -> None:
     workspace = home("nb035")
     outside, document = tmp_path / "outside.md", workspace / "memory" / "MEMORY.md"
@@ -176,6 +180,7 @@ def test_a_receipt_counts_in_plain_english(home: Callable[[str], Path], run: Run
     assert f"forgot 1 text: {said}" in run("log", "--limit", "1").out
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(
     scattered: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +221,7 @@ def test_that_copies_made_elsewhere_are_not_reached_is_said(workspace: Path, run
         assert "Not reached: backups made with `--in`" in run("forget", "--text", "tea at ten", *more).out
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("damage", ["", "header"])
 def test_in_the_bytes_of_a_database_other_fields_stand_right_beside_it(

@@ -81,6 +81,7 @@ def test_what_is_kept_of_two_workspaces_is_told_and_stays_as_long_as_one_may_nee
     assert "of the other again" in said(run)
 
 
+@pytest.mark.slow
 def test_the_database_of_another_workspace_is_told_and_stays(
     old: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,8 @@ from tests.cli.conftest import Result
 from tests.purge import planted
 from tests.vectors.fakes import Words
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 
 

@@ -19,6 +19,8 @@ from tests.cli.conftest import Result
 from tests.conftest import LONG
 from tests.purge import planted
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 KILLED = """
 import os, sys

@@ -66,6 +66,7 @@ def test_a_restore_brings_back_no_trace_of_a_memory_that_went_by_its_id(workspac
     assert "Vantablack" not in run("recall", "where do I move", "--channel", "telegram", "--chat-id", "77").out
 
 
+@pytest.mark.slow
 def test_what_a_memory_said_is_not_captured_again_until_it_is_lifted(workspace: Path, run: Run, turn: Turn) -> None:
     key = saved_by(turn, "zed", SAID)
     assert run("memory", "edit", key, "--text", "zed moves to Vantablack Street").code == 0
@@ -89,6 +90,7 @@ def test_a_memory_of_few_letters_does_not_come_back_and_longer_ones_that_hold_it
     assert saved_by(turn, "zed", "Remember: I like Qux with a slice of lemon.")
 
 
+@pytest.mark.slow
 def test_what_a_person_said_is_captured_from_nobody_but_who_said_it_too(workspace: Path, run: Run, turn: Turn) -> None:
     common = "I decided to drink more water every single day"
     saved_by(turn, "zed", SAID)
@@ -122,6 +124,7 @@ def test_of_a_lesson_its_words_are_kept_out_and_not_when_it_holds() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_document_and_an_event_that_hold_it_are_kept_out(workspace: Path, run: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()

@@ -12,6 +12,8 @@ from tests.cli.conftest import Result
 from tests.conftest import ON_POSTGRES
 from tests.purge import planted
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 
 

@@ -14,6 +14,8 @@ from nanomem_tui.purge.matchers import Words
 from tests.cli.conftest import Result
 from tests.purge import planted
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 TEXT = "walrus parade"
 

@@ -59,6 +59,7 @@ def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home: Callable[[str
     assert ids[0] not in [one["id"] for one in run("memory", "list", "--json").json]
 
 
+@pytest.mark.slow
 def test_what_a_backup_has_as_forgotten_is_joined(workspace: Path, run: Run) -> None:
     assert run("memory", "add", "--text", "the red hat is old").code == 0
     assert run("forget", "--text", "red hat", "--yes").code == 0

@@ -15,6 +15,8 @@ from tests.cli.conftest import Result
 from tests.conftest import ON_POSTGRES
 from tests.purge import planted
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 DATABASE = ", " if ON_POSTGRES else "nanomem.db, "
 """What stands in front of a table: of a server its name, which holds a folder of the test."""

@@ -40,6 +40,7 @@ def turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Turn:
     return told
 
 
+@pytest.mark.slow
 def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace: Path, run: Run, turn: Turn) -> None:
     turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
     turn("alice", "Remember: I like tea.", "ok")
@@ -62,6 +63,7 @@ def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace: Path, run:
     assert "make some tea" in next((workspace.parent / "nanomem" / "pending").glob("*.json")).read_text()
 
 
+@pytest.mark.slow
 def test_a_history_and_a_backup_that_hold_them_are_told_and_cleaned(workspace: Path, run: Run, turn: Turn) -> None:
     turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
     planted.git(workspace, "add", "-f", "memory/session-state")
@@ -79,6 +81,7 @@ ANSWERS = (
 OTHERS = ({"role": "user", "content": "I like tea.", "sender_id": "alice"}, {"role": "assistant", "content": "Fine."})
 
 
+@pytest.mark.slow
 def test_the_answers_to_her_go_from_a_conversation_and_its_lines_stay(workspace: Path, run: Run) -> None:
     session = next((workspace.parent / "sessions").rglob("*.jsonl"))
     before = session.read_bytes()
@@ -116,6 +119,7 @@ def test_of_an_agent_that_keeps_no_conversations_too(
     assert said == ["[forgotten]", "[forgotten]", "Remember: I like tea.", "Fine, tea it is."]
 
 
+@pytest.mark.slow
 def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, turn: Turn) -> None:
     turn("u1", "Remember: I like green tea.", "ok", chat="7")
     turn("u1", "Remember: I like black tea.", "ok", chat="8")

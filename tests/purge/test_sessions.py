@@ -105,6 +105,7 @@ def test_where_nobody_could_look_is_told_of_an_unknown_name(
     assert (told.code, "anywhere that can be looked through (not workspace/memory/MEMORY.md)" in told.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_was_forgotten_before_is_no_unknown_name(home: Callable[[str], Path], run: Run) -> None:
     home("nb035")
     for _ in range(2):
@@ -120,6 +121,7 @@ def test_who_is_named_in_a_conversation_alone_is_known(home: Callable[[str], Pat
     assert "Ahoy" not in session.read_text()
 
 
+@pytest.mark.slow
 def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(
     home: Callable[[str], Path], run: Run
 ) -> None:
@@ -155,6 +157,7 @@ TORN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("torn", "line"), TORN)
 @pytest.mark.parametrize("wish", [("--session", "telegram:1"), ("--person", "mallory")])
 def test_what_was_kept_of_a_torn_conversation_goes_too(

@@ -73,6 +73,7 @@ def test_two_memories_are_one_or_two_or_a_conflict(tmp_path: Path, first: str, l
     assert {ONE: ([both], []), TWO: ([], []), AGAINST: ([], [both])}[expected] == (clusters, conflicts)
 
 
+@pytest.mark.slow
 def test_in_a_life_what_is_offered_is_right_and_most_is_found(tmp_path: Path) -> None:
     lines = [line.split("\t") for line in PERSON.read_text("utf-8").splitlines() if not line.startswith("#")]
     texts = [line[1] for line in lines] + [line[2] for line in lines if len(line) > 2]
@@ -90,6 +91,7 @@ def test_in_a_life_what_is_offered_is_right_and_most_is_found(tmp_path: Path) ->
     assert len(right[1]) >= 20
 
 
+@pytest.mark.slow
 def test_what_is_merged_without_a_look_is_the_same_and_so_is_most_of_what_is_offered(tmp_path: Path) -> None:
     lines = (Path(__file__).parent / "pairs" / "held_out.tsv").read_text("utf-8").splitlines()
     pairs = [line.split("\t") for line in lines if not line.startswith("#")]

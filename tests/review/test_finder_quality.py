@@ -69,6 +69,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     return look(tmp_path_factory.mktemp("junk"), PARTS)
 
 
+@pytest.mark.slow
 def test_the_set_holds_five_hundred_items_of_junk_and_two_hundred_good_ones(asked: Asked) -> None:
     kinds = Counter(one.kind for one in asked.items.values())
     assert kinds.total() - kinds["good"] >= 500, kinds

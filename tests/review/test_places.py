@@ -27,6 +27,7 @@ def kinds(found: Found) -> list[str]:
     return [place.kind for place in found.places]
 
 
+@pytest.mark.slow
 def test_every_kind_of_thing_is_found(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         assert look(ws, "recall").places[0] == Place("screen", "recall", "", "Recall")

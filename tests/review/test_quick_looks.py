@@ -47,6 +47,7 @@ def looked(text: str) -> object:
     return orders(text), list(_secrets(text)), dates.find_relative_dates(text, DAY)
 
 
+@pytest.mark.slow
 def test_of_the_labelled_texts_the_same_is_found_as_by_the_patterns_alone() -> None:
     assert [text for text in (*TEXTS, *LINES) if looked(text) != unfiltered(text)] == []
 

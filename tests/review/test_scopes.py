@@ -70,6 +70,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(STEPS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_chat_sees_exactly_what_the_rules_say_however_items_move(

@@ -33,6 +33,7 @@ def test_every_screen_has_its_place() -> None:
     assert set(PLACES) == set(SCREENS)
 
 
+@pytest.mark.slow
 async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo: Path) -> None:
     keys = {"2": "lessons", "3": "sessions", "4": "wal", "5": "dream", "0": "status", "U": "ledger"}
     async with console(demo, "items") as on:

@@ -89,6 +89,7 @@ def archive(home: Home) -> None:
     (home.memory / ".dream_cursor").write_text("6")
 
 
+@pytest.mark.slow
 async def test_the_archive_is_compacted_after_a_look_and_undo_brings_it_back(agent: Home) -> None:
     archive(agent)
     before = agent.files()

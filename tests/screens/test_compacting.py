@@ -63,6 +63,7 @@ async def test_zero_removes_duplicates_only(home: Path) -> None:
         assert "than the newest" not in on.text
 
 
+@pytest.mark.slow
 async def test_nonsense_is_refused_in_place_with_one_line(home: Path) -> None:
     async with console(home, "items", (80, 24)) as on:
         before = on.ids

@@ -44,6 +44,7 @@ async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(
         await on.shows("3,200", "0.0080", "model", "They moved a port.")
 
 
+@pytest.mark.slow
 async def test_esc_stops_a_dream_while_the_model_thinks(home: Path, endpoint: Callable[..., ModelServer]) -> None:
     asked, go = threading.Event(), threading.Event()
 

@@ -59,6 +59,7 @@ def test_a_move_before_a_text_of_one_go_is_a_move(move: str) -> None:
     assert Pasted().shown(f"{move} near the canal, {TEXT}\x13") == f"{move} near the canal, {SEEN}\x13"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", [("", ""), (BEGIN, END)], ids=["plain", "marked"])
 def test_an_escape_in_what_is_pasted_leaves_no_dialog(demo: Path, marks: tuple[str, str]) -> None:
     with start(demo) as console:
@@ -71,6 +72,7 @@ def test_an_escape_in_what_is_pasted_leaves_no_dialog(demo: Path, marks: tuple[s
         console.wait_for("again drops it")
 
 
+@pytest.mark.slow
 def test_an_answer_of_the_terminal_presses_no_key(demo: Path) -> None:
     with start(demo) as console:
         console.wait_for("compact")

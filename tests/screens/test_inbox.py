@@ -55,6 +55,7 @@ async def test_what_waits_is_counted_and_a_key_away(held: Path) -> None:
         assert not {"\x1b", "\x07"} & set(on.text)
 
 
+@pytest.mark.slow
 async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo: Path) -> None:
     with open_workspace(demo) as ws:
         chat = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
@@ -147,6 +148,7 @@ async def test_an_edit_is_a_row_with_both_lines_and_what_asks_for_it(dreamt: Pat
         await on.shows("- - likes tea", "+ - likes coffee", "What asks for it", "Waits: nothing accounts for it.")
 
 
+@pytest.mark.slow
 async def test_edits_are_accepted_rejected_reworded_and_undone(dreamt: Path) -> None:
     def user() -> str:
         return (dreamt / USER).read_text()

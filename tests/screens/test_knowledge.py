@@ -127,6 +127,7 @@ async def test_the_filter_keeps_the_headings_of_what_it_finds(home: Path) -> Non
         await on.shows("No category `nothing`: there are")
 
 
+@pytest.mark.slow
 async def test_sorting_makes_one_list_and_in_the_end_the_tree_again(home: Path) -> None:
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "units")
@@ -234,6 +235,7 @@ async def test_a_fact_is_added_by_a_form(home: Path) -> None:
         assert names(on) == TREE
 
 
+@pytest.mark.slow
 async def test_its_fields_are_edited_and_the_old_value_stays_in_its_history(home: Path) -> None:
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "boss")
@@ -250,6 +252,7 @@ async def test_its_fields_are_edited_and_the_old_value_stays_in_its_history(home
         assert on.screen.table.cursor_row.key == "boss"
 
 
+@pytest.mark.slow
 async def test_what_is_typed_goes_behind_the_value_and_names_are_told_where_they_change(home: Path) -> None:
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "backend")
@@ -320,6 +323,7 @@ async def test_a_value_of_several_lines_is_edited_as_a_text(home: Path) -> None:
         assert "\n" in fact(on, "recipe").value
 
 
+@pytest.mark.slow
 async def test_an_edit_of_what_another_changed_is_offered_again(home: Path) -> None:
     async with console(home, "knowledge", LARGE) as on:
         row = await go_to(on, "backend")
@@ -382,6 +386,7 @@ async def test_selection_and_cursor_survive_filter_sort_and_reload(home: Path) -
         assert not on.screen.table.selected
 
 
+@pytest.mark.slow
 async def test_merge_shows_which_one_stays(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.facts.set("project", "db", "PostgreSQL", domain="work")
@@ -402,6 +407,7 @@ async def test_merge_shows_which_one_stays(home: Path) -> None:
         await on.until(lambda: "db" in names(on))
 
 
+@pytest.mark.slow
 async def test_what_another_process_changes_is_seen(home: Path) -> None:
     code = "import sys; from nanomem_tui import open_workspace\nwith open_workspace(sys.argv[1]) as ws: "
     code += "ws.facts.set('people', 'designer', 'Yuki', domain='work')"

@@ -16,6 +16,8 @@ from nanomem_tui.launch import rows_frame, snapshot_screen, words_frame
 from nanomem_tui.store.values import Item
 from tests.hygiene.repository import ROOT
 
+pytestmark = pytest.mark.slow
+
 START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"
 FOOTER = "compact"  # only the app itself names this key
 

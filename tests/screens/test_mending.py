@@ -36,6 +36,7 @@ def workspace(sample_copy: Sample) -> Path:
     return broken(sample_copy("nb035") / "home" / ".nanobot" / "workspace")
 
 
+@pytest.mark.slow
 async def test_what_can_be_put_right_is_shown_and_done_after_a_backup(workspace: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / ".nanobot"
     shutil.copytree(workspace.parent, other)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui import open_workspace
 from tests.cli.test_moments import damaged
 from tests.screens.console import Console, console
@@ -73,6 +75,7 @@ async def test_one_row_comes_back_and_undo_takes_that_back(demo: Path) -> None:
         await on.until(lambda: on.app.ws.items.get(key).text == "Drinks coffee", "undone")
 
 
+@pytest.mark.slow
 async def test_a_file_comes_back_as_it_was(demo: Path) -> None:
     async with console(demo, "moments", (160, 45)) as on:
         dreams = [row for row in on.screen.table.rows if row.kind == "Dream"]

@@ -29,6 +29,7 @@ def texts(workspace: Path) -> set[str]:
         return {item.text for item in ws.items.all()}
 
 
+@pytest.mark.slow
 async def test_what_was_changed_before_this_console_stays(demo: Path) -> None:
     await in_another_process(demo, "memory", "add", "--text", "Has a bird")
     async with console(demo, "items") as on:
@@ -39,6 +40,7 @@ async def test_what_was_changed_before_this_console_stays(demo: Path) -> None:
     assert "Has a bird" in texts(demo)
 
 
+@pytest.mark.slow
 async def test_what_another_process_changes_meanwhile_stays(demo: Path) -> None:
     async with console(demo, "items") as on:
         first = on.ids[0]
@@ -53,6 +55,7 @@ async def test_what_another_process_changes_meanwhile_stays(demo: Path) -> None:
     assert "Has a bird" in texts(demo)
 
 
+@pytest.mark.slow
 async def test_what_another_console_changed_and_undid_stays_as_it_is(demo: Path) -> None:
     async with console(demo, "items") as on, console(demo, "items") as other:
         mine, theirs, undone = on.ids[:3]
@@ -72,6 +75,7 @@ async def test_what_another_console_changed_and_undid_stays_as_it_is(demo: Path)
         assert left.isdisjoint({theirs, undone})
 
 
+@pytest.mark.slow
 async def test_what_another_process_undid_is_not_undone_twice(demo: Path) -> None:
     async with console(demo, "items") as on:
         first, second = on.ids[:2]
@@ -151,6 +155,7 @@ async def changed(on: Console, keys: tuple[str, ...]) -> str:
     return row
 
 
+@pytest.mark.slow
 async def test_after_an_undo_the_cursor_stands_on_the_row_that_came_back(demo: Path) -> None:
     async with console(demo, "items") as on:
         for screen, ways in WAYS.items():
@@ -172,6 +177,7 @@ async def test_the_cursor_goes_to_a_record_that_comes_back(demo: Path) -> None:
         await on.until(lambda: on.screen.table.cursor_id == row, "the cursor is on the record")
 
 
+@pytest.mark.slow
 async def test_the_cursor_goes_to_a_file_and_to_a_decision_that_come_back(
     sample: Callable[[str], Path],
 ) -> None:

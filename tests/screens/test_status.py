@@ -91,6 +91,7 @@ async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path
         assert "recorded" in said(on)["Database"]
 
 
+@pytest.mark.slow
 async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_too(demo: Path) -> None:
     async with console(demo, "lessons") as on:
         lessons = demo / "memory" / "LESSONS.jsonl"

@@ -153,6 +153,7 @@ async def test_links_lead_from_the_goal_to_the_tool_call_and_back(home: Path) ->
         assert on.screen.SCREEN == "tiers"
 
 
+@pytest.mark.slow
 async def test_o_goes_up_and_says_when_nothing_is_there(home: Path) -> None:
     with open_workspace(home) as ws:
         worked(ws)
@@ -222,6 +223,7 @@ async def test_several_are_deleted_after_a_look(home: Path) -> None:
         await on.until(lambda: len(on.ids) == 5)
 
 
+@pytest.mark.slow
 async def test_what_happened_is_not_edited(home: Path) -> None:
     with open_workspace(home) as ws:
         worked(ws)
@@ -297,6 +299,7 @@ async def test_a_filter_asks_the_database(home: Path) -> None:
         await on.until(lambda: len(on.screen.table.rows) == MANY)
 
 
+@pytest.mark.slow
 async def test_what_another_process_stores_is_seen_and_the_cursor_stays(home: Path) -> None:
     with open_workspace(home) as ws:
         calls(ws, 50)
@@ -317,6 +320,7 @@ async def test_what_another_process_stores_is_seen_and_the_cursor_stays(home: Pa
         await on.until(lambda: "51" in on.text, "counted again")
 
 
+@pytest.mark.slow
 async def test_what_happens_now_is_followed_while_it_is_shown(home: Path) -> None:
     with open_workspace(home) as ws:
         worked(ws)
@@ -371,6 +375,7 @@ async def test_a_damaged_file_is_told_and_the_memory_goes_on(home: Path) -> None
         assert not on.app.state.read_only
 
 
+@pytest.mark.slow
 async def test_hostile_texts_do_nothing(home: Path) -> None:
     bad = hostile.everything()
     with open_workspace(home) as ws:

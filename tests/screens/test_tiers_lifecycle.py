@@ -29,6 +29,7 @@ def old(ws: Workspace, count: int) -> None:
         ws.records.store("tool-call", {"tool_name": "old", "input": {}, "timestamp": at}, f"old_{number}")
 
 
+@pytest.mark.slow
 async def test_the_lifecycle_is_run_after_a_look_and_taken_back(home: Path) -> None:
     with open_workspace(home) as ws:
         old(ws, 40)

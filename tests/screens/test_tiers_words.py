@@ -178,6 +178,7 @@ async def test_what_a_person_deletes_is_told_with_the_way_back(home: Path) -> No
         await on.shows("The row at the cursor is gone")
 
 
+@pytest.mark.slow
 async def test_a_mistake_in_the_filter_is_told_once(home: Path) -> None:
     store(home, "goal", "g1", description="Stay up")
     async with console(home, "tiers", LARGE) as on:
@@ -191,6 +192,7 @@ async def test_a_mistake_in_the_filter_is_told_once(home: Path) -> None:
             await on.press("tab")
 
 
+@pytest.mark.slow
 async def test_the_description_stands_once(home: Path) -> None:
     long = "Renew the certificates " + "of every host " * 40
     texts = ("Stay up  \x1b]0;x\x07 [red]x[/]", "First line\nsecond line", long)

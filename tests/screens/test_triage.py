@@ -205,6 +205,7 @@ async def test_the_next_session_goes_on_where_this_one_ended(home: Path) -> None
         assert "6 left · 1 done" in title(on)
 
 
+@pytest.mark.slow
 async def test_many_are_decided_on_after_a_look_at_them(home: Path) -> None:
     with open_workspace(home) as ws:
         for number in range(25):

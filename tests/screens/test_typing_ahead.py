@@ -36,6 +36,7 @@ async def test_a_filter_typed_in_one_go_is_a_filter(demo: Path) -> None:
         assert len(on.screen.listing.rows) == total
 
 
+@pytest.mark.slow
 async def test_a_screen_and_its_key_in_one_go(demo: Path) -> None:
     async with console(demo, "items") as on:
         at_once(on, "3Fcalendar")

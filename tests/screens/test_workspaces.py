@@ -55,6 +55,7 @@ async def over(on: Console, name: str) -> None:
     await on.until(lambda: f"in {name}" in title(on), f"the console is on {name}")
 
 
+@pytest.mark.slow
 async def test_the_key_twice_goes_to_the_other_workspace_and_back(two: tuple[Path, Path]) -> None:
     async with console(two[0], "items", (80, 24)) as on:
         await on.until(lambda: "in boats" in title(on))
@@ -138,6 +139,7 @@ async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two: tu
         await on.until(lambda: len(on.ids) == 1)
 
 
+@pytest.mark.slow
 async def test_each_looks_as_its_own_settings_say(two: tuple[Path, Path]) -> None:
     (two[1].parent / "nanomem" / "config.toml").write_text('theme = "nord"\nascii = true\n[keys]\ndelete = "f6"\n')
     async with console(two[0], "items") as on:
@@ -164,6 +166,7 @@ async def test_typing_narrows_the_list(two: tuple[Path, Path]) -> None:
         await on.shows("This is boats")
 
 
+@pytest.mark.slow
 async def test_a_search_in_all_of_them_goes_to_what_was_found(two: tuple[Path, Path]) -> None:
     async with console(two[0], "lessons") as on:
         await on.press("J")
@@ -200,6 +203,7 @@ async def test_alone_no_name_is_said(tmp_path: Path, two: tuple[Path, Path]) -> 
         await on.shows("nanomem workspaces add PATH")
 
 
+@pytest.mark.slow
 async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Path, Path], tmp_path: Path) -> None:
     file = paths.remembered_workspaces()
     async with console(two[0], "items") as on:

@@ -28,6 +28,7 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
+@pytest.mark.slow
 async def test_a_client_lists_and_reads_what_is_there(ws: Workspace) -> None:
     async with near(ws) as ask:
         listed = (await ask.session.list_resources()).resources

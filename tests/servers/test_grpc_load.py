@@ -97,6 +97,7 @@ async def test_a_thousand_calls_at_once_are_all_answered_and_none_is_lost(served
         assert len(events) == 250
 
 
+@pytest.mark.slow
 def test_threads_with_a_client_each_and_one_record_lose_no_count(served: Served) -> None:
     with served.client() as client:
         pattern = client.store_pattern("it is down", "restart it")
@@ -187,6 +188,7 @@ async def test_a_write_that_began_is_whole_though_its_call_was_cancelled(served:
     assert served.ws.records.get("goal", "g").fields["description"] == "began"
 
 
+@pytest.mark.slow
 async def test_calls_that_are_cancelled_at_random_leave_whole_records(served: Served) -> None:
     async with grpc.aio.insecure_channel(served.target) as channel:
         stub = Stub(channel)
@@ -222,6 +224,7 @@ def run(served: Served, code: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(served.ws.paths.workspace))
 
 
+@pytest.mark.slow
 def test_what_was_answered_to_a_client_that_was_killed_is_there(served: Served) -> None:
     with run(served, STORES) as client:
         assert client.stdout is not None

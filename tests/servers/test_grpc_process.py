@@ -37,6 +37,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.slow
 def test_it_listens_on_a_private_socket_and_ends_in_order(place: Path) -> None:
     path = place / "memory" / "nanomem" / "grpc.sock"
     with Process(place) as process:
@@ -74,6 +75,7 @@ def channel_to(place: Path) -> Iterator[grpc.Channel]:
         yield channel
 
 
+@pytest.mark.slow
 def test_health_serves_until_the_end_begins(place: Path) -> None:
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -94,6 +96,7 @@ def test_health_serves_until_the_end_begins(place: Path) -> None:
         assert process.ended() == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["workspace", "memory"])
 def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place: Path, what: str) -> None:
     """An empty one in its place would look like one that forgot everything."""
@@ -119,6 +122,7 @@ def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place: Path, what
     assert not taken.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for another user")
 def test_what_root_serves_for_a_user_is_that_users(place: Path) -> None:
     for folder in (place.parent, place):
@@ -130,6 +134,7 @@ def test_what_root_serves_for_a_user_is_that_users(place: Path) -> None:
         assert mode(place / "s") == 0o600
 
 
+@pytest.mark.slow
 def test_the_command_line_works_on_the_memory_that_is_served(place: Path, run: Run) -> None:
     with Process(place) as process, MemoryClient(place) as client:
         assert process.began().startswith("nanomem: gRPC at unix:")
@@ -213,6 +218,7 @@ def test_a_memory_that_lies_deep_has_its_socket_elsewhere_and_its_client_finds_i
             assert client.get_active_goals() == []
 
 
+@pytest.mark.slow
 def test_names_of_folders_that_mean_something_in_an_address_are_only_names_and_ctrl_c_ends_it(short: Path) -> None:
     place = short / "a b#c?d%20é" / "workspace"
     place.mkdir(parents=True)
@@ -225,6 +231,7 @@ def test_names_of_folders_that_mean_something_in_an_address_are_only_names_and_c
         assert process.ended() == (0, "")
 
 
+@pytest.mark.slow
 def test_a_port_comes_with_a_token_that_is_made_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NANOMEM_TOKEN", raising=False)
     file = place / "memory" / "nanomem" / "grpc.token"
@@ -263,6 +270,7 @@ def test_a_token_that_others_may_read_is_refused(place: Path, tmp_path: Path, ru
     assert (done.code, "others on this machine may read the token" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_call_without_a_token_is_read_or_held(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that never send their message are over at once: they hold up nobody who has the token."""
     monkeypatch.delenv("NANOMEM_TOKEN", raising=False)

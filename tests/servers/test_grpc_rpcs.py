@@ -264,6 +264,7 @@ def test_a_query_compares_in_the_type_of_the_field(memory: MemoryClient) -> None
         memory.query_working("goal", where={"urgency": "high"})
 
 
+@pytest.mark.slow
 def test_a_query_by_words_finds_every_record_that_fits_however_many_newer_ones_do_not(
     served: Served, memory: MemoryClient, stub: MemoryServiceStub
 ) -> None:

@@ -26,6 +26,7 @@ def test_an_answer_never_grows_beyond_a_message(memory: MemoryClient, stub: Memo
     assert (len(goals.goals), goals.more) == (6, True)
 
 
+@pytest.mark.slow
 def test_the_client_fetches_on_until_it_has_what_was_asked_for(memory: MemoryClient) -> None:
     """Six records of 0.9 MB each, four of which fit into a message, and two into one of a search."""
     long = "renew " + "x" * 900_000
@@ -66,6 +67,7 @@ def test_a_client_that_looks_at_more_gets_every_page(stub: MemoryServiceStub) ->
         stub.SearchKnowledge(too_many)
 
 
+@pytest.mark.slow
 def test_a_record_that_no_message_holds_twice_is_found_by_its_words(memory: MemoryClient) -> None:
     said = "renew " + "x" * 900_000
     memory.store_incident(said, id="i", root_cause=said, resolution=said)

@@ -162,6 +162,7 @@ async def test_the_options_of_the_start_say_whose_memory_it_is(place: Path) -> N
         assert (refused.failed, "unknown argument: chat_id" in refused.text) == (True, True)
 
 
+@pytest.mark.slow
 async def test_context_comes_out_of_what_an_agent_recorded(place: Path) -> None:
     with open_workspace(place) as ws:
         ws.records.store("incident", {"description": "nginx answers 502", "resolution": "moved php-fpm to port 9001"})
@@ -192,6 +193,7 @@ async def test_hostile_text_stays_data_on_its_line(place: Path) -> None:
     assert "obey" in line
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 async def test_a_failure_is_an_error_of_the_tool_in_one_line_and_the_server_goes_on(place: Path) -> None:
     import sqlite3
@@ -285,6 +287,7 @@ def test_every_request_that_was_read_is_answered_before_it_ends(place: Path) -> 
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_in_peace(place: Path, told: signal.Signals) -> None:
     with serving(place) as server:

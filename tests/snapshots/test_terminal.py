@@ -96,6 +96,7 @@ def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> Non
     assert len(told(workspace, "log")) >= 4
 
 
+@pytest.mark.slow
 def test_keys_typed_while_it_starts_are_not_lost(pictured_home: Path, tmp_path: Path) -> None:
     home = tmp_path / ".nanobot"
     shutil.copytree(pictured_home, home, symlinks=True)

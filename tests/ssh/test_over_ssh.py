@@ -13,6 +13,8 @@ from benchmarks._ssh import Session, login
 from nanomem_tui import open_workspace
 from tests.ssh.conftest import ServerOf
 
+pytestmark = pytest.mark.slow
+
 READY = "no agent"  # what the app says when it has looked at the workspace
 SLOW: dict[str, Any] = {"delay": 0.1, "bits": 56_000}  # 200 ms there and back
 MODES_OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l")

@@ -171,6 +171,7 @@ def test_latest_is_what_a_person_made(paths: Paths) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, tmp_path: Path) -> None:
     """Beside a process that adds and checkpoints as fast as it can."""
     writer = (
@@ -212,6 +213,7 @@ def test_links_pipes_and_what_lies_elsewhere_are_named_and_left_out(paths: Paths
     assert {Path(path).name: why for path, why in made.left_out} == {"link.md": "a link", "pipe": "no regular file"}
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject) -> None:

@@ -283,6 +283,7 @@ def test_everything_of_ours_is_private(tmp_path: Path) -> None:
         os.umask(before)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("a server keeps no NUL: tests/postgres has the others")
 def test_texts_of_every_kind_come_back_from_the_database(tmp_path: Path) -> None:
     texts = [

@@ -12,6 +12,8 @@ import pytest
 from nanomem_tui import open_workspace
 from tests.store.homes import Agent, make_home
 
+pytestmark = pytest.mark.slow
+
 KILLED_BEHIND_A_FILE = """
 import os, signal, sys
 from nanomem_tui import open_workspace

@@ -92,6 +92,7 @@ def killed_between_two_files(folder: Path) -> None:
     assert not (folder / "two.md").exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_half_done_is_finished_by_the_next(store: Store, folder: Path, again: Again) -> None:
     add(store, "a", "first")
     killed_between_two_files(folder)
@@ -111,6 +112,7 @@ def test_what_a_killed_process_left_half_done_is_finished_by_the_next(store: Sto
     assert not (folder / "one.md").exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_neither_before_nor_after_is_left_and_named_and_others_go_on(
     store: Store, folder: Path, again: Again
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_file_that_is_neither_before_nor_after_is_left_and_named_and_others_go
     assert (folder / "two.md").read_text() == "written by the agent meanwhile"
 
 
+@pytest.mark.slow
 def test_an_error_that_no_layer_should_raise_leaves_what_a_killed_process_began_stuck_and_others_go_on(
     store: Store, folder: Path, again: Again
 ) -> None:
@@ -164,6 +167,7 @@ def test_an_error_that_no_layer_should_raise_while_a_change_is_taken_back_leaves
     assert again().log()[0].state == "planned"
 
 
+@pytest.mark.slow
 def test_what_may_not_be_written_now_is_finished_by_a_later_process(
     store: Store, folder: Path, again: Again, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -557,6 +557,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.crash)])
 def test_killed_at_any_step_the_old_memory_or_the_new_one_is_there_whole(
     home: Callable[[str], Home], tmp_path: Path, every: int

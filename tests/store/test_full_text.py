@@ -113,6 +113,7 @@ def test_the_index_is_in_step_with_every_change(store: Store, folder: Path) -> N
     assert full_text.index_state(reading_of(store, folder)) == (2, 2, True)
 
 
+@pytest.mark.slow
 def test_words_beyond_what_a_server_takes_cost_only_themselves(store: Store, folder: Path) -> None:
     many = " ".join(f"word{number}" for number in range(200_000))
     fill(store, ["x" * 3_000 + " garden", many + " attic"])
@@ -150,6 +151,7 @@ def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it
     assert full_text.index_state(read) == (2, 2, True)
 
 
+@pytest.mark.slow
 def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_between_the_changes(
     store: Store, folder: Path, again: Callable[[], Store]
 ) -> None:
@@ -207,6 +209,7 @@ def questions(texts: Sequence[str], number: int) -> Iterator[list[str]]:
         yield [*dict.fromkeys(dice.sample(words, min(len(words), dice.randrange(1, 6))))] or ["nothing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["samples", "generated"])
 def test_what_the_index_finds_is_what_a_look_at_every_row_finds(
     store: Store, folder: Path, samples: Path, source: str

@@ -80,6 +80,7 @@ def test_the_keys_of_it_are_known_without_what_became_of_them(ws: Workspace) -> 
     assert [entry.operation.keys() for entry in ws.log(limit=1)] == [("row_7",)]
 
 
+@pytest.mark.slow
 def test_its_first_changes_and_all_of_them_are_those_that_were_made(ws: Workspace) -> None:
     first = imported(ws).changes[:100]
     whole = list(imported(ws).changes)

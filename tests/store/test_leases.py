@@ -46,6 +46,7 @@ def test_a_lease_is_renewed_while_the_work_goes_on(store: Store) -> None:
             time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_the_lease_of_a_killed_process_lapses(store: Store, folder: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", PROCESS + HOLD, str(folder)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -55,6 +55,7 @@ def test_a_newer_database_is_refused_and_not_touched(workspace: Path) -> None:
     assert files(workspace.parent, _of_sqlite) == before
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 def test_a_wal_that_a_kill_left_is_read_and_not_changed(workspace: Path) -> None:
     ws = open_workspace(workspace)

@@ -103,6 +103,7 @@ def test_a_text_that_no_utf_8_can_hold_is_refused(workspace: Path) -> None:
         ws.items.add("half a sign: \ud83d")
 
 
+@pytest.mark.slow
 def test_reading_commands_load_no_sqlalchemy(workspace: Path) -> None:
     nanomem("memory", "add", "--text", "Tea is green", "--workspace", str(workspace))
     for words in (["memory", "list"], ["memory", "status"], ["recall", "tea"], ["log"], ["memory", "search", "tea"]):

@@ -131,6 +131,7 @@ def migrate_elsewhere(folder: Path, **environment: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_older_database_is_copied_and_migrated_whole(store: Store, folder: Path) -> None:
     add(store, "a", "first")
     as_before(store)
@@ -148,6 +149,7 @@ def test_an_older_database_is_copied_and_migrated_whole(store: Store, folder: Pa
         assert connection.execute("SELECT content FROM memory_entries").fetchall() == [("first",)]
 
 
+@pytest.mark.slow
 def test_a_migration_that_is_killed_leaves_the_database_as_it_was(store: Store, folder: Path, again: Again) -> None:
     add(store, "a", "first")
     as_before(store)
@@ -175,6 +177,7 @@ def test_a_migration_waits_for_who_writes(store: Store, folder: Path, monkeypatc
         migrations.migrate(SqliteDatabase(folder / "nanomem.db"))
 
 
+@pytest.mark.slow
 def test_alembic_is_imported_only_when_a_migration_is_due() -> None:
     code = (
         "import sys, tempfile, pathlib; from tests.store.stores import open_store, add\n"

@@ -147,6 +147,7 @@ def test_a_memory_moves_there_and_back(names: tuple[str, str], folder: Path) -> 
     back.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", WAYS, indirect=True)
 def test_nothing_moves_while_others_have_it_open_or_over_a_memory_in_use(
     names: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,8 @@ import pytest
 
 from tests.store.stores import PROCESS, Store, add, open_store, texts
 
+pytestmark = pytest.mark.slow
+
 COUNT_UP = """
 from nanomem_tui.core.errors import Conflict
 done = 0

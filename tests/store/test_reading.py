@@ -303,6 +303,7 @@ def test_no_question_of_a_few_rows_reads_all_of_them(store: Store, folder: Path,
     assert not any(step in {"SCAN memory_entries", "SCAN operation_keys", "SCAN records"} for step in plan), plan
 
 
+@pytest.mark.slow
 def test_the_statements_of_reading_are_those_of_the_models() -> None:
     line = [sys.executable, str(ROOT / "scripts" / "statements.py"), "--check"]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)

@@ -53,6 +53,7 @@ def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
     assert b"two" not in (paths.data / "operations.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_who_had_the_database_open_loads_it_anew(paths: Paths) -> None:
     store = open_store(paths.data)
     add(store, "a_1", "one")

@@ -247,6 +247,7 @@ ws.close()
 """
 
 
+@pytest.mark.slow
 def test_two_real_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     workspace, number = make_home(tmp_path), 25
     command = [sys.executable, "-c", WRITER, str(workspace)]

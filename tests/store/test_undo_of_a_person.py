@@ -65,6 +65,7 @@ JUMPS = (-400 * 24, -24, -1, 0, 0, 1, 24, 30 * 24)
 """Hours by which a clock is set."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("killed", [False, True])
 def test_whatever_the_clock_does_undo_takes_back_the_last_change(tmp_path: Path, seed: int, killed: bool) -> None:

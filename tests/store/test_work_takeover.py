@@ -165,6 +165,7 @@ with open_workspace(Path(sys.argv[1])) as ws:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0, 1])
 def test_a_kill_leaves_the_old_or_the_new_one_whole(place: Path, step: int) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(place), str(step)], check=False, timeout=60)

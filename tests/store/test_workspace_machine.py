@@ -23,6 +23,8 @@ from nanomem_tui.workspace import Workspace
 from tests.conftest import LONG, ON_POSTGRES
 from tests.store.homes import Agent, item, kill, make_home
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 KEPT = st.characters(exclude_categories=["Cs"], exclude_characters="\0" if ON_POSTGRES else "")  # a server has no NUL
 TEXT = st.text(KEPT, min_size=1, max_size=12).filter(lambda text: text.strip())

@@ -488,6 +488,7 @@ def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkey
     assert asked.problems() == []
 
 
+@pytest.mark.slow
 def test_a_text_of_a_megabyte_is_embedded_by_its_beginning(ws: Workspace) -> None:
     words = Words()
     ws.items.add("walrus " * 142_000)

@@ -36,6 +36,7 @@ def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
 
 
+@pytest.mark.slow
 def test_every_vector_is_near_that_of_the_model_with_all_its_bits(model: Embedder) -> None:
     rows = model.embed(TEXTS)
     assert rows.shape == (len(TEXTS), model.dimension) == (len(TEXTS), 384)
@@ -50,6 +51,7 @@ def test_like_meaning_is_nearer_than_like_words(model: Embedder) -> None:
     assert asked @ same > asked @ words
 
 
+@pytest.mark.slow
 def test_a_text_has_one_vector_whatever_it_comes_with(model: Embedder) -> None:
     together = model.embed(TEXTS)
     alone = np.concatenate([model.embed([text]) for text in TEXTS[:12]])
@@ -110,6 +112,7 @@ def test_a_process_that_would_reach_out_is_ended(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGSYS
 
 
+@pytest.mark.slow
 @needs_filter
 def test_no_vector_needs_the_network_and_nobody_keeps_what_was_done(tmp_path: Path) -> None:
     code = "from nanomem_tui.vectors import embedders as m; print(m.mini_lm().embed(['tea', 'milk' * 900]).shape)"

@@ -10,6 +10,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
 from tests.memory.test_reach import WEATHER, archive, settle, write
 
+pytestmark = pytest.mark.slow
+
 ANA = Audience("telegram", "42", "ana")
 QUESTION = "Which automobile does she drive?"
 SAID = "Mira came by in her old red Volkswagen."
