@@ -162,7 +162,7 @@ def agent_words(ws: Workspace, agent: Presence) -> str:
     lives."""
     if not agent.running or agent.dreaming:
         return "dreaming" if agent.running else "no agent"
-    from nanomem_tui.memory.turn_log import may_go_on
+    from nanomem_tui.memory.turns.wal_states import may_go_on
     from nanomem_tui.store.files.presence import running_since
 
     try:

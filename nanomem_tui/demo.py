@@ -23,7 +23,7 @@ from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.paths import DREAM_CURSOR, Paths, find_workspace
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import edits
+from nanomem_tui.memory import edit_conflicts
 from nanomem_tui.memory.facts.facts import FactValue
 from nanomem_tui.memory.scopes import Audience, key_for
 from nanomem_tui.memory.turns.request import TurnEnd, TurnInput
@@ -625,7 +625,7 @@ def _add_said(ws: Workspace, number: int, text: str, said: Audience, *, leaks: b
         chat_id=said.chat_id, sender_id=said.sender_id, session_key=f"{said.channel}:{said.chat_id}",
         source="explicit_user", created_at=at, updated_at=at,
     )  # fmt: skip
-    label = f"remember {edits.quote_start(text)}"
+    label = f"remember {edit_conflicts.quote_start(text)}"
     ws.perform(new_operation("capture", label, [change_of("item", None, item)], actor="agent"))
 
 

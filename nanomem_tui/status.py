@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nanomem_tui.agents import databases as agents_databases
 from nanomem_tui.agents import releases
 from nanomem_tui.core.errors import NanomemError, Problem
-from nanomem_tui.memory import foreign
 from nanomem_tui.memory.recall.meaning import HYBRID
-from nanomem_tui.memory.transfer import backfill
+from nanomem_tui.memory.transfer import backfill, foreign
 from nanomem_tui.review.parts import ReviewedMemory
 from nanomem_tui.review.quarantine import Quarantine, edits_waiting
 from nanomem_tui.store import forgotten, lookup
@@ -20,7 +19,7 @@ from nanomem_tui.store.work.kinds import TIERS
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.facts.search import Meaning
-    from nanomem_tui.memory.turn_log import WalStates
+    from nanomem_tui.memory.turns.wal_states import WalStates
 
 
 OF_FACTS = ("journal", "conversations", "reflections", "token_usage")

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.sessions.archive_changes import HistoryChanges
     from nanomem_tui.memory.sessions.sessions import Sessions
     from nanomem_tui.memory.transfer.service import Transfer
-    from nanomem_tui.memory.turn_log import WalStates
     from nanomem_tui.memory.turns.engine import Engine
+    from nanomem_tui.memory.turns.wal_states import WalStates
     from nanomem_tui.model.client import Usage as Spent
     from nanomem_tui.review.conflicts import Conflicts
     from nanomem_tui.review.duplicates import Duplicates
@@ -121,7 +121,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         """Which agent wrote this home, and where its sessions lie: an agent that begins, or that is upgraded, while
         this is open brings other folders."""
         from nanomem_tui.agents import releases as agents_layout
-        from nanomem_tui.memory.turn_log import wal_folder
+        from nanomem_tui.memory.turns.wal_states import wal_folder
 
         ours = own_sessions_folder(self.paths, self.id)
         stamp = agents_layout.sessions_stamp(self.paths, ours)
@@ -135,8 +135,8 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def items(self) -> Items:
         """Long-term items."""
-        from nanomem_tui.memory import foreign
         from nanomem_tui.memory.items import Items
+        from nanomem_tui.memory.transfer import foreign
 
         items = Items(self.store, foreign.find_databases(self.paths, self.settings), self.perform, lambda: self.recall)
         self.store.before_checkpoint = items.compact_if_over_cap
@@ -309,7 +309,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def wal(self) -> WalStates:
         """WAL state files of the scoped system."""
-        from nanomem_tui.memory.turn_log import WalStates
+        from nanomem_tui.memory.turns.wal_states import WalStates
 
         return WalStates(self.paths, self.settings.wal_state_dir, self.traces)
 
@@ -465,10 +465,11 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def _watch(self) -> Watch:
-        from nanomem_tui.memory import foreign, turn_log
+        from nanomem_tui.memory.transfer import foreign
+        from nanomem_tui.memory.turns import wal_states
         from nanomem_tui.store.files.presence import Watch
 
-        state = turn_log.wal_folder(self.paths, self.settings.wal_state_dir)
+        state = wal_states.wal_folder(self.paths, self.settings.wal_state_dir)
         databases = foreign.find_databases(self.paths, self.settings)
         return Watch(
             self.paths,

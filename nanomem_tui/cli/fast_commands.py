@@ -347,12 +347,14 @@ def marks(row: Item) -> str:
 
 def conflicts(row: Row, edit: str) -> list[tuple[str, str]]:
     """What somebody else made of each field at the same time, for a person to settle by the command `edit`."""
-    from nanomem_tui.memory import edits
+    from nanomem_tui.memory import edit_conflicts
 
     gone = f"it was deleted at the same time by who did not know what it says now ({edit} keeps it)"
     told = "the {} was changed at the same time to: {} ({} settles it)"
-    said = edits.conflicting_values(row).items()
-    return [("Conflict", gone if name == edits.GONE else told.format(name, theirs, edit)) for name, theirs in said]
+    said = edit_conflicts.conflicting_values(row).items()
+    return [
+        ("Conflict", gone if name == edit_conflicts.GONE else told.format(name, theirs, edit)) for name, theirs in said
+    ]
 
 
 def search(

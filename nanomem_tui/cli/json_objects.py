@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.recall.conversations import ConversationHit
     from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.memory.sessions.sessions import SessionInfo, TranscriptHit
-    from nanomem_tui.memory.turn_log import WalInfo
     from nanomem_tui.memory.turns.traces import OpenTurn
+    from nanomem_tui.memory.turns.wal_states import WalInfo
     from nanomem_tui.store.database.operation_log import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson, Record
 

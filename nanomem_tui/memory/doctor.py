@@ -32,13 +32,13 @@ from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.paths import Paths, workspace_id
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import foreign
 from nanomem_tui.memory.notes import Notes
 from nanomem_tui.memory.sessions.archive import History, is_long, long_archive
 from nanomem_tui.memory.sessions.files import NO_METADATA, key_of
 from nanomem_tui.memory.sessions.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.sessions.transcript_repair import NOBODYS, SAY, reason_unrescuable
-from nanomem_tui.memory.turn_log import WalStates, may_go_on
+from nanomem_tui.memory.transfer import foreign
+from nanomem_tui.memory.turns.wal_states import WalStates, may_go_on
 from nanomem_tui.store import forgotten
 from nanomem_tui.store.files.presence import Presence, find_running_agent, running_since
 from nanomem_tui.store.moving import backup

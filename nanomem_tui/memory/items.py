@@ -18,8 +18,8 @@ from nanomem_tui.core.errors import BadInput, NothingToDo, Problem, Refused
 from nanomem_tui.core.operations import Change, Operation, Perform, new_key, new_operation, plan_only
 from nanomem_tui.core.text import counted
 from nanomem_tui.language import dates
-from nanomem_tui.memory import retention, scopes
-from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory import retention, row_service, scopes
+from nanomem_tui.memory.edit_conflicts import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.recall import said_on
 from nanomem_tui.memory.scopes import USER_KINDS, Scope
 from nanomem_tui.store import lookup, values
@@ -238,7 +238,7 @@ EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", 
 PLACE = frozenset(EDITABLE[3:])
 
 
-class Items(retention.RowService[Item]):
+class Items(row_service.RowService[Item]):
     """The items of one workspace."""
 
     layer, see = "item", "nanomem memory list"
@@ -277,7 +277,7 @@ class Items(retention.RowService[Item]):
         """Return active rows of other systems' databases that are not here, nor deleted here by a person."""
         if not self._foreign:
             return []
-        from nanomem_tui.memory.foreign import active_rows, find_undone
+        from nanomem_tui.memory.transfer.foreign import active_rows, find_undone
 
         rows = list(active_rows(self._store.paths, self._foreign, self._store.workspace_id))
         ours = self._store.load().items
@@ -719,8 +719,8 @@ class Moving:
         return key if row is None or row.is_deleted else new_key("fact")
 
     def _row(self, item_id: str) -> Item:
-        row: Item = retention.find_by_id(self._store.load("item").items, item_id, "item", Items.see)
-        retention.refuse_waiting(row)
+        row: Item = row_service.find_by_id(self._store.load("item").items, item_id, "item", Items.see)
+        row_service.refuse_waiting(row)
         return row
 
     def _duplicate(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> SameMemory | None:

@@ -23,8 +23,8 @@ from nanomem_tui.core.operations import Operation, new_key, new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.tokens import fold, tokens
-from nanomem_tui.memory import retention
-from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory import row_service
+from nanomem_tui.memory.edit_conflicts import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.scopes import confirm_held
 from nanomem_tui.store import lookup
 from nanomem_tui.store.snapshot import change_of
@@ -64,7 +64,7 @@ EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "se
 SCOPES = ("session", "global")
 
 
-class Lessons(retention.RowService[Lesson]):
+class Lessons(row_service.RowService[Lesson]):
     """The lessons of one workspace."""
 
     layer, see = "lesson", "nanomem memory lessons list --include-disabled"

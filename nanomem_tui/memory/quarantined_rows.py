@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.core.text import counted, one_line
 from nanomem_tui.language import secrets
-from nanomem_tui.memory import edits, retention, safety
+from nanomem_tui.memory import edit_conflicts, retention, safety
 from nanomem_tui.memory.items import KnownFacts, SameTextIndex, check_text
 from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accept_held, hold_for_review, is_waiting, key_for
@@ -191,7 +191,7 @@ def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
 
 
 def _decision_label(found: Sequence[Waiting], words: str) -> str:
-    return edits.quote_start(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
+    return edit_conflicts.quote_start(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
 
 
 # What an agent proposes to remember through a server: it waits in the inbox, and only a person makes it a memory.
@@ -239,7 +239,7 @@ class Proposals:
             self._refuse_floods()
             held = safety.reason_to_hold(text) or safety.reason_to_hold(why)
             item = self._row(words, kind, (scope, key), reason, held)
-            label = f"propose {edits.quote_start(item.text)}"
+            label = f"propose {edit_conflicts.quote_start(item.text)}"
             self._perform(new_operation("inbox.propose", label, [change_of("item", None, item)], actor="agent"))
             return Proposed(item)
 

@@ -15,7 +15,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.core.operations import Change, Operation
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory import edits, retention
+from nanomem_tui.memory import edit_conflicts, retention
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import Snapshot
@@ -82,14 +82,18 @@ def _fitted(operation: Operation, back: Change, rows: Snapshot, history: History
     row = rows.table(back.layer).get(back.key) if back.layer in ROW_LAYERS else None
     if row is None or row.is_deleted or back.before is None or back.after is None or "meta_json" in back.before:
         return back
-    noted = edits.conflicting_values(row)
+    noted = edit_conflicts.conflicting_values(row)
     if not noted:
         return back
     if back.before.get("is_deleted"):  # it never was: who wrote at the same time kept it
-        return _settling(back._replace(before={}, after={}), row, [edits.GONE]) if edits.GONE in noted else back
+        return (
+            _settling(back._replace(before={}, after={}), row, [edit_conflicts.GONE])
+            if edit_conflicts.GONE in noted
+            else back
+        )
     before = _older(operation, history(back.key))
-    if edits.GONE in noted and before and _sets(before[0], back.key, edits.GONE, True):
-        return _settling(_with(back, row, {edits.GONE: True}), row, [edits.GONE])
+    if edit_conflicts.GONE in noted and before and _sets(before[0], back.key, edit_conflicts.GONE, True):
+        return _settling(_with(back, row, {edit_conflicts.GONE: True}), row, [edit_conflicts.GONE])
     if not isinstance(row, Item | Record):  # a lesson has a key made of its words
         return back
     stood = {name: noted[name] for name in noted.keys() & back.after.keys() if getattr(row, name) == back.before[name]}
@@ -124,4 +128,4 @@ def _with(back: Change, row: AnyRow, fields: dict[str, Any]) -> Change:
 
 
 def _settling(back: Change, row: AnyRow, names: Sequence[str]) -> Change:
-    return _with(back, row, {"meta_json": edits.drop_conflict(row, names)})
+    return _with(back, row, {"meta_json": edit_conflicts.drop_conflict(row, names)})

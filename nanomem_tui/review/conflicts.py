@@ -16,7 +16,7 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_operatio
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.statements.compare import Comparison
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.memory.edit_conflicts import quote_start
 from nanomem_tui.memory.retention import Why, row_text
 from nanomem_tui.memory.scopes import parse_scope, scope_label
 from nanomem_tui.review.duplicates import changed_runs

@@ -18,7 +18,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Operation, Perform, new_operation, plan_only
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.statements.compare import asks_to_remember, compared
-from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.memory.edit_conflicts import quote_start
 from nanomem_tui.review.findings import Decision, Finding, snooze_end
 from nanomem_tui.review.pairs import Pair, Pairs
 from nanomem_tui.store.memory_store import MemoryStore

@@ -21,7 +21,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Change, Operation, new_key, new_operation, plan_only
 from nanomem_tui.core.text import counted, quoted
 from nanomem_tui.language import secrets
-from nanomem_tui.memory import edits
+from nanomem_tui.memory import edit_conflicts
 from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.lessons import Lessons
@@ -395,7 +395,9 @@ class Inbox:
         if plan.label and not plan.changes and not beside:
             return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
         verb, text = DECISION_VERBS[plan.decision], plan.done[0].text
-        label = f"{verb} {edits.quote_start(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
+        label = (
+            f"{verb} {edit_conflicts.quote_start(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
+        )
         meta["findings"] = [one.id for one in plan.done]
         return new_operation(f"triage.{plan.decision}", label, [*plan.changes, *plan.of_held, *beside], meta=meta)
 

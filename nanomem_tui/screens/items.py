@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from nanomem_tui.core.errors import NanomemError, NotFound
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory import edits, retention
+from nanomem_tui.memory import edit_conflicts, retention
 from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
 from nanomem_tui.memory.items import merged_words
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_label
@@ -195,7 +195,7 @@ class ItemsScreen(EditableRowsScreen[Item]):
             said.append(Body("Pinned: no compaction removes it (p lets it go).", "accent"))
         if self.foreign(row):
             said.append(Body(f"A row of {row.source.removeprefix(FOREIGN)}: it can be read here, not changed.", "warn"))
-        if lines := edits.conflict_lines(row):
+        if lines := edit_conflicts.conflict_lines(row):
             said += [Body(line, "bad") for line in lines]
             said.append(Body("e edits it to what is true and settles this.", "dim"))
         return said

@@ -11,7 +11,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
 from nanomem_tui.core.text import counted, one_line
-from nanomem_tui.memory import edits
+from nanomem_tui.memory import edit_conflicts
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.base.forms import TextForm
@@ -146,7 +146,7 @@ class JournalScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """The entry, the others of its day, its fields, and what it has been through."""
         blocks: list[Block] = [Spans(((row.about, "heading"),)), Body(row.text)]
-        blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
+        blocks += [Body(line, "bad") for line in edit_conflicts.conflict_lines(row)]
         same = [one for one in self.ws.journal.entries() if one.about == row.about and one.id != row.id]
         if same:
             blocks.append(Heading(f"The same day: {counted(len(same), 'more', 'more')}"))
@@ -274,7 +274,7 @@ class ReflectionsScreen(RecordsScreen):
     def detail(self, row: Record) -> Document:
         """What follows, what failed and how, the lesson, its fields, and what it has been through."""
         blocks: list[Block] = [Heading("Insight"), Body(row.text, "good")]
-        blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
+        blocks += [Body(line, "bad") for line in edit_conflicts.conflict_lines(row)]
         blocks += [Heading("Tool"), Body(row.about, "accent")]
         if args := _meta(row, "args"):
             blocks += [Heading("Arguments"), Body(args, keep=True)]

@@ -13,7 +13,7 @@ from textual import on
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import counted, normalised
-from nanomem_tui.memory import edits, retention
+from nanomem_tui.memory import edit_conflicts, retention
 from nanomem_tui.memory.facts.facts import NO_DOMAIN, Value
 from nanomem_tui.memory.filters import fold
 from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
@@ -335,7 +335,7 @@ def _head(fact: Fact) -> list[Block]:
     blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
     if not row.enabled:
         blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
-    blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
+    blocks += [Body(line, "bad") for line in edit_conflicts.conflict_lines(row)]
     blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
     return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
 

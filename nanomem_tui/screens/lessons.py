@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.memory import edits, lessons, retention
+from nanomem_tui.memory import edit_conflicts, lessons, retention
 from nanomem_tui.memory.filters import LESSON_FIELDS, Kind, lesson_field, lesson_text
 from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
@@ -129,7 +129,7 @@ class LessonsScreen(EditableRowsScreen[Lesson]):
         elif newer := self.ws.lessons.newer(row):
             told = f"Older: of {row.trigger} the agent is told “{newer.better_action}”, which is newer."
             blocks.append(Body(told, "warn"))
-        blocks += [Body(line, "bad") for line in edits.conflict_lines(row)]
+        blocks += [Body(line, "bad") for line in edit_conflicts.conflict_lines(row)]
         if row.meta.get("reflection"):
             blocks.append(Body("It follows from a reflection on a tool that failed; o goes there.", "dim"))
         sure, record = self._confidence(row), lessons.efficacy_of(row)

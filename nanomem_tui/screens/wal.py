@@ -34,9 +34,9 @@ from nanomem_tui.widgets.theme import glyphs
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
     from nanomem_tui.core.operations import Perform
-    from nanomem_tui.memory.turn_log import WalInfo
     from nanomem_tui.memory.turns.keeping import TurnRecovery
     from nanomem_tui.memory.turns.traces import OpenTurn
+    from nanomem_tui.memory.turns.wal_states import WalInfo
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 

@@ -21,7 +21,7 @@ from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, 
 from nanomem_tui.core.operations import Actor, Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.core.text import counted
 from nanomem_tui.language.tokens import query_weights
-from nanomem_tui.memory.edits import quote_start
+from nanomem_tui.memory.edit_conflicts import quote_start
 from nanomem_tui.memory.recall.scoring import FAR, nearness
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.work import layer, search

@@ -20,9 +20,9 @@ from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory import repairs
 from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
-from nanomem_tui.memory.turn_log import may_go_on
 from nanomem_tui.memory.turns import keeping
 from nanomem_tui.memory.turns.traces import OpenTurn
+from nanomem_tui.memory.turns.wal_states import may_go_on
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.store.moving import backup
 from tests.store.homes import make_home

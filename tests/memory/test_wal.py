@@ -7,7 +7,7 @@ import pytest
 from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre
 from nanomem_tui.core.errors import NotFound
 from nanomem_tui.core.paths import find_workspace
-from nanomem_tui.memory.turn_log import WalStates
+from nanomem_tui.memory.turns.wal_states import WalStates
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.recall.conversations import ConversationHit
     from nanomem_tui.memory.sessions.archive import OldEntry
     from nanomem_tui.memory.sessions.archive_changes import HistoryCompaction, Migration
-    from nanomem_tui.memory.turn_log import WalInfo
+    from nanomem_tui.memory.turns.wal_states import WalInfo
     from nanomem_tui.workspace import Workspace
 
 

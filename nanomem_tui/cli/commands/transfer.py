@@ -94,7 +94,7 @@ def import_(state: State, path: str | None, yes: bool, dry_run: bool, **choices:
 
 
 def _only_source(ws: Workspace) -> Path:
-    from nanomem_tui.memory import foreign
+    from nanomem_tui.memory.transfer import foreign
 
     found = ws.transfer.candidates()
     named = foreign.configured_database(ws.paths, ws.settings)

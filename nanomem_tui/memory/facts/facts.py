@@ -15,7 +15,7 @@ from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
 from nanomem_tui.core.text import counted, normalised
 from nanomem_tui.memory import retention, scopes
-from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.edit_conflicts import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.items import Items, KnownFacts, check_text
 from nanomem_tui.memory.recall import said_on
 from nanomem_tui.store import values

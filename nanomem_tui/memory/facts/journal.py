@@ -14,10 +14,10 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import Actor, Change, Operation, new_key, new_operation
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory.edits import check_unchanged, quote_start, settle_conflict
+from nanomem_tui.memory.edit_conflicts import check_unchanged, quote_start, settle_conflict
 from nanomem_tui.memory.items import check_text
 from nanomem_tui.memory.lessons import Lessons
-from nanomem_tui.memory.retention import find_by_id, plural
+from nanomem_tui.memory.row_service import find_by_id, plural
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database.operation_log import LogEntry
 from nanomem_tui.store.memory_store import MemoryStore

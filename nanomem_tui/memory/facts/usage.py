@@ -17,8 +17,8 @@ from nanomem_tui.core.errors import BadInput, NanomemError, Problem
 from nanomem_tui.core.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.core.settings import Price, price_of
 from nanomem_tui.core.text import quoted
-from nanomem_tui.memory import foreign
 from nanomem_tui.memory.facts.journal import Records
+from nanomem_tui.memory.transfer import foreign
 from nanomem_tui.model.settings import price_of_model
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record, dumped

@@ -20,8 +20,7 @@ from nanomem_tui.core.files import read_file
 from nanomem_tui.core.paths import Paths, find_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.core.text import counted
-from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import backfill, crystallized, jsonl, markdown, scoped
+from nanomem_tui.memory.transfer import backfill, crystallized, foreign, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.import_plan import Reading
 
 # What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other

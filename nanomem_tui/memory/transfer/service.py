@@ -19,9 +19,9 @@ from nanomem_tui.core.operations import Change, Operation, Perform, new_operatio
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.secrets import mask
-from nanomem_tui.memory import foreign, retention
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.sessions.sessions import Sessions
-from nanomem_tui.memory.transfer import backfill, crystallized, detect, markdown, work
+from nanomem_tui.memory.transfer import backfill, crystallized, detect, foreign, markdown, work
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.import_plan import (
     NOUNS,

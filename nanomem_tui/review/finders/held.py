@@ -14,7 +14,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError
 from nanomem_tui.core.operations import Change
 from nanomem_tui.language import secrets
-from nanomem_tui.memory import edits
+from nanomem_tui.memory import edit_conflicts
 from nanomem_tui.memory.retention import row_text
 from nanomem_tui.review.conflicts import Contradiction, scope_words
 from nanomem_tui.review.conflicts import finding_of as conflicts_finding_of
@@ -190,17 +190,17 @@ class WrittenByTwo(RowFinder):
             self._rows.items(), self._rows.lessons(), self._rows.switched_off(), self._rows.notes()
         )
         for row in rows:
-            if noted := edits.conflicting_values(row):
+            if noted := edit_conflicts.conflicting_values(row):
                 offers = DISAGREEING_OFFERS if isinstance(row, Item | Lesson) else OF_NOTES
                 yield self._rows.finding("unsettled", row, _why(noted), offers, 1.0, row.meta_json)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Return the other one's words of each field."""
         row = self._rows.any_row(finding)
-        noted = edits.conflicting_values(row) if row is not None else {}
+        noted = edit_conflicts.conflicting_values(row) if row is not None else {}
         return [
             Evidence("the other one", "deleted it")
-            if name == edits.GONE
+            if name == edit_conflicts.GONE
             else Evidence(f"the other one's {'words' if name == 'text' else name}", secrets.mask(str(theirs)))
             for name, theirs in noted.items()
         ]
@@ -211,8 +211,12 @@ class WrittenByTwo(RowFinder):
         if decision not in ("keep", "reject") or row is None:
             return None
         if decision == "keep":
-            return [change_of(finding.layer, row, row._replace(meta_json=edits.settle_conflict(row)))]
-        texts = {name: theirs for name, theirs in edits.conflicting_values(row).items() if name != edits.GONE}
+            return [change_of(finding.layer, row, row._replace(meta_json=edit_conflicts.settle_conflict(row)))]
+        texts = {
+            name: theirs
+            for name, theirs in edit_conflicts.conflicting_values(row).items()
+            if name != edit_conflicts.GONE
+        }
         if not texts:
             return [change_of(finding.layer, row, row._replace(is_deleted=True))]
         if isinstance(row, Item):
@@ -220,12 +224,12 @@ class WrittenByTwo(RowFinder):
         if isinstance(row, Lesson):
             return plan_changes(self._rows.ws, lambda _, lessons: lessons.edit(row.id, **texts))
         at = clock.iso(clock.now())
-        after = row._replace(**texts, meta_json=edits.settle_conflict(row), updated_at=at)
+        after = row._replace(**texts, meta_json=edit_conflicts.settle_conflict(row), updated_at=at)
         return [change_of(finding.layer, row, after)]
 
 
 def _why(noted: dict[str, Any]) -> str:
-    if noted.keys() == {edits.GONE}:
+    if noted.keys() == {edit_conflicts.GONE}:
         return "another one deleted it, and neither knew of the other: keep lets it stay, reject deletes it"
-    deleted = ", and deleted it" if edits.GONE in noted else ""
+    deleted = ", and deleted it" if edit_conflicts.GONE in noted else ""
     return f"another one wrote other words{deleted}: keep lets these stand, reject takes the others"
