@@ -1,9 +1,5 @@
 """Who may teach: what others say and correct waits in the inbox until a person accepts it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.scopes import Audience
@@ -14,7 +10,7 @@ from tests.store.homes import make_home
 CORRECTION = "No, that is wrong, it was Canberra all along and not Sydney"
 
 
-def test_who_may_teach() -> None:
+def test_who_may_teach():
     settings, named = Settings(), Settings(capture_senders=("ana",))
     assert held_sender(Audience("telegram", "42", "ben"), settings) == ""
     assert held_sender(Audience("cli", "direct"), settings) == ""
@@ -25,7 +21,7 @@ def test_who_may_teach() -> None:
     assert "capture_senders" in held_sender(Audience("cli", "direct"), named)
 
 
-def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(tmp_path: Path) -> None:
+def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(tmp_path):
     workspace = make_home(tmp_path, items=0, lessons=0)
     settle(workspace, capture_senders=["ana"])
     with open_workspace(workspace) as ws:

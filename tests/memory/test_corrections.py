@@ -1,9 +1,5 @@
 """What corrects an answer and teaches, and what only begins like it: a question, a task for once, a story, a joke."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -88,19 +84,19 @@ TEACHES = """
 
 
 @pytest.mark.parametrize("text", told(EVERYDAY))
-def test_a_question_a_task_a_story_and_a_joke_teach_nothing(text: str) -> None:
+def test_a_question_a_task_a_story_and_a_joke_teach_nothing(text):
     assert detect(text, "An answer of some length that was given before.") is None
 
 
 @pytest.mark.parametrize("text", told(TEACHES))
-def test_a_correction_teaches(text: str) -> None:
+def test_a_correction_teaches(text):
     found = detect(text, "An answer of some length that was given before.")
     assert found is not None
     assert (found.text, found.is_empty) == (text, False)
 
 
 @pytest.mark.parametrize("text", ["Shorter please", "make it shorter", "短一点", "再短一点", "详细一点吧", "longer!"])
-def test_what_is_asked_of_one_answer_teaches_nothing_for_good(text: str) -> None:
+def test_what_is_asked_of_one_answer_teaches_nothing_for_good(text):
     found = detect(text, "An answer of some length that was given before.")
     assert found is None or found.is_empty
 
@@ -114,7 +110,7 @@ def test_what_is_asked_of_one_answer_teaches_nothing_for_good(text: str) -> None
         ("That's too long. Keep it under three sentences.", "Too short for basketball? I'm 165cm."),
     ],
 )
-def test_no_question_and_no_task_takes_the_place_of_a_correction(tmp_path: Path, taught: str, everyday: str) -> None:
+def test_no_question_and_no_task_takes_the_place_of_a_correction(tmp_path, taught, everyday):
     with open_workspace(make_home(tmp_path)) as ws:
         turn(ws, "What is the plan?", "The plan is to go there in the morning.")
         turn(ws, taught, "That is how it will be.")

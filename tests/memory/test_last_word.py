@@ -1,28 +1,23 @@
 """What is remembered of how answers are to be: a correction leaves a lesson only, and the last word holds."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.language.corrections import detect
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
 from tests.store.homes import make_home
 
 
-def remembered(ws: Workspace) -> list[str]:
+def remembered(ws):
     return [item.text for item in ws.items.all() if item.source != "manual" and not item.text.startswith("item number")]
 
 
-def recalled(ws: Workspace, **where: str) -> list[str]:
+def recalled(ws, **where):
     asking = "用中文还是英文回答? answer in French or in English?"
     return [hit.item.text for hit in begin(ws, asking, **where).hits if not hit.item.text.startswith("item number")]
 
 
-def taught(ws: Workspace) -> list[tuple[str, str]]:
+def taught(ws):
     return [(row.trigger, row.better_action) for row in ws.lessons.all() if row.trigger.startswith("response:")]
 
 
@@ -46,7 +41,7 @@ def taught(ws: Workspace) -> list[tuple[str, str]]:
         ("以后用中文写的信发给老板", "response:alignment"),
     ],
 )
-def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -> None:
+def test_a_wish_for_all_answers_to_come_is_a_correction(text, topic):
     found = detect(text)
     assert (found.trigger if found else "") == topic
 
@@ -63,8 +58,8 @@ def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -
     ],
 )
 def test_a_correction_leaves_a_lesson_and_a_memory_only_of_what_holds_for_all_answers_or_tells_of_the_person(
-    tmp_path: Path, message: str, lesson: str, kept: list[str]
-) -> None:
+    tmp_path, message, lesson, kept
+):
     with open_workspace(make_home(tmp_path)) as ws:
         turn(ws, "What is the plan?", "The plan is to go there in the morning.")
         turn(ws, message, "Sure, that is how it will be.")
@@ -72,7 +67,7 @@ def test_a_correction_leaves_a_lesson_and_a_memory_only_of_what_holds_for_all_an
         assert taught(ws) == ([(lesson, message)] if lesson else [])
 
 
-def test_of_the_language_of_answers_a_block_holds_the_last_word(tmp_path: Path) -> None:
+def test_of_the_language_of_answers_a_block_holds_the_last_word(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         turn(ws, "以后都用中文回答我。", "好的，以后都用中文。")
         turn(ws, "From now on, answer in French please.", "D'accord, je réponds en français.")

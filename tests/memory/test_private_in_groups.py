@@ -1,14 +1,9 @@
 """What a person says in a private chat is recalled for them there, and not in a group unless the settings say so."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, settle, turn
 from tests.store.homes import make_home
 
@@ -16,13 +11,13 @@ ASK = "which allergy, and which sorting do I prefer?"
 FACT, WISH = "My allergy is penicillin", "I prefer answers with a sorting by date"
 
 
-def told(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> None:
+def told(ws, channel, chat_id, sender_id):
     """A fact and a preference of somebody, said in a chat."""
     for text in (f"Remember: {FACT}", f"{WISH}."):
         turn(ws, text, session_key=f"{channel}:{chat_id}", sender_id=sender_id)
 
 
-def given(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> str:
+def given(ws, channel, chat_id, sender_id):
     """The block of a turn of somebody in a chat."""
     return begin(ws, ASK, session_key=f"{channel}:{chat_id}", sender_id=sender_id).block
 
@@ -38,7 +33,7 @@ def given(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> str:
         ("discord", "ana", "900100", "ana"),
     ],
 )
-def test_a_group_is_given_nothing_private(tmp_path: Path, channel: str, private: str, group: str, sender: str) -> None:
+def test_a_group_is_given_nothing_private(tmp_path, channel, private, group, sender):
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         told(ws, channel, private, sender)
         assert FACT in given(ws, channel, private, sender)
@@ -59,18 +54,14 @@ def test_a_group_is_given_nothing_private(tmp_path: Path, channel: str, private:
         ("whatsapp", "4915@s.whatsapp.net", "4915@lid", "4915"),
     ],
 )
-def test_the_words_of_a_person_follow_them_everywhere_else(
-    tmp_path: Path, channel: str, first: str, second: str, sender: str
-) -> None:
+def test_the_words_of_a_person_follow_them_everywhere_else(tmp_path, channel, first, second, sender):
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         told(ws, channel, first, sender)
         assert FACT in given(ws, channel, second, sender)
 
 
 @pytest.mark.parametrize("kinds", [["preference"], ["fact"], ["fact", "preference"]])
-def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them(
-    tmp_path: Path, kinds: list[str]
-) -> None:
+def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them(tmp_path, kinds):
     workspace = make_home(tmp_path, items=0, lessons=0)
     settle(workspace, private_in_groups=kinds)
     with open_workspace(workspace) as ws:
@@ -83,7 +74,7 @@ def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them
         }
 
 
-def test_what_a_person_says_again_in_a_group_is_private_no_more(tmp_path: Path) -> None:
+def test_what_a_person_says_again_in_a_group_is_private_no_more(tmp_path):
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         told(ws, "telegram", "42", "42")
         told(ws, "telegram", "-100123", "42")
@@ -91,13 +82,13 @@ def test_what_a_person_says_again_in_a_group_is_private_no_more(tmp_path: Path) 
             assert FACT in given(ws, "telegram", chat, "42")
 
 
-def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(tmp_path: Path) -> None:
+def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(tmp_path):
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         ws.items.add(FACT, scope_type="user", channel="telegram", sender_id="42")
         assert FACT in given(ws, "telegram", "-100123", "42")
 
 
-def test_facts_of_a_private_chat_are_not_listed_for_a_group(tmp_path: Path) -> None:
+def test_facts_of_a_private_chat_are_not_listed_for_a_group(tmp_path):
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         told(ws, "telegram", "42", "42")
         group, private = Audience("telegram", "-100123", "42"), Audience("telegram", "42", "42")

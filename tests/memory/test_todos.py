@@ -1,25 +1,20 @@
 """The pending items of a session: a message that asks for something later fills them, "done" empties them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.attach.turns import Place
 from nanomem_tui.memory.turns.request import turn_end, turn_input
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, turn
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     return make_home(tmp_path, items=0, lessons=0)
 
 
-def pending(ws: Workspace, **fields: object) -> tuple[str, ...]:
+def pending(ws, **fields):
     """What waits in the chat as the next turn sees it."""
     begun = begin(ws, "hello again", **fields)
     assert all(item in begun.block for item in begun.pending)
@@ -43,7 +38,7 @@ def pending(ws: Workspace, **fields: object) -> tuple[str, ...]:
         "напомни купить молоко",
     ],
 )
-def test_what_a_message_asks_for_later_waits_until_it_is_done(workspace: Path, text: str) -> None:
+def test_what_a_message_asks_for_later_waits_until_it_is_done(workspace, text):
     with open_workspace(workspace) as ws:
         turn(ws, text)
         assert pending(ws) == (text,)
@@ -70,7 +65,7 @@ def test_what_a_message_asks_for_later_waits_until_it_is_done(workspace: Path, t
         "x" * 1_200 + " todo: buy milk",
     ],
 )
-def test_what_asks_for_nothing_does_not_wait(workspace: Path, text: str) -> None:
+def test_what_asks_for_nothing_does_not_wait(workspace, text):
     with open_workspace(workspace) as ws:
         turn(ws, text)
         assert pending(ws) == ()
@@ -79,7 +74,7 @@ def test_what_asks_for_nothing_does_not_wait(workspace: Path, text: str) -> None
 @pytest.mark.parametrize(
     "text", ["done", "Done!", "that's done, thanks", "resolved", "cancel", "不用了", "已完成", "готово"]
 )
-def test_what_is_done_takes_out_what_waits_longest(workspace: Path, text: str) -> None:
+def test_what_is_done_takes_out_what_waits_longest(workspace, text):
     with open_workspace(workspace) as ws:
         turn(ws, "todo: buy milk")
         turn(ws, "todo: call the dentist")
@@ -88,7 +83,7 @@ def test_what_is_done_takes_out_what_waits_longest(workspace: Path, text: str) -
 
 
 @pytest.mark.parametrize("text", ["the dentist call is done", "Cancel the dentist, please", "done: called the dentist"])
-def test_what_is_named_as_done_is_taken_out(workspace: Path, text: str) -> None:
+def test_what_is_named_as_done_is_taken_out(workspace, text):
     with open_workspace(workspace) as ws:
         turn(ws, "todo: buy milk")
         turn(ws, "todo: call the dentist")
@@ -108,21 +103,21 @@ def test_what_is_named_as_done_is_taken_out(workspace: Path, text: str) -> None:
         "todo: write down what was done",
     ],
 )
-def test_what_is_not_done_stays(workspace: Path, text: str) -> None:
+def test_what_is_not_done_stays(workspace, text):
     with open_workspace(workspace) as ws:
         turn(ws, "todo: buy milk")
         turn(ws, text)
         assert "todo: buy milk" in pending(ws)
 
 
-def test_the_oldest_fall_out_beyond_the_limit(workspace: Path) -> None:
+def test_the_oldest_fall_out_beyond_the_limit(workspace):
     with open_workspace(workspace) as ws:
         for number in range(21):
             turn(ws, f"todo: thing number {number}")
         assert pending(ws) == tuple(f"todo: thing number {number}" for number in range(1, 21))
 
 
-def test_what_the_agent_names_itself_is_not_doubled(workspace: Path) -> None:
+def test_what_the_agent_names_itself_is_not_doubled(workspace):
     with open_workspace(workspace) as ws:
         end(ws, begin(ws, "please remind me to buy milk").turn, pending_actions=["buy milk"])
         assert pending(ws) == ("buy milk",)
@@ -130,21 +125,21 @@ def test_what_the_agent_names_itself_is_not_doubled(workspace: Path) -> None:
         assert pending(ws) == ()
 
 
-def test_a_declined_turn_leaves_nothing_to_do(workspace: Path) -> None:
+def test_a_declined_turn_leaves_nothing_to_do(workspace):
     with open_workspace(workspace) as ws:
         begun = begin(ws, "todo: buy milk")
         end(ws, begun.turn, "", declined=True)
         assert pending(ws) == ()
 
 
-def test_a_secret_in_what_waits_is_masked(workspace: Path) -> None:
+def test_a_secret_in_what_waits_is_masked(workspace):
     with open_workspace(workspace) as ws:
         turn(ws, "todo: log in with the password hunter2x!")
         (item,) = pending(ws)
         assert "hunter2x" not in item
 
 
-def test_the_fields_that_the_hook_of_an_agent_sends_fill_and_empty_it(workspace: Path) -> None:
+def test_the_fields_that_the_hook_of_an_agent_sends_fill_and_empty_it(workspace):
     here = Place("telegram:7", "telegram", "7", "7|ana", None, "please remind me to buy milk")
     with open_workspace(workspace) as ws:
         for text, waits in ((here.text, ()), ("hello", (here.text,)), ("done", (here.text,)), ("hello", ())):

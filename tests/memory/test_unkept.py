@@ -1,9 +1,5 @@
 """Every part of a message that becomes nothing has its reason at the end of the turn."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -13,7 +9,7 @@ from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     return make_home(tmp_path, items=0, lessons=0)
 
 
@@ -33,7 +29,7 @@ def workspace(tmp_path: Path) -> Path:
         ("Don't remember this: I like jazz", "asked not to be remembered"),
     ],
 )
-def test_a_message_that_becomes_nothing_says_why(workspace: Path, text: str, why: str) -> None:
+def test_a_message_that_becomes_nothing_says_why(workspace, text, why):
     with open_workspace(workspace) as ws:
         ended = turn(ws, text)
         assert (ended.saved, ended.quarantined) == ((), ())
@@ -41,7 +37,7 @@ def test_a_message_that_becomes_nothing_says_why(workspace: Path, text: str, why
         assert any(why in drop.why for drop in ended.dropped), ended.dropped
 
 
-def test_beside_a_sentence_that_is_kept_the_others_say_why(workspace: Path) -> None:
+def test_beside_a_sentence_that_is_kept_the_others_say_why(workspace):
     with open_workspace(workspace) as ws:
         ended = turn(ws, "I prefer window seats. What is the weather? Thanks a lot!")
         assert [kept.item.text for kept in ended.saved] == ["I prefer window seats."]
@@ -53,7 +49,7 @@ def test_beside_a_sentence_that_is_kept_the_others_say_why(workspace: Path) -> N
         assert ([kept.merged for kept in again.saved], again.dropped) == ([True], ())
 
 
-def test_more_than_a_turn_may_keep_says_so(workspace: Path) -> None:
+def test_more_than_a_turn_may_keep_says_so(workspace):
     with open_workspace(workspace) as ws:
         ended = turn(ws, "My dog is called Rex. I live in Porto. My job is baker. I like jazz. I am vegan.")
         assert len(ended.saved) + len(ended.dropped) == 5
@@ -68,20 +64,20 @@ def test_more_than_a_turn_may_keep_says_so(workspace: Path) -> None:
         ({"capture_channels": ["cli"]}, "channel telegram is not in capture_channels"),
     ],
 )
-def test_where_nothing_is_captured_the_message_says_why(workspace: Path, settings: dict[str, object], why: str) -> None:
+def test_where_nothing_is_captured_the_message_says_why(workspace, settings, why):
     settle(workspace, **settings)
     with open_workspace(workspace) as ws:
         ended = ws.engine.whole_turn(turn_end({**said("I live in Porto"), "assistant": "ok"}, whole=True))
         assert [(drop.text, drop.why) for drop in ended.dropped] == [("I live in Porto", why)]
 
 
-def test_a_declined_turn_says_so(workspace: Path) -> None:
+def test_a_declined_turn_says_so(workspace):
     with open_workspace(workspace) as ws:
         begun = begin(ws, "I live in Porto")
         assert [drop.why for drop in end(ws, begun.turn, "", declined=True).dropped] == ["the agent declined the turn"]
 
 
-def test_a_message_that_taught_a_lesson_is_not_dropped(workspace: Path) -> None:
+def test_a_message_that_taught_a_lesson_is_not_dropped(workspace):
     with open_workspace(workspace) as ws:
         turn(ws, "tell me about boats", "Boats float. " * 20)
         ended = turn(ws, "too long, answer in one sentence")

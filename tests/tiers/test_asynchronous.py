@@ -1,9 +1,6 @@
 """Seed 004's two searches, awaited as it writes them."""
 
-from __future__ import annotations
-
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 
 
-async def test_similar_incidents_come_with_their_resolutions(place: Path) -> None:
+async def test_similar_incidents_come_with_their_resolutions(place):
     with open_workspace(place) as ws:
         memory = ws.memory
         assert isinstance(memory, nanomem_tui.Memory)
@@ -31,7 +28,7 @@ async def test_similar_incidents_come_with_their_resolutions(place: Path) -> Non
             await memory.semantic_search(query="nginx", collections=["rumours"])
 
 
-async def test_documents_are_searched_while_the_loop_goes_on(place: Path) -> None:
+async def test_documents_are_searched_while_the_loop_goes_on(place):
     with open_workspace(place) as ws:
         knowledge_base = ws.knowledge_base
         assert isinstance(knowledge_base, nanomem_tui.KnowledgeBase)
@@ -49,7 +46,7 @@ async def test_documents_are_searched_while_the_loop_goes_on(place: Path) -> Non
             await knowledge_base.search(query="x", sources=["rumours"])
 
 
-async def test_a_hit_of_the_memory_and_one_of_the_documents_are_on_one_scale(place: Path) -> None:
+async def test_a_hit_of_the_memory_and_one_of_the_documents_are_on_one_scale(place):
     with open_workspace(place) as ws:
         ws.records.store("procedure", {"name": "proxy", "description": "restart the reverse proxy"})
         ws.knowledge.add_text("# Proxy\n\nHow to restart the reverse proxy.\n", "me", "Proxy")
