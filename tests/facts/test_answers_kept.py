@@ -7,17 +7,10 @@ from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import ModelError
 from tests.facts.talking import keep_all, say, talking, values
 from tests.facts.test_extract_model import answers, fact
-from tests.model.dreams import endpoints
 from tests.model.server import status
 
 SAID = ["I live in Rome", "bot: Nice.", "I like green tea most"]
 FACTS = (fact(), fact("drink", "green tea", 2, category="Food"))
-
-
-@pytest.fixture
-def endpoint(monkeypatch):
-    with endpoints(monkeypatch) as serve:
-        yield serve
 
 
 def crystallize(workspace, *options):

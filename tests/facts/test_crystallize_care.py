@@ -34,27 +34,26 @@ def waiting(ws):
         ("they sang: my name is Luka", False),
     ],
 )
-def test_only_a_plain_statement_replaces_what_is_known(text, replaced, tmp_path):
-    workspace = talking(tmp_path, cli_direct=["My name is Robert"])
-    with open_workspace(workspace) as ws:
-        with_yes(ws)
-        say(workspace, "cli:direct", text)
-        with_yes(ws)
-        assert values(ws)["name"] == ("Luka" if replaced else "Robert")
-        assert waiting(ws) in ([], ["name: Luka"])
+def test_only_a_plain_statement_replaces_what_is_known(text, replaced, talked, workspace):
+    ws = talked(cli_direct=["My name is Robert"])
+    with_yes(ws)
+    say(workspace, "cli:direct", text)
+    with_yes(ws)
+    assert values(ws)["name"] == ("Luka" if replaced else "Robert")
+    assert waiting(ws) in ([], ["name: Luka"])
 
 
-def test_half_a_sentence_takes_no_place_of_what_was_said_in_the_same_run(tmp_path):
+def test_half_a_sentence_takes_no_place_of_what_was_said_in_the_same_run(talked):
     said = ["My name is Robert", "I live in Rome, my name is Luka"]
-    with open_workspace(talking(tmp_path, cli_direct=said)) as ws:
-        plan = ws.crystallizer.plan()
-        assert {one.proposal.value: (one.verdict, one.why) for one in plan.open} == {
-            "Robert": ("new", ""), "Rome": ("new", ""), "Luka": ("contradicts", NOT_PLAIN),
-        }  # fmt: skip
-        with_yes(ws)
-        assert (values(ws), waiting(ws)) == ({"name": "Robert", "lives in": "Rome"}, ["name: Luka"])
-        ws.inbox.accept([ws.inbox.list()[0].id])
-        assert values(ws)["name"] == "Luka"
+    ws = talked(cli_direct=said)
+    plan = ws.crystallizer.plan()
+    assert {one.proposal.value: (one.verdict, one.why) for one in plan.open} == {
+        "Robert": ("new", ""), "Rome": ("new", ""), "Luka": ("contradicts", NOT_PLAIN),
+    }  # fmt: skip
+    with_yes(ws)
+    assert (values(ws), waiting(ws)) == ({"name": "Robert", "lives in": "Rome"}, ["name: Luka"])
+    ws.inbox.accept([ws.inbox.list()[0].id])
+    assert values(ws)["name"] == "Luka"
 
 
 def test_of_a_group_that_names_nobody_every_voice_waits(tmp_path):
@@ -75,14 +74,13 @@ def test_of_a_group_that_names_nobody_every_voice_waits(tmp_path):
     ],
 )
 @pytest.mark.parametrize("runs", [1, 2])
-def test_what_is_so_instead_takes_its_place(before, text, key, after, runs, tmp_path):
-    workspace = talking(tmp_path, cli_direct=[before])
-    with open_workspace(workspace) as ws:
-        if runs == 2:
-            with_yes(ws)
-        say(workspace, "cli:direct", text)
+def test_what_is_so_instead_takes_its_place(before, text, key, after, runs, talked, workspace):
+    ws = talked(cli_direct=[before])
+    if runs == 2:
         with_yes(ws)
-        assert (values(ws), ws.inbox.list()) == ({key: after}, [])
+    say(workspace, "cli:direct", text)
+    with_yes(ws)
+    assert (values(ws), ws.inbox.list()) == ({key: after}, [])
 
 
 ENDED = [
@@ -101,31 +99,30 @@ ENDED = [
 
 
 @pytest.mark.parametrize(("before", "text", "fact"), ENDED, ids=lambda one: one[:20])
-def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before, text, fact, tmp_path):
-    workspace = talking(tmp_path, cli_direct=[before])
-    with open_workspace(workspace) as ws:
-        with_yes(ws)
-        [known] = ws.facts.all()
-        say(workspace, "cli:direct", text)
-        plan = ws.crystallizer.plan()
-        assert [(one.fact.id, one.evidence.number) for one in plan.over] == [(known.id, 1)]
-        assert plan.is_new
-        done = with_yes(ws)
-        assert done.operation is not None
-        assert done.operation.label == "crystallize: 1 to the inbox"
-        assert waiting(ws) == [f"forget: {known.item.text}"]
-        assert fact in ("", known.item.text)
-        assert ws.crystallizer.plan().over == (), "it waits already"
-        ws.undo()
-        assert (waiting(ws), len(ws.crystallizer.plan().over)) == ([], 1), "a run that was taken back decided nothing"
-        with_yes(ws)
-        ws.inbox.accept([ws.inbox.list()[0].id])
-        assert (values(ws), ws.inbox.list()) == ({}, [])
-        ws.undo()
-        ws.inbox.reject([ws.inbox.list()[0].id])
-        assert ws.crystallizer.plan().over == (), "a person decided"
-        say(workspace, "cli:direct", text, at=LATER)
-        assert len(ws.crystallizer.plan().over) == 1, "it was said again"
+def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before, text, fact, talked, workspace):
+    ws = talked(cli_direct=[before])
+    with_yes(ws)
+    [known] = ws.facts.all()
+    say(workspace, "cli:direct", text)
+    plan = ws.crystallizer.plan()
+    assert [(one.fact.id, one.evidence.number) for one in plan.over] == [(known.id, 1)]
+    assert plan.is_new
+    done = with_yes(ws)
+    assert done.operation is not None
+    assert done.operation.label == "crystallize: 1 to the inbox"
+    assert waiting(ws) == [f"forget: {known.item.text}"]
+    assert fact in ("", known.item.text)
+    assert ws.crystallizer.plan().over == (), "it waits already"
+    ws.undo()
+    assert (waiting(ws), len(ws.crystallizer.plan().over)) == ([], 1), "a run that was taken back decided nothing"
+    with_yes(ws)
+    ws.inbox.accept([ws.inbox.list()[0].id])
+    assert (values(ws), ws.inbox.list()) == ({}, [])
+    ws.undo()
+    ws.inbox.reject([ws.inbox.list()[0].id])
+    assert ws.crystallizer.plan().over == (), "a person decided"
+    say(workspace, "cli:direct", text, at=LATER)
+    assert len(ws.crystallizer.plan().over) == 1, "it was said again"
 
 
 @pytest.mark.parametrize(
@@ -135,23 +132,21 @@ def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before, text, fact, tmp_
         "I'm no longer allergic to nuts", "Am I no longer allergic to penicillin?", "I'm no longer hungry",
     ],
 )  # fmt: skip
-def test_what_ends_nothing(text, tmp_path):
-    workspace = talking(tmp_path, cli_direct=["I'm allergic to penicillin", text])
-    with open_workspace(workspace) as ws:
-        with_yes(ws)
-        assert (ws.crystallizer.plan().over, values(ws)) == ((), {"penicillin": "allergic"})
+def test_what_ends_nothing(text, talked):
+    ws = talked(cli_direct=["I'm allergic to penicillin", text])
+    with_yes(ws)
+    assert (ws.crystallizer.plan().over, values(ws)) == ((), {"penicillin": "allergic"})
 
 
-def test_an_end_in_the_same_run_keeps_the_fact_away_until_it_is_said_again(tmp_path):
+def test_an_end_in_the_same_run_keeps_the_fact_away_until_it_is_said_again(talked, workspace):
     said = ["I live in Rome", "I no longer live in Rome"]
-    workspace = talking(tmp_path, cli_direct=said)
-    with open_workspace(workspace) as ws:
-        plan = ws.crystallizer.plan()
-        assert (verdicts(plan), plan.over) == ([("lives in: Rome", "over")], ())
-        say(workspace, "cli:direct", "I live in Rome")
-        assert verdicts(ws.crystallizer.plan()) == [("lives in: Rome", "over"), ("lives in: Rome", "new")]
-        keep_all(ws)
-        assert (values(ws), ws.crystallizer.plan().over) == ({"lives in": "Rome"}, ())
+    ws = talked(cli_direct=said)
+    plan = ws.crystallizer.plan()
+    assert (verdicts(plan), plan.over) == ([("lives in: Rome", "over")], ())
+    say(workspace, "cli:direct", "I live in Rome")
+    assert verdicts(ws.crystallizer.plan()) == [("lives in: Rome", "over"), ("lives in: Rome", "new")]
+    keep_all(ws)
+    assert (values(ws), ws.crystallizer.plan().over) == ({"lives in": "Rome"}, ())
 
 
 def test_a_fact_is_dated_by_its_message_and_values_of_one_run_are_its_history(tmp_path):

@@ -21,19 +21,6 @@ from nanomem_tui.store.values import Item
 from tests.store.homes import kill
 
 
-def made(folder):
-    """An empty workspace."""
-    place = folder / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(made(tmp_path)) as opened:
-        yield opened
-
-
 def values(ws):
     return {(fact.domain, fact.category, fact.key): fact.value for fact in ws.facts.all()}
 
@@ -192,8 +179,7 @@ def test_facts_of_different_chats_are_not_merged(ws):
         ws.facts.merge([one.id, two.id], into=one.id)
 
 
-def test_many_writers_of_one_fact_all_succeed(tmp_path):
-    place = made(tmp_path)
+def test_many_writers_of_one_fact_all_succeed(place):
     with open_workspace(place) as ws:
         ws.items.add("the memory is begun")
     code = (
@@ -226,8 +212,7 @@ def test_many_are_one_operation(ws):
     assert values(ws) == {(None, "a", "x"): "old"}
 
 
-def test_facts_of_two_processes_are_one(tmp_path):
-    place = made(tmp_path)
+def test_facts_of_two_processes_are_one(place):
     with open_workspace(place) as one, open_workspace(place) as two:
         one.facts.set("a", "b", "1")
         two.facts.set("a", "b", "2")

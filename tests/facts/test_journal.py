@@ -13,12 +13,10 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-def ws(tmp_path):
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as opened, clock.at(NOON):
-        yield opened
+@pytest.fixture(autouse=True)
+def _at_noon(ws):
+    with clock.at(NOON):
+        yield
 
 
 def noted(ws, text, day="", later=0):

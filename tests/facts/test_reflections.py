@@ -14,14 +14,6 @@ KEY = "sk-proj-" + "aB3" * 16
 CHAT = TurnInput("telegram:26", "telegram", "26", "7", text="what is the rate?")
 
 
-@pytest.fixture
-def ws(tmp_path):
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as opened:
-        yield opened
-
-
 def added(ws, tool="web_search", insight="Ask for less", session="telegram:26"):
     return ws.reflections.add(tool, '{"query": "курс"}', "Error: timeout", insight, session)[1]
 

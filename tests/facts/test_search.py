@@ -39,16 +39,13 @@ class Meaning:
 
 
 @pytest.fixture
-def ws(tmp_path):
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as opened:
-        opened.facts.set("Contact", "phone", "555 0100", domain="Work")
-        opened.facts.set("Contact", "mail", "ana@example.org", domain="Work")
-        opened.facts.set("Contact", "plumber", "Ivan", domain="Home")
-        opened.facts.set("Diet", "allergy", "nuts")
-        opened.items.add("Prefers the window seat on a flight", kind="preference")
-        yield opened
+def ws(ws):
+    ws.facts.set("Contact", "phone", "555 0100", domain="Work")
+    ws.facts.set("Contact", "mail", "ana@example.org", domain="Work")
+    ws.facts.set("Contact", "plumber", "Ivan", domain="Home")
+    ws.facts.set("Diet", "allergy", "nuts")
+    ws.items.add("Prefers the window seat on a flight", kind="preference")
+    return ws
 
 
 def searching(ws, meaning):

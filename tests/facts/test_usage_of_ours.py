@@ -6,14 +6,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import ModelError
 from tests.dreams.test_consolidator import KEY, Home, asked
-from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
+from tests.model.dreams import PORT, step, study, with_a_fact
 from tests.model.server import says, status
-
-
-@pytest.fixture
-def endpoint(monkeypatch):
-    with endpoints(monkeypatch) as serve:
-        yield serve
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
-from tests.store.homes import make_home
 
 KEY = "telegram:7"
 
@@ -23,23 +22,20 @@ def listed(ws):
     return [(info.key, info.messages, info.hidden_reason) for info in ws.sessions.list()]
 
 
-def test_its_first_conversation_is_seen_listed_compacted_and_brought_back(tmp_path):
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        assert listed(ws) == []
-        ws.refresh()
-        for number in range(3):
-            say(workspace.parent / "sessions", key_to_lossy_name(KEY), number)
-        assert "sessions" in ws.refresh()
-        assert listed(ws) == [(KEY, 3, "")]
-        operation = ws.sessions.compact(KEY, 1)
-        assert listed(ws) == [(KEY, 1, "")]
-        ws.undo(operation.id)
-        assert listed(ws) == [(KEY, 3, "")]
+def test_its_first_conversation_is_seen_listed_compacted_and_brought_back(ws, workspace):
+    assert listed(ws) == []
+    ws.refresh()
+    for number in range(3):
+        say(workspace.parent / "sessions", key_to_lossy_name(KEY), number)
+    assert "sessions" in ws.refresh()
+    assert listed(ws) == [(KEY, 3, "")]
+    operation = ws.sessions.compact(KEY, 1)
+    assert listed(ws) == [(KEY, 1, "")]
+    ws.undo(operation.id)
+    assert listed(ws) == [(KEY, 3, "")]
 
 
-def test_after_an_upgrade_the_new_folder_is_its_own_and_the_old_ones_are_hidden(tmp_path):
-    workspace = make_home(tmp_path)
+def test_after_an_upgrade_the_new_folder_is_its_own_and_the_old_ones_are_hidden(workspace):
     (workspace / "memory" / "LTM_SNAPSHOT.json").unlink()
     (workspace / "memory" / "LESSONS.jsonl").unlink()
     say(workspace / "sessions", key_to_lossy_name(KEY), 1)

@@ -11,7 +11,6 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import scopes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from tests.store.homes import make_home
 
 pytestmark = pytest.mark.slow  # two processes for each test
 
@@ -66,8 +65,7 @@ def ask(both, *lines):
     return [answer(one) for one in both]
 
 
-def test_two_undos_take_back_two_operations(tmp_path):
-    workspace = make_home(tmp_path)
+def test_two_undos_take_back_two_operations(workspace):
     with open_workspace(workspace) as ws:
         recorded = [ws.items.add(f"number {number}")[0].id for number in range(2 * ROUNDS)]
     with two(workspace) as both:
@@ -77,8 +75,7 @@ def test_two_undos_take_back_two_operations(tmp_path):
         assert not [item for item in ws.items.all() if item.text.startswith("number")]
 
 
-def test_what_one_accepts_no_other_rejects(tmp_path):
-    workspace = make_home(tmp_path)
+def test_what_one_accepts_no_other_rejects(workspace):
     with open_workspace(workspace) as ws:
         keys = [f"held_{number}" for number in range(ROUNDS)]
         held = [scopes.hold_for_review(Item(key, f"words of {key}"), "it orders") for key in keys]
@@ -92,8 +89,7 @@ def test_what_one_accepts_no_other_rejects(tmp_path):
     assert there.isdisjoint(key for key, (_, rejected) in zip(keys, answers, strict=True) if rejected == "done")
 
 
-def test_of_two_edits_of_a_text_one_is_made(tmp_path):
-    workspace = make_home(tmp_path)
+def test_of_two_edits_of_a_text_one_is_made(workspace):
     with open_workspace(workspace) as ws:
         keys = [ws.items.add(f"number {number}")[1].id for number in range(ROUNDS)]
     with two(workspace) as both:

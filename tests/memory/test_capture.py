@@ -345,17 +345,6 @@ def test_no_more_than_some_per_turn_the_wishes_first():
     assert taken(text, settings=SETTINGS._replace(capture_max_entries_per_turn=0)).rows == ()
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"memory_enabled": False},
-        {"capture_enabled": False},
-    ],
-)
-def test_every_switch_switches_capture_off(changed):
-    assert taken("Remember that I prefer tea", settings=SETTINGS._replace(**changed)) == Captured()
-
-
 def test_a_wish_in_a_channel_that_is_not_captured_is_told():
     elsewhere = SETTINGS._replace(capture_channels=("cli",))
     found = taken("Remember that my password is hunter2x", settings=elsewhere)

@@ -5,7 +5,8 @@ from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns.capture import held_sender
 from tests.memory.turns import settle, turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 CORRECTION = "No, that is wrong, it was Canberra all along and not Sydney"
 
@@ -21,8 +22,7 @@ def test_who_may_teach():
     assert "capture_senders" in held_sender(Audience("cli", "direct"), named)
 
 
-def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(tmp_path):
-    workspace = make_home(tmp_path, items=0, lessons=0)
+def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(workspace):
     settle(workspace, capture_senders=["ana"])
     with open_workspace(workspace) as ws:
         turn(ws, "What is the capital of Australia?", "It is Sydney, of course.", sender_id="ben")

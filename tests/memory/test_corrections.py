@@ -2,11 +2,9 @@
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.language.corrections import detect
 from tests.memory.test_capture_sentences import told
 from tests.memory.turns import begin, turn
-from tests.store.homes import make_home
 
 EVERYDAY = """
     不对称加密是什么？ | 不对外开放的景点有哪些？ | 不对口的专业怎么找工作？ | 错误代码 500 是什么意思？
@@ -110,9 +108,8 @@ def test_what_is_asked_of_one_answer_teaches_nothing_for_good(text):
         ("That's too long. Keep it under three sentences.", "Too short for basketball? I'm 165cm."),
     ],
 )
-def test_no_question_and_no_task_takes_the_place_of_a_correction(tmp_path, taught, everyday):
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "What is the plan?", "The plan is to go there in the morning.")
-        turn(ws, taught, "That is how it will be.")
-        turn(ws, everyday, "That is another matter.")
-        assert [one.better_action for one in begin(ws, "and what about cheese?").lessons] == [taught]
+def test_no_question_and_no_task_takes_the_place_of_a_correction(ws, taught, everyday):
+    turn(ws, "What is the plan?", "The plan is to go there in the morning.")
+    turn(ws, taught, "That is how it will be.")
+    turn(ws, everyday, "That is another matter.")
+    assert [one.better_action for one in begin(ws, "and what about cheese?").lessons] == [taught]

@@ -2,21 +2,15 @@
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from tests.memory.turns import turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0}
 
 ANA = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
-
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0)) as made:
-        yield made
 
 
 def add(ws, text, scope="user", **fields):

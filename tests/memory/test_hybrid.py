@@ -12,28 +12,23 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import MissingExtra, ModelUnavailable
-from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.meaning import ByMeaning, is_wanted
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.embedders import share_known
 from nanomem_tui.vectors.semantic_search import SemanticSearch
 from tests.memory.senses import Senses, meaning_of
-from tests.store.homes import make_home
+from tests.store.homes import fill, make_home
 
+HOME = {"items": 0}
 SHARES_A_HOME = True
 
 CAR = "Ana has a red Skoda"
 ROWS = [CAR, "The invoice is due on Monday", "A dog sleeps here", "Tea without sugar"]
-
-
-def fill(ws, rows):
-    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
 
 
 def item(key, text, **rest):
@@ -41,10 +36,9 @@ def item(key, text, **rest):
 
 
 @pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0)) as made:
-        fill(made, [item(f"i{n}", text) for n, text in enumerate(ROWS)])
-        yield made
+def ws(ws):
+    fill(ws, [item(f"i{n}", text) for n, text in enumerate(ROWS)])
+    return ws
 
 
 def hybrid(ws, senses=None, **settings):

@@ -7,7 +7,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NotFound, Refused
 from tests.memory.test_transfer_crystal import database
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 SAID = [
     ("telegram:1", "user", "The heron landed on the pier", "2026-02-15T09:00:00"),
@@ -17,24 +18,13 @@ SAID = [
 
 
 @pytest.fixture
-def home(tmp_path):
-    return make_home(tmp_path, items=0, lessons=0)
-
-
-@pytest.fixture
-def ws(home):
-    with open_workspace(home) as workspace:
-        yield workspace
-
-
-@pytest.fixture
-def transcript(home):
+def transcript(workspace):
     """`transcript(key, [(role, text)])`: a session of the agent."""
 
     def write(key, said):
         head = {"_type": "metadata", "key": key, "created_at": "2026-03-01T00:00:00", "metadata": {}}
         lines = [head, *({"role": role, "content": text, "timestamp": "2026-03-01T00:00:01"} for role, text in said)]
-        folder = home.parent / "sessions"
+        folder = workspace.parent / "sessions"
         (folder / f"{key.replace(':', '_')}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
     return write
@@ -109,14 +99,14 @@ def test_a_session_of_the_same_key_stands_beside_it(ws, source, transcript):
 
 
 @pytest.mark.sqlite("the file itself")
-def test_sessions_are_listed_where_our_database_cannot_be_read(home, source, transcript):
-    with open_workspace(home) as ws:
+def test_sessions_are_listed_where_our_database_cannot_be_read(workspace, source, transcript):
+    with open_workspace(workspace) as ws:
         bring(ws, source)
         database_file = ws.paths.database
     transcript("cli:1", [("user", "hello")])
     for path in database_file.parent.rglob("*"):
         if path.is_file():
             path.write_bytes(b"\xff" * 5000)
-    with open_workspace(home) as ws:
+    with open_workspace(workspace) as ws:
         assert [info.key for info in ws.sessions.list()] == ["cli:1"]
         assert [problem.severity for problem in ws.sessions.problems()] == ["error"]

@@ -9,7 +9,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
-from tests.store.homes import Agent, make_home, state
+from tests.store.homes import Agent, state
 
 
 def _time(text):
@@ -284,8 +284,7 @@ def test_a_conflict_is_settled_by_the_edit_that_decides_it(ws):
     assert ws.items.get("ltm_1").meta == {}
 
 
-def test_of_a_person_and_an_agent_who_edit_one_row_the_later_is_told(tmp_path):
-    workspace = make_home(tmp_path)
+def test_of_a_person_and_an_agent_who_edit_one_row_the_later_is_told(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         row = two.items.get("ltm_1")
         one.items.edit("ltm_1", text="one")
@@ -295,8 +294,7 @@ def test_of_a_person_and_an_agent_who_edit_one_row_the_later_is_told(tmp_path):
         assert two.items.get("ltm_1").text == "one"
 
 
-def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path):
-    workspace = make_home(tmp_path)
+def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         shown = two.items.get("ltm_1")
         one.items.edit("ltm_1", text="one")
@@ -315,19 +313,17 @@ def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path):
 
 
 @pytest.mark.parametrize("flushed", [False, True])
-def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(tmp_path, flushed):
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        if flushed:
-            ws.items.edit("ltm_2", text="makes a database")
-            ws.flush()
-        shown = ws.items.get("ltm_1")
-        agent = Agent(workspace)
-        agent.load()
-        agent.items["ltm_1"]["text"] = "the agent's"
-        agent.flush()
-        with pytest.raises(Conflict, match="the agent's"):
-            ws.items.edit("ltm_1", expected=shown, text="mine")
+def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(ws, workspace, flushed):
+    if flushed:
+        ws.items.edit("ltm_2", text="makes a database")
+        ws.flush()
+    shown = ws.items.get("ltm_1")
+    agent = Agent(workspace)
+    agent.load()
+    agent.items["ltm_1"]["text"] = "the agent's"
+    agent.flush()
+    with pytest.raises(Conflict, match="the agent's"):
+        ws.items.edit("ltm_1", expected=shown, text="mine")
 
 
 @pytest.mark.parametrize("who", [{"chat_id": "7"}, {"sender_id": "ana"}])

@@ -2,10 +2,8 @@
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.language.corrections import detect
 from tests.memory.turns import begin, turn
-from tests.store.homes import make_home
 
 
 def remembered(ws):
@@ -58,29 +56,25 @@ def test_a_wish_for_all_answers_to_come_is_a_correction(text, topic):
     ],
 )
 def test_a_correction_leaves_a_lesson_and_a_memory_only_of_what_holds_for_all_answers_or_tells_of_the_person(
-    tmp_path, message, lesson, kept
+    ws, message, lesson, kept
 ):
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "What is the plan?", "The plan is to go there in the morning.")
-        turn(ws, message, "Sure, that is how it will be.")
-        assert remembered(ws) == kept
-        assert taught(ws) == ([(lesson, message)] if lesson else [])
+    turn(ws, "What is the plan?", "The plan is to go there in the morning.")
+    turn(ws, message, "Sure, that is how it will be.")
+    assert remembered(ws) == kept
+    assert taught(ws) == ([(lesson, message)] if lesson else [])
 
 
-def test_of_the_language_of_answers_a_block_holds_the_last_word(tmp_path):
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "以后都用中文回答我。", "好的，以后都用中文。")
-        turn(ws, "From now on, answer in French please.", "D'accord, je réponds en français.")
-        held = begin(ws, "中文回答 answer in French")
-        assert [one.better_action for one in held.lessons] == ["From now on, answer in French please."]
-        why = {cut.hit.item.text: cut.why for cut in held.cut}
-        assert why["以后都用中文回答我。"] == f"{held.lessons[0].id} is the last word on it"
-        turn(ws, "Answer in English please", "From here on it is English.")
-        assert [one.better_action for one in begin(ws, "hello").lessons] == ["Answer in English please"]
-        assert recalled(ws) == []
-        elsewhere = recalled(ws, session_key="telegram:99")
-        assert elsewhere == ["From now on, answer in French please."], (
-            "in another chat the last wish for all chats holds"
-        )
-        ws.items.set_pinned([item.id for item in ws.items.all() if "中文" in item.text], True)
-        assert recalled(ws) == ["以后都用中文回答我。"], "what a person pinned stays"
+def test_of_the_language_of_answers_a_block_holds_the_last_word(ws):
+    turn(ws, "以后都用中文回答我。", "好的，以后都用中文。")
+    turn(ws, "From now on, answer in French please.", "D'accord, je réponds en français.")
+    held = begin(ws, "中文回答 answer in French")
+    assert [one.better_action for one in held.lessons] == ["From now on, answer in French please."]
+    why = {cut.hit.item.text: cut.why for cut in held.cut}
+    assert why["以后都用中文回答我。"] == f"{held.lessons[0].id} is the last word on it"
+    turn(ws, "Answer in English please", "From here on it is English.")
+    assert [one.better_action for one in begin(ws, "hello").lessons] == ["Answer in English please"]
+    assert recalled(ws) == []
+    elsewhere = recalled(ws, session_key="telegram:99")
+    assert elsewhere == ["From now on, answer in French please."], "in another chat the last wish for all chats holds"
+    ws.items.set_pinned([item.id for item in ws.items.all() if "中文" in item.text], True)
+    assert recalled(ws) == ["以后都用中文回答我。"], "what a person pinned stays"

@@ -15,7 +15,6 @@ from nanomem_tui.memory.lessons import (
     Feedback,
     TaughtLesson,
     ToolResult,
-    effective_confidence,
     find_over_cap,
     learn,
     rank,
@@ -327,17 +326,6 @@ def test_a_tool_keeps_its_name():
         assert lessons.tool_name(name) == name
 
 
-def test_a_failure_in_spite_of_its_lesson_makes_it_no_surer():
-    world = World()
-    before = world.on(ToolResult("exec", "error: timeout"))[0].lesson
-    world.now += timedelta(minutes=1)
-    found = learn(
-        ToolResult("exec", "error: timeout"), world.lessons, SETTINGS, world.now, session_key=S, recurred={before.id}
-    )
-    assert [(one.what, one.lesson.confidence, one.lesson.hits) for one in found] == [("recurred", 1, 2)]
-    assert found[0].lesson.updated_at == before.updated_at
-
-
 def test_secrets_of_a_failure_are_masked():
     lesson = World().on(ToolResult("exec", "error: login failed, password: hunter2x"))[0].lesson
     assert "hunter2x" not in repr(lesson)
@@ -365,15 +353,6 @@ def test_every_lesson_keeps_the_lengths_of_the_published_format(result, error, t
 def lesson(number, **fields):
     base = Lesson(f"lesson_{number}", f"k{number}", f"trigger {number}", "", f"better {number}", "global")
     return base._replace(**{"confidence": 5, "updated_at": clock.iso(NOW), **fields})
-
-
-def test_confidence_decays_by_one_in_168_hours_since_it_was_last_confirmed():
-    week = clock.iso(NOW - timedelta(hours=168))
-    assert effective_confidence(lesson(1, updated_at=week), NOW) == pytest.approx(4)
-    assert effective_confidence(lesson(1, updated_at=week, last_applied_at=clock.iso(NOW)), NOW) == pytest.approx(5)
-    assert effective_confidence(lesson(1, last_applied_at=week), NOW) == pytest.approx(5)
-    assert effective_confidence(lesson(1, updated_at=clock.iso(NOW - timedelta(days=365))), NOW) == 0
-    assert effective_confidence(lesson(1, updated_at="no time"), NOW) == 5
 
 
 def test_the_prompt_gets_the_fitting_then_the_surer_then_the_frequent_ones():

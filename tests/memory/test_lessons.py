@@ -7,10 +7,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
-from nanomem_tui.core.operations import new_operation
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
-from tests.store.homes import Agent, make_home
+from tests.store.homes import Agent, fill
 
 
 def test_a_lesson_is_added_with_the_key_of_the_seed(ws):
@@ -42,8 +40,7 @@ def test_what_cannot_be_kept_is_refused(ws, fields):
     assert ws.log() == []
 
 
-def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_path):
-    workspace = make_home(tmp_path)
+def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(workspace):
     agent = Agent(workspace)
     agent.lessons["lesson_1"]["key"] = "a key of the agent's own"
     agent.flush()
@@ -61,7 +58,7 @@ def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_pat
 def test_a_faded_lesson_is_confirmed_by_the_confidence_that_it_has(ws):
     long_ago = clock.iso(clock.now() - timedelta(days=90))
     lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", "global", confidence=10, updated_at=long_ago)
-    ws.perform(new_operation("lessons.add", "an old lesson", [change_of("lesson", None, lesson)]))
+    fill(ws, [lesson])
     assert ws.lessons.faded([lesson]) == {"old"}
     why = ws.lessons.why_not("old", "a map please")
     assert why.endswith("to confirm it: nanomem memory lessons edit old --confidence 10")
@@ -78,8 +75,7 @@ def test_why_an_older_word_is_not_given(ws):
     first = Lesson("first", "k1", "response:language", "", "answer in English", "session", "cli:direct")
     first = first._replace(source="user_feedback", updated_at=clock.iso(now - timedelta(hours=1)))
     last = first._replace(id="last", key="k2", better_action="请用中文回答", updated_at=clock.iso(now))
-    for row in (first, last):
-        ws.perform(new_operation("lessons.add", row.id, [change_of("lesson", None, row)], actor="agent"))
+    fill(ws, [first, last])
     assert ws.lessons.why_not("first", "answer", "cli:direct") == "last says otherwise of response:language"
     assert ws.lessons.why_not("last", "answer", "cli:direct") == ""
 
@@ -126,11 +122,12 @@ def test_confidence_fades_with_the_hours(ws):
     assert (aged(0), aged(168), aged(84), aged(10_000)) == (5, 4, 4.5, 0)
     recent = clock.iso(clock.now())
     assert aged(168, last_applied_at=recent) == 5, "counted from when it was last confirmed"
+    week = clock.iso(clock.now() - timedelta(hours=168))
+    assert aged(0, last_applied_at=week) == 5, "or from when it was told"
     assert ws.lessons.effective(Lesson("l", confidence=5, updated_at="no time")) == 5
 
 
-def test_a_lesson_reaches_the_agents_file_in_its_form(tmp_path):
-    workspace = make_home(tmp_path)
+def test_a_lesson_reaches_the_agents_file_in_its_form(workspace):
     with open_workspace(workspace) as ws:
         key = ws.lessons.add("t", "b").changes[0].key
     agent = Agent(workspace)
@@ -138,8 +135,7 @@ def test_a_lesson_reaches_the_agents_file_in_its_form(tmp_path):
     assert "+" not in agent.lessons[key]["created_at"]
 
 
-def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path):
-    workspace = make_home(tmp_path)
+def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         shown = two.lessons.get("lesson_1")
         one.lessons.edit("lesson_1", better_action="one")

@@ -5,7 +5,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
 from tests.memory.turns import begin, settle, turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 ASK = "which allergy, and which sorting do I prefer?"
 FACT, WISH = "My allergy is penicillin", "I prefer answers with a sorting by date"
@@ -33,15 +34,14 @@ def given(ws, channel, chat_id, sender_id):
         ("discord", "ana", "900100", "ana"),
     ],
 )
-def test_a_group_is_given_nothing_private(tmp_path, channel, private, group, sender):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, channel, private, sender)
-        assert FACT in given(ws, channel, private, sender)
-        block = given(ws, channel, group, sender)
-        assert "penicillin" not in block
-        assert "sorting by date" not in block
-        assert not ws.scopes.leaks()
-        assert {row.kind for row, _ in ws.scopes.seen_by(Audience(channel, group, sender))} == set()
+def test_a_group_is_given_nothing_private(ws, channel, private, group, sender):
+    told(ws, channel, private, sender)
+    assert FACT in given(ws, channel, private, sender)
+    block = given(ws, channel, group, sender)
+    assert "penicillin" not in block
+    assert "sorting by date" not in block
+    assert not ws.scopes.leaks()
+    assert {row.kind for row, _ in ws.scopes.seen_by(Audience(channel, group, sender))} == set()
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,13 @@ def test_a_group_is_given_nothing_private(tmp_path, channel, private, group, sen
         ("whatsapp", "4915@s.whatsapp.net", "4915@lid", "4915"),
     ],
 )
-def test_the_words_of_a_person_follow_them_everywhere_else(tmp_path, channel, first, second, sender):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, channel, first, sender)
-        assert FACT in given(ws, channel, second, sender)
+def test_the_words_of_a_person_follow_them_everywhere_else(ws, channel, first, second, sender):
+    told(ws, channel, first, sender)
+    assert FACT in given(ws, channel, second, sender)
 
 
 @pytest.mark.parametrize("kinds", [["preference"], ["fact"], ["fact", "preference"]])
-def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them(tmp_path, kinds):
-    workspace = make_home(tmp_path, items=0, lessons=0)
+def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them(workspace, kinds):
     settle(workspace, private_in_groups=kinds)
     with open_workspace(workspace) as ws:
         told(ws, "telegram", "42", "42")
@@ -74,23 +72,20 @@ def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them
         }
 
 
-def test_what_a_person_says_again_in_a_group_is_private_no_more(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, "telegram", "42", "42")
-        told(ws, "telegram", "-100123", "42")
-        for chat in ("42", "-100123", "-100456"):
-            assert FACT in given(ws, "telegram", chat, "42")
+def test_what_a_person_says_again_in_a_group_is_private_no_more(ws):
+    told(ws, "telegram", "42", "42")
+    told(ws, "telegram", "-100123", "42")
+    for chat in ("42", "-100123", "-100456"):
+        assert FACT in given(ws, "telegram", chat, "42")
 
 
-def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        ws.items.add(FACT, scope_type="user", channel="telegram", sender_id="42")
-        assert FACT in given(ws, "telegram", "-100123", "42")
+def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(ws):
+    ws.items.add(FACT, scope_type="user", channel="telegram", sender_id="42")
+    assert FACT in given(ws, "telegram", "-100123", "42")
 
 
-def test_facts_of_a_private_chat_are_not_listed_for_a_group(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, "telegram", "42", "42")
-        group, private = Audience("telegram", "-100123", "42"), Audience("telegram", "42", "42")
-        assert ws.memory_search("allergy penicillin", audience=private).results
-        assert not ws.memory_search("allergy penicillin", audience=group).results
+def test_facts_of_a_private_chat_are_not_listed_for_a_group(ws):
+    told(ws, "telegram", "42", "42")
+    group, private = Audience("telegram", "-100123", "42"), Audience("telegram", "42", "42")
+    assert ws.memory_search("allergy penicillin", audience=private).results
+    assert not ws.memory_search("allergy penicillin", audience=group).results

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.memory.held_rows import MAX_TEXT, MAX_WHY, MOST_AN_HOUR, MOST_WAITING, Proposals
@@ -12,15 +11,8 @@ from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.safety import LABEL
 from nanomem_tui.memory.scopes import Audience
 
+HOME = {"items": 0, "lessons": 0}
 OWNER = Audience()
-
-
-@pytest.fixture
-def ws(tmp_path):
-    workspace = tmp_path / "home" / "workspace"
-    workspace.mkdir(parents=True)
-    with open_workspace(workspace) as opened:
-        yield opened
 
 
 def proposals(ws, audience=OWNER):

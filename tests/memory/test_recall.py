@@ -1,5 +1,6 @@
 """Recall: who sees what, why an item was given or not, the same answer from every backend."""
 
+import contextlib
 from datetime import timedelta
 
 import pytest
@@ -9,24 +10,19 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.retention import mark_superseded
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
-from tests.store.homes import make_home
+from tests.store.homes import fill, make_home
 
+HOME = {"items": 0}
 SHARES_A_HOME = True
 
 CHAT = Audience("telegram", "1", "7")
 TEXTS = st.lists(st.sampled_from(["tea", "dog", "小满", "sun"]), min_size=1, max_size=5).map(" ".join)
 AUDIENCES = [Audience(channel, chat, sender) for channel in ("telegram", "discord") for chat in "12" for sender in "78"]
-
-
-def fill(ws, rows):
-    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
 
 
 def recall_of(ws, **settings):
@@ -39,12 +35,6 @@ def ids(recalled):
     return [hit.item.id for hit in recalled.hits]
 
 
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0)) as made:
-        yield made
-
-
 def item(key, text, **rest):
     return Item(key, text, updated_at="2026-01-01T00:00:00+00:00", **rest)
 
@@ -55,6 +45,25 @@ scoped = st.one_of(
     st.just(("global", "workspace:w:global")),
     st.sampled_from(AUDIENCES).map(lambda a: ("global", chat_key(a.channel, a.chat_id))),
 )
+
+
+@pytest.fixture(params=["ram", "sqlite_fts"])
+def backend(request):
+    return request.param
+
+
+@pytest.fixture
+def recalling(workspace, backend):
+    """`recalling(rows)`: recall of a home whose database holds these rows."""
+    with contextlib.ExitStack() as opened:
+
+        def recall(rows):
+            with open_workspace(workspace) as made:
+                fill(made, rows)
+            made = opened.enter_context(open_workspace(workspace))
+            return recall_of(made) if backend == "ram" else Recall(made.store, Settings(recall_backend=backend))
+
+        yield recall
 
 
 @pytest.fixture(scope="module")
@@ -91,24 +100,19 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_recalled(shared, rows, query,
         assert scope in ("all", row.scope_type)
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 @pytest.mark.parametrize("profile", ["default", "seed000", "seed001"])
-def test_a_chat_that_is_called_like_a_person_is_not_given_what_the_person_told(tmp_path, backend, profile):
-    home = make_home(tmp_path, items=0)
+def test_a_chat_that_is_called_like_a_person_is_not_given_what_the_person_told(recalling, profile):
     key = user_key("telegram", "ana")
-    with open_workspace(home) as made:
-        told = item("seven", "tea", scope_type="user", scope_key=key, channel="telegram", chat_id="7", sender_id="ana")
-        fill(made, [told, told._replace(id="private", text="dog", chat_id="ana")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        for audience, seen in (
-            (Audience("telegram", "ana"), {"private"}),
-            (Audience("telegram", "9", "ana"), {"private", "seven"}),
-            (Audience("telegram", "9"), set()),
-        ):
-            found = recall.ask(Question("tea dog", "", audience, profile=profile))
-            assert set(ids(found)) == seen
-            assert not found.cut
+    told = item("seven", "tea", scope_type="user", scope_key=key, channel="telegram", chat_id="7", sender_id="ana")
+    recall = recalling([told, told._replace(id="private", text="dog", chat_id="ana")])
+    for audience, seen in (
+        (Audience("telegram", "ana"), {"private"}),
+        (Audience("telegram", "9", "ana"), {"private", "seven"}),
+        (Audience("telegram", "9"), set()),
+    ):
+        found = recall.ask(Question("tea dog", "", audience, profile=profile))
+        assert set(ids(found)) == seen
+        assert not found.cut
 
 
 def test_each_hit_says_what_its_score_is_made_of_and_in_which_layer(ws):
@@ -179,71 +183,50 @@ def test_a_slip_is_corrected_and_said(ws):
     assert recalled.corrected == {"potery": "pottery"}, "the words as they are written, no stems"
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_the_words_of_what_was_so_before_find_what_is_so_now(tmp_path, backend):
+def test_the_words_of_what_was_so_before_find_what_is_so_now(recalling, backend):
     old = mark_superseded(item("a", "I live in Porto"), item("b", ""), "item", "outdated", "2026-02-01T00:00:00+00:00")
     between = mark_superseded(
         item("b", "I moved to Faro"), item("c", ""), "item", "outdated", "2026-03-01T00:00:00+00:00"
     )
     rows = [old, between, item("c", "I moved to Lisbon"), item("d", "The harbour is closed")]
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, rows)
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        found = recall.ask(Question("Where do I live?"))
-        assert (ids(found), found.backend) == (["c"], backend)
-        parts = dict(found.hits[0].parts)
-        assert (parts["terms"], parts["replaced"]) == (["live"], "a")
+    recall = recalling(rows)
+    found = recall.ask(Question("Where do I live?"))
+    assert (ids(found), found.backend) == (["c"], backend)
+    parts = dict(found.hits[0].parts)
+    assert (parts["terms"], parts["replaced"]) == (["live"], "a")
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_what_took_no_ones_place_is_not_found_by_what_is_disabled_or_gone(tmp_path, backend):
+def test_what_took_no_ones_place_is_not_found_by_what_is_disabled_or_gone(recalling):
     gone = item("b", "I moved to Lisbon", is_deleted=True)
     old = mark_superseded(item("a", "I live in Porto"), gone, "item", "outdated", "2026-02-01T00:00:00+00:00")
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [old, gone, item("c", "I live in Rome", enabled=False), item("d", "The harbour is closed")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        assert ids(recall.ask(Question("Where do I live?"))) == []
+    recall = recalling([old, gone, item("c", "I live in Rome", enabled=False), item("d", "The harbour is closed")])
+    assert ids(recall.ask(Question("Where do I live?"))) == []
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_word_that_everybody_uses_answers_no_question_about_something_that_nobody_spoke_of(tmp_path, backend):
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [item("a", "Ana likes her coffee black"), item("b", "The phone number of the dentist is 555 0199")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        asked = ("what is the weather like?", "is 5 a prime number?", "what does Ana like?", "the dentist's number")
-        assert [ids(recall.ask(Question(text))) for text in asked] == [[], [], ["a"], ["b"]]
+def test_a_word_that_everybody_uses_answers_no_question_about_something_that_nobody_spoke_of(recalling):
+    recall = recalling(
+        [item("a", "Ana likes her coffee black"), item("b", "The phone number of the dentist is 555 0199")]
+    )
+    asked = ("what is the weather like?", "is 5 a prime number?", "what does Ana like?", "the dentist's number")
+    assert [ids(recall.ask(Question(text))) for text in asked] == [[], [], ["a"], ["b"]]
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_common_word_that_no_row_holds_is_no_slip_of_another(tmp_path, backend):
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [item("c", "I like coffee"), item("s", "I like sushi"), item("b", "Berlin is where the flat is")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        found = recall.ask(Question("where do I live Berlin"))
-        assert (ids(found), dict(found.corrected), found.backend) == (["b"], {}, backend)
-        assert dict(recall.ask(Question("liek")).corrected) == {"liek": "like"}
+def test_a_common_word_that_no_row_holds_is_no_slip_of_another(recalling, backend):
+    recall = recalling(
+        [item("c", "I like coffee"), item("s", "I like sushi"), item("b", "Berlin is where the flat is")]
+    )
+    found = recall.ask(Question("where do I live Berlin"))
+    assert (ids(found), dict(found.corrected), found.backend) == (["b"], {}, backend)
+    assert dict(recall.ask(Question("liek")).corrected) == {"liek": "like"}
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_pictograph_is_found(tmp_path, backend):
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [item("p", "🍕🍕🍕 is the best food"), item("v", "❤️ to the 🇩🇪 flag"), item("o", "food")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        for asked, key, term in (("🍕", "p", "🍕"), ("❤", "v", "❤"), ("🇩🇪", "v", "🇩🇪")):
-            found = recall.ask(Question(asked))
-            assert (ids(found), found.backend) == ([key], backend), asked
-            assert found.hits[0].parts["terms"] == [term]
-        assert ids(recall.ask(Question("🍣"))) == []
+def test_a_pictograph_is_found(recalling, backend):
+    recall = recalling([item("p", "🍕🍕🍕 is the best food"), item("v", "❤️ to the 🇩🇪 flag"), item("o", "food")])
+    for asked, key, term in (("🍕", "p", "🍕"), ("❤", "v", "❤"), ("🇩🇪", "v", "🇩🇪")):
+        found = recall.ask(Question(asked))
+        assert (ids(found), found.backend) == ([key], backend), asked
+        assert found.hits[0].parts["terms"] == [term]
+    assert ids(recall.ask(Question("🍣"))) == []
 
 
 def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws):
@@ -255,22 +238,17 @@ def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws):
     assert long == pytest.approx(right)
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_word_that_nobody_wrote_meets_those_that_begin_like_it(tmp_path, backend):
-    home = make_home(tmp_path, items=0)
+def test_a_word_that_nobody_wrote_meets_those_that_begin_like_it(recalling, backend):
     rows = [item("db", "DB: postgresql 16"), item("k", "kubernetes runs it"), item("py", "python3 is used")]
-    with open_workspace(home) as made:
-        fill(made, [*rows, item("tube", "the tube at noon"), item("both", "a deploy and a deployment12")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        found = recall.ask(Question("postgres"))
-        assert (ids(found), dict(found.corrected)) == (["db"], {"postgres": "postgresql"})
-        assert "k" in ids(recall.ask(Question("kube")))
-        assert ids(recall.ask(Question("which python?"))) == ["py"]
-        assert ids(recall.ask(Question("pos"))) == ids(recall.ask(Question("zzzz"))) == []
-        known = recall.ask(Question("deploy"))
-        assert not known.corrected
-        assert found.backend == backend
+    recall = recalling([*rows, item("tube", "the tube at noon"), item("both", "a deploy and a deployment12")])
+    found = recall.ask(Question("postgres"))
+    assert (ids(found), dict(found.corrected)) == (["db"], {"postgres": "postgresql"})
+    assert "k" in ids(recall.ask(Question("kube")))
+    assert ids(recall.ask(Question("which python?"))) == ["py"]
+    assert ids(recall.ask(Question("pos"))) == ids(recall.ask(Question("zzzz"))) == []
+    known = recall.ask(Question("deploy"))
+    assert not known.corrected
+    assert found.backend == backend
 
 
 def test_a_longer_form_counts_less_than_the_word(ws):
@@ -329,16 +307,15 @@ def test_hostile_questions_are_only_words(ws):
 
 
 @pytest.mark.parametrize("query", ["window seat", "coffe tea", "小满 五月", "prefers the aisle", "zzz"])
-def test_both_backends_give_the_same_best_items(tmp_path, query):
+def test_both_backends_give_the_same_best_items(workspace, query):
     words = ["window", "seat", "tea", "coffee", "aisle", "prefers", "小满", "五月", "train", "night"]
     rows = [
         item(f"i{n}", " ".join(words[(n * k + n // 7) % len(words)] for k in range(1, 5)), importance=n / 150)
         for n in range(150)
     ]
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
+    with open_workspace(workspace) as made:
         fill(made, rows)
-    with open_workspace(home) as made:
+    with open_workspace(workspace) as made:
         by_index = Recall(made.store, Settings(recall_backend="sqlite_fts")).ask(Question(query, limit=10))
         assert not made.store.loaded
         assert by_index.backend == "sqlite_fts"

@@ -8,16 +8,15 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language.times_asked import Span
 from nanomem_tui.memory.recall import times
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.scopes import Audience, chat_key
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from tests.store.homes import make_home
+from tests.store.homes import fill
 
+HOME = {"items": 0}
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 """A Monday."""
 
@@ -40,11 +39,10 @@ ROWS = [
 
 
 @pytest.fixture
-def ws(tmp_path):
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        made.perform(new_operation("import", "rows", [change_of("item", None, row) for row in ROWS], actor="import"))
-    with clock.at(NOW), open_workspace(home) as opened:
+def ws(workspace):
+    with open_workspace(workspace) as made:
+        fill(made, ROWS)
+    with clock.at(NOW), open_workspace(workspace) as opened:
         yield opened
 
 
@@ -119,7 +117,7 @@ def test_a_question_without_a_time_is_answered_as_before(recall):
 
 def test_what_is_not_visible_is_not_found_by_its_day(ws, recall):
     secret = item("secret", "Owes Tom money", "2026-11-29", scope_type="chat", scope_key=chat_key("telegram", "2"))
-    ws.perform(new_operation("import", "rows", [change_of("item", None, secret)], actor="import"))
+    fill(ws, [secret])
     audience = Audience("telegram", "1", "7")
     assert "secret" not in ids(recall.ask(Question("what did I say yesterday?", audience=audience)))
     assert ids(recall.ask(Question("", audience=audience, whole=True, within=days("2026-11-29")))) == ["window", "cat"]
@@ -139,7 +137,7 @@ def test_a_change_moves_the_day_of_a_memory(ws, recall):
 
 def test_what_is_so_every_friday_has_to_do_with_the_next_one(ws, recall):
     fridays = item("fridays", "Takes no meetings on Fridays", "2026-02-01")
-    ws.perform(new_operation("import", "rows", [change_of("item", None, fridays)], actor="import"))
+    fill(ws, [fridays])
     assert "fridays" in ids(recall.ask(Question("Giles proposes a meeting for Friday, shall I take it?")))
 
 
@@ -193,7 +191,7 @@ def test_why_not_says_that_it_is_of_another_time(recall):
 
 def test_many_rows_before_the_span_do_not_hide_those_within(ws, recall):
     rows = [item(f"n{number}", f"Likes the seat number {number}", "2026-08-01") for number in range(400)]
-    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
+    fill(ws, rows)
     assert ids(recall.ask(Question("seat", whole=True, limit=5, within=days("2026-11-29")))) == ["window"]
     found = recall.ask(Question("seat yesterday", whole=True, limit=3))
     assert ids(found)[0] == "window"
@@ -204,7 +202,7 @@ def test_many_rows_before_the_span_do_not_hide_those_within(ws, recall):
 
 def test_a_day_is_one_of_the_agents_zone(ws):
     late = item("late", "Bought a bicycle", "2026-11-28", created_at="2026-11-28T23:30:00+00:00")
-    ws.perform(new_operation("import", "rows", [change_of("item", None, late)], actor="import"))
+    fill(ws, [late])
     question = Question("what did I say yesterday?")
     assert "late" not in ids(ws.recall.ask(question))
     config = {"agents": {"defaults": {"timezone": "Asia/Tokyo"}}}

@@ -2,12 +2,10 @@
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from tests.store.homes import make_home
 
 QUESTION = Question("what do I drink?", "the menu", Audience("telegram", "42", "ana"), limit=3)
 
@@ -74,13 +72,12 @@ def test_questions_are_forgotten_by_line_or_item(tmp_path):
     assert [one.question.text for one in regressions.load(file)] == ["anew"]
 
 
-def test_a_question_that_lost_an_item_says_which_and_why(tmp_path):
-    with open_workspace(make_home(tmp_path)) as ws:
-        kept, lost = ws.items.add("Ana drinks green tea")[1], ws.items.add("Ana drinks black coffee")[1]
-        asked = regressions.Regression(Question("what does Ana drink"), (kept.id, lost.id))
-        assert [one.lost for one in regressions.check([asked], ws.recall.ask, ws.recall.why_not)] == [()]
-        ws.items.set_enabled([lost.id], enabled=False)
-        (found,) = regressions.check([asked], ws.recall.ask, ws.recall.why_not)
-        assert found.found == (kept.id,)
-        assert [key for key, _ in found.lost] == [lost.id]
-        assert "disabled" in found.lost[0][1]
+def test_a_question_that_lost_an_item_says_which_and_why(ws):
+    kept, lost = ws.items.add("Ana drinks green tea")[1], ws.items.add("Ana drinks black coffee")[1]
+    asked = regressions.Regression(Question("what does Ana drink"), (kept.id, lost.id))
+    assert [one.lost for one in regressions.check([asked], ws.recall.ask, ws.recall.why_not)] == [()]
+    ws.items.set_enabled([lost.id], enabled=False)
+    (found,) = regressions.check([asked], ws.recall.ask, ws.recall.why_not)
+    assert found.found == (kept.id,)
+    assert [key for key, _ in found.lost] == [lost.id]
+    assert "disabled" in found.lost[0][1]

@@ -31,11 +31,6 @@ def expiring(ws, key, days, **fields):
     return put(ws, key, expires_at=clock.iso(NOW + timedelta(days=days)), **fields)
 
 
-@pytest.mark.parametrize(("kind", "days"), [("episodic", 90), ("fact", 3650), ("preference", 3650), ("decision", 3650)])
-def test_an_item_expires_by_its_kind(kind, days):
-    assert retention.expires_at(kind, NOW, Settings()) == clock.iso(NOW + timedelta(days=days))
-
-
 def test_the_settings_say_how_long_and_zero_is_for_good():
     settings = Settings(retention_days={"episodic": 7, "fact": 0, "decision": 10**9})
     assert retention.expires_at("episodic", NOW, settings) == clock.iso(NOW + timedelta(days=7))

@@ -12,14 +12,10 @@ from nanomem_tui.language import dates
 from nanomem_tui.memory.turns.request import turn_input
 from nanomem_tui.servers.tools import Tools
 from tests.memory.turns import begin, end, settle, turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 PLUMBER = "Remember: tomorrow the plumber comes"
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    return make_home(tmp_path, items=0, lessons=0)
 
 
 @pytest.fixture(autouse=True)
@@ -48,36 +44,32 @@ def remembered(ws, text):
     return [line for line in ws.engine.preview(given).block.split("\n") if line.startswith("- [")]
 
 
-def test_each_memory_carries_the_day_on_which_it_was_said(workspace):
-    with open_workspace(workspace) as ws:
-        turn(ws, "My name is Bob", at="2026-02-01T10:00:00Z")
-        assert remembered(ws, "What is my name?") == ["- [fact] My name is Bob (2026-02-01)"]
-        turn(ws, "Actually my name is Rob, not Bob", at="2026-04-01T10:00:00Z")
-        assert remembered(ws, "What is my name?") == ["- [fact] My name is Rob (2026-04-01)"]
+def test_each_memory_carries_the_day_on_which_it_was_said(ws):
+    turn(ws, "My name is Bob", at="2026-02-01T10:00:00Z")
+    assert remembered(ws, "What is my name?") == ["- [fact] My name is Bob (2026-02-01)"]
+    turn(ws, "Actually my name is Rob, not Bob", at="2026-04-01T10:00:00Z")
+    assert remembered(ws, "What is my name?") == ["- [fact] My name is Rob (2026-04-01)"]
 
 
-def test_a_fact_carries_where_it_is_filed(workspace):
-    with open_workspace(workspace) as ws:
-        _, fact, _ = ws.facts.set("Allergies", "nuts", "severe", domain="Health")
-        day = fact.item.updated_at[:10]
-        assert remembered(ws, "which nuts?") == [f"- [fact] nuts: severe (Health/Allergies, {day})"]
+def test_a_fact_carries_where_it_is_filed(ws):
+    _, fact, _ = ws.facts.set("Allergies", "nuts", "severe", domain="Health")
+    day = fact.item.updated_at[:10]
+    assert remembered(ws, "which nuts?") == [f"- [fact] nuts: severe (Health/Allergies, {day})"]
 
 
-def test_a_relative_date_is_given_with_the_day_it_means(workspace):
-    with open_workspace(workspace) as ws:
-        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
-        turn(ws, "记住：下周五考试", at="2026-03-01T16:30:00Z")
-        assert remembered(ws, "when does the plumber come?") == [
-            "- [episodic] tomorrow (2026-03-02) the plumber comes (2026-03-01)"
-        ]
-        assert remembered(ws, "什么时候考试？") == ["- [episodic] 下周五(2026-03-06)考试 (2026-03-01)"]
+def test_a_relative_date_is_given_with_the_day_it_means(ws):
+    turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
+    turn(ws, "记住：下周五考试", at="2026-03-01T16:30:00Z")
+    assert remembered(ws, "when does the plumber come?") == [
+        "- [episodic] tomorrow (2026-03-02) the plumber comes (2026-03-01)"
+    ]
+    assert remembered(ws, "什么时候考试？") == ["- [episodic] 下周五(2026-03-06)考试 (2026-03-01)"]
 
 
-def test_what_is_said_again_means_the_day_after_that(workspace):
-    with open_workspace(workspace) as ws:
-        turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
-        turn(ws, PLUMBER, at="2026-05-01T16:30:00Z")
-        assert remembered(ws, "plumber") == ["- [episodic] tomorrow (2026-05-02) the plumber comes (2026-05-01)"]
+def test_what_is_said_again_means_the_day_after_that(ws):
+    turn(ws, PLUMBER, at="2026-03-01T16:30:00Z")
+    turn(ws, PLUMBER, at="2026-05-01T16:30:00Z")
+    assert remembered(ws, "plumber") == ["- [episodic] tomorrow (2026-05-02) the plumber comes (2026-05-01)"]
 
 
 def test_the_zone_in_which_it_was_said_counts_and_not_that_of_who_looks(workspace, zone):
@@ -112,13 +104,12 @@ def test_the_day_of_a_turn_that_another_process_ends_is_that_of_its_begin(worksp
         assert remembered(ws, "plumber") == ["- [episodic] tomorrow (2026-03-03) the plumber comes (2026-03-02)"]
 
 
-def test_who_corrects_a_letter_does_not_move_the_day(workspace):
-    with open_workspace(workspace) as ws:
-        ended = turn(ws, "Remember: tomorrow the plumer comes", at="2026-03-01T10:00:00Z")
-        key = ended.saved[0].item.id
-        ws.items.edit(key, text="tomorrow the plumber comes")
-        ws.items.edit(key, importance=1.0)
-        assert remembered(ws, "plumber")[0].startswith("- [episodic] tomorrow (2026-03-02) the plumber comes (")
+def test_who_corrects_a_letter_does_not_move_the_day(ws):
+    ended = turn(ws, "Remember: tomorrow the plumer comes", at="2026-03-01T10:00:00Z")
+    key = ended.saved[0].item.id
+    ws.items.edit(key, text="tomorrow the plumber comes")
+    ws.items.edit(key, importance=1.0)
+    assert remembered(ws, "plumber")[0].startswith("- [episodic] tomorrow (2026-03-02) the plumber comes (")
 
 
 def test_of_a_note_whose_day_nobody_knows_no_day_is_guessed(workspace):
@@ -137,10 +128,9 @@ def test_of_a_note_whose_day_nobody_knows_no_day_is_guessed(workspace):
     ]
 
 
-def test_the_last_turns_say_what_day_they_meant(workspace):
-    with open_workspace(workspace) as ws:
-        turn(ws, "Is the plumber here tomorrow?", "Yes, tomorrow at nine.", at="2026-03-01T10:00:00Z")
-        block = begin(ws, "and now?").block
+def test_the_last_turns_say_what_day_they_meant(ws):
+    turn(ws, "Is the plumber here tomorrow?", "Yes, tomorrow at nine.", at="2026-03-01T10:00:00Z")
+    block = begin(ws, "and now?").block
     assert "Is the plumber here tomorrow (2026-03-02)?" in block
     assert "Yes, tomorrow (2026-03-02) at nine." in block
 
@@ -171,13 +161,12 @@ def test_an_echo_of_a_line_of_the_block_is_no_news(workspace):
         assert len(ws.items.all()) == 1
 
 
-def test_a_turn_told_again_means_the_same_day_as_its_memory(workspace):
-    with open_workspace(workspace) as ws:
-        turn(ws, PLUMBER, at="2026-03-01T23:30:00-08:00")
-        turn(ws, "Remember: yesterday I paid the rent", at="2026-03-04T00:30:00+09:00")
-        turn(ws, "Merk dir: übermorgen fahre ich weg", at="2026-03-01T23:30:00-03:30")
-        given = turn_input({"session_key": "telegram:42", "sender_id": "ana", "text": "when does the plumber come?"})
-        told = [line for line in ws.engine.preview(given).block.split("\n") if line.startswith("- user:")]
+def test_a_turn_told_again_means_the_same_day_as_its_memory(ws):
+    turn(ws, PLUMBER, at="2026-03-01T23:30:00-08:00")
+    turn(ws, "Remember: yesterday I paid the rent", at="2026-03-04T00:30:00+09:00")
+    turn(ws, "Merk dir: übermorgen fahre ich weg", at="2026-03-01T23:30:00-03:30")
+    given = turn_input({"session_key": "telegram:42", "sender_id": "ana", "text": "when does the plumber come?"})
+    told = [line for line in ws.engine.preview(given).block.split("\n") if line.startswith("- user:")]
     assert "tomorrow (2026-03-02)" in told[0]
     assert "yesterday (2026-03-03)" in told[1]
     assert "übermorgen (2026-03-03)" in told[2]

@@ -4,13 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.lessons import rank
 from nanomem_tui.store.values import Lesson
 from tests.memory.turns import turn
-from tests.store.homes import make_home
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 S = "telegram:1"
@@ -141,17 +139,16 @@ def test_a_correction_holds_in_its_chat_and_takes_no_place_of_what_a_person_wrot
     assert given(everywhere, written, here, session="cli:direct") == {"lesson_9", "lesson_8"}
 
 
-def test_a_correction_of_a_turn_holds_the_one_before_back_and_that_is_told(tmp_path):
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "Format the file", "I formatted it with four spaces for each level.")
-        turn(ws, "No, always use tabs", "All lines are indented with tabs now.")
-        turn(ws, "Never use tabs", "Spaces again.")
-        rows = {row.better_action: row for row in ws.lessons.all() if row.source == "user_feedback"}
-        first, last = rows["No, always use tabs"], rows["Never use tabs"]
-        assert first.enabled
-        assert ws.lessons.newer(first) == last
-        assert ws.lessons.newer(last) is None
-        assert ws.lessons.why_not(first.id, "tabs", first.session_key).startswith(f"{last.id} says otherwise")
-        assert ws.lessons.why_not(last.id, "tabs", last.session_key) == ""
-        ws.lessons.delete([last.id])
-        assert ws.lessons.newer(first) is None
+def test_a_correction_of_a_turn_holds_the_one_before_back_and_that_is_told(ws):
+    turn(ws, "Format the file", "I formatted it with four spaces for each level.")
+    turn(ws, "No, always use tabs", "All lines are indented with tabs now.")
+    turn(ws, "Never use tabs", "Spaces again.")
+    rows = {row.better_action: row for row in ws.lessons.all() if row.source == "user_feedback"}
+    first, last = rows["No, always use tabs"], rows["Never use tabs"]
+    assert first.enabled
+    assert ws.lessons.newer(first) == last
+    assert ws.lessons.newer(last) is None
+    assert ws.lessons.why_not(first.id, "tabs", first.session_key).startswith(f"{last.id} says otherwise")
+    assert ws.lessons.why_not(last.id, "tabs", last.session_key) == ""
+    ws.lessons.delete([last.id])
+    assert ws.lessons.newer(first) is None

@@ -9,16 +9,14 @@ from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.servers.tools import Tools
 from tests.memory.turns import said, turn_input
-from tests.store.homes import make_home
 
 OLD, NEW, ASKED = "User lives in Berlin", "User lives in Munich", "where does the user live: Berlin or Munich"
 
 
 @pytest.fixture(params=[False, True], ids=["in RAM", "from the database"])
-def ws(tmp_path, request):
+def ws(workspace, request):
     """A workspace in which one home superseded another, in the same sitting or opened anew."""
-    home = make_home(tmp_path)
-    with open_workspace(home) as opened:
+    with open_workspace(workspace) as opened:
         opened.items.add(OLD)
         opened.items.add(NEW)
         opened.lessons.add("always use tabs", "Always use tabs")
@@ -27,7 +25,7 @@ def ws(tmp_path, request):
         if not request.param:
             yield opened
             return
-    with open_workspace(home) as again:
+    with open_workspace(workspace) as again:
         yield again
 
 

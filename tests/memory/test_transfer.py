@@ -16,11 +16,7 @@ from nanomem_tui.memory import foreign, scopes
 from nanomem_tui.memory.transfer import import_plan
 from tests.store.homes import Agent, item, lesson, make_home, state
 
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path / "own", items=0, lessons=0)) as opened:
-        yield opened
+HOME = {"items": 0, "lessons": 0}
 
 
 @pytest.fixture
@@ -146,7 +142,7 @@ def test_a_database_that_the_settings_name_is_shown(samples, sample_copy, tmp_pa
         ws.refresh()
         with closing(sqlite3.connect(other)) as connection, connection:
             connection.execute("UPDATE memory_entries SET content = 'again' WHERE rowid = 1")
-        assert "items" in ws._watch.look()
+        assert "items" in ws.refresh()
 
 
 def test_a_database_that_the_settings_name_twice_is_one(sample_copy):

@@ -11,6 +11,8 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from tests.store.homes import make_home
 
+HOME = {"items": 1, "lessons": 1}
+
 TEXTS = (
     "two lines\r\nand a third\n\x0b",
     "a bell \x07, a colour \x1b[31m, a \x85 and a \u202e",
@@ -23,16 +25,15 @@ TEXTS = (
 
 
 @pytest.fixture
-def ws(tmp_path):
+def ws(ws):
     """A workspace with texts of every kind, and times in parts of a second."""
-    with open_workspace(make_home(tmp_path / "own", items=1, lessons=1)) as opened:
-        rows = [
-            Item(f"t{number}", text, created_at=f"2026-03-0{number + 1}T04:05:06.789012+00:00",
-                 updated_at=f"2026-04-0{number + 1}T04:05:06.789012+00:00", scope_key=opened.items.all()[0].scope_key)
-            for number, text in enumerate(TEXTS)
-        ]  # fmt: skip
-        opened.perform(new_operation("items.add", "texts", [change_of("item", None, row) for row in rows]))
-        yield opened
+    rows = [
+        Item(f"t{number}", text, created_at=f"2026-03-0{number + 1}T04:05:06.789012+00:00",
+             updated_at=f"2026-04-0{number + 1}T04:05:06.789012+00:00", scope_key=ws.items.all()[0].scope_key)
+        for number, text in enumerate(TEXTS)
+    ]  # fmt: skip
+    ws.perform(new_operation("items.add", "texts", [change_of("item", None, row) for row in rows]))
+    return ws
 
 
 @pytest.mark.parametrize("name", EXPORT_FORMATS)

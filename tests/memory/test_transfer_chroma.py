@@ -12,7 +12,8 @@ from nanomem_tui.core.errors import BadInput
 from tests.agents import chroma_homes
 from tests.agents.chroma_homes import fact, named
 from tests.agents.test_chroma_folder import listing
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 CRYSTAL = "crystal/home/.nanobot/memory.db"
 REAL = """
@@ -28,12 +29,6 @@ kept.delete(ids=["fact::Drinks::tea 0"])
 kept.upsert(ids=["fact::Drinks::tea 1"], embeddings=[[0.3, 0.2, 0.1]], documents=["text"],
             metadatas=[{**meta, "key": "tea 1", "value": "black"}])
 """
-
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as workspace:
-        yield workspace
 
 
 def facts_of(samples):

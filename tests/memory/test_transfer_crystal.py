@@ -12,16 +12,12 @@ from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.transfer import crystallized
 from tests.store.homes import kill, make_home
 
+HOME = {"items": 0, "lessons": 0}
+
 CRYSTAL = "crystal/home/.nanobot/memory.db"
 KINDS = {"fact": 91, "journal": 45, "message": 360, "reflection": 20, "usage": 10}
 TABLES = ("facts", "journal", "conversations", "reflections", "token_usage")
 NOW = "2026-02-15T08:37:00"
-
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as workspace:
-        yield workspace
 
 
 @pytest.fixture
@@ -106,16 +102,15 @@ def test_it_is_one_operation_that_is_taken_back_and_made_again(ws, samples):
     assert len(ws.transfer.records()) == 435
 
 
-def test_a_killed_import_is_whole_or_not_there(tmp_path, samples):
-    home = make_home(tmp_path / "killed", items=0, lessons=0)
-    ws = open_workspace(home)
+def test_a_killed_import_is_whole_or_not_there(workspace, samples):
+    ws = open_workspace(workspace)
     plan = ws.transfer.preview(samples / CRYSTAL)
     kill(ws)
-    with open_workspace(home) as ws:
+    with open_workspace(workspace) as ws:
         assert ws.transfer.records() == []
         ws.transfer.run(plan)
         kill(ws)
-    with open_workspace(home) as ws:
+    with open_workspace(workspace) as ws:
         assert len(ws.transfer.records()) == 435
         assert ws.transfer.preview(samples / CRYSTAL).counts["same"] == 526
 

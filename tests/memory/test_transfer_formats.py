@@ -23,6 +23,8 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item, Lesson
 from tests.store.homes import make_home
 
+HOME = {"items": 2, "lessons": 2}
+
 WORKSPACE = "0123456789abcdef"
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(lambda text: text.strip())
@@ -77,17 +79,16 @@ def test_every_field_survives_our_own_file(some, learned):
 
 
 @pytest.fixture
-def ws(tmp_path):
+def ws(ws):
     """A workspace with one of everything."""
-    with open_workspace(make_home(tmp_path / "own", items=2, lessons=2)) as opened:
-        opened.items.add("line one\nline two  spaced", "preference", importance=0.31)
-        opened.items.add("for one chat", "decision", channel="telegram", chat_id="1")
-        opened.items.add("for one person", channel="telegram", sender_id="7", scope_type="user")
-        opened.items.set_enabled(["ltm_1"], False)
-        opened.items.set_pinned(["ltm_2"], True)
-        opened.items.edit("ltm_2", text="女儿小满 2019 年 5 月生")
-        opened.lessons.set_enabled(["lesson_1"], False)
-        yield opened
+    ws.items.add("line one\nline two  spaced", "preference", importance=0.31)
+    ws.items.add("for one chat", "decision", channel="telegram", chat_id="1")
+    ws.items.add("for one person", channel="telegram", sender_id="7", scope_type="user")
+    ws.items.set_enabled(["ltm_1"], False)
+    ws.items.set_pinned(["ltm_2"], True)
+    ws.items.edit("ltm_2", text="女儿小满 2019 年 5 月生")
+    ws.lessons.set_enabled(["lesson_1"], False)
+    return ws
 
 
 def rows_of(ws):
@@ -235,22 +236,6 @@ def test_the_scoped_database_is_the_one_that_the_system_makes(ws, samples, tmp_p
         "channel:telegram:user:7",
     }
     assert words == [("line one line two spaced",)]
-
-
-def test_facts_go_back_as_they_came(samples, tmp_path):
-    def stored(path):
-        columns = "category, key, value, domain, sub_category, created_at, updated_at"
-        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
-            return sorted(
-                connection.execute(f"SELECT {columns} FROM facts").fetchall(), key=lambda row: (row[0], row[1])
-            )
-
-    source = samples / "crystal/home/.nanobot/memory.db"
-    with empty(tmp_path) as other:
-        other.transfer.run(other.transfer.preview(source))
-        made = other.transfer.export("facts-db", tmp_path / "f.db")
-        assert stored(made.path) == stored(source)
-        assert set(other.transfer.preview(made.path).counts.values()) == {0, 526}
 
 
 def test_an_item_of_ours_goes_through_the_facts_database(ws, tmp_path):

@@ -4,14 +4,9 @@ import json
 
 import pytest
 
-from nanomem_tui import open_workspace
-from tests.store.homes import item, lesson, make_home
+from tests.store.homes import item, lesson
 
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path / "mine", items=0, lessons=0)) as found:
-        yield found
+HOME = {"items": 0, "lessons": 0}
 
 
 @pytest.mark.parametrize("here", [False, True])

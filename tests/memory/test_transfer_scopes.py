@@ -8,19 +8,18 @@ from nanomem_tui import open_workspace
 from tests.memory.test_transfer_crystal import imported, stored
 from tests.store.homes import make_home
 
+HOME = {"items": 0, "lessons": 0}
+
 
 @pytest.fixture
-def ws(tmp_path):
+def ws(ws):
     """A city for everybody, for Ana and for a chat, and a memory of that chat."""
-    with open_workspace(make_home(tmp_path / "own", items=0, lessons=0)) as opened:
-        opened.facts.set("Home", "city", "X", domain="Life")
-        opened.facts.set(
-            "Home", "city", "Porto", domain="Life", scope_type="user", channel="telegram", sender_id="ana b"
-        )
-        opened.facts.set("Home", "city", "Lisbon", domain="Life", scope_type="chat", channel="telegram", chat_id="-7:1")
-        opened.facts.set("Home", "city", "Braga", domain="Work", scope_type="chat", channel="telegram", chat_id="-7:1")
-        opened.items.add("a memory of that chat", channel="telegram", chat_id="-7:1")
-        yield opened
+    ws.facts.set("Home", "city", "X", domain="Life")
+    ws.facts.set("Home", "city", "Porto", domain="Life", scope_type="user", channel="telegram", sender_id="ana b")
+    ws.facts.set("Home", "city", "Lisbon", domain="Life", scope_type="chat", channel="telegram", chat_id="-7:1")
+    ws.facts.set("Home", "city", "Braga", domain="Work", scope_type="chat", channel="telegram", chat_id="-7:1")
+    ws.items.add("a memory of that chat", channel="telegram", chat_id="-7:1")
+    return ws
 
 
 def held(ws):

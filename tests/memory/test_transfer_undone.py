@@ -8,13 +8,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.memory import retention
 from tests.memory.test_transfer_crystal import CRYSTAL, NOW, change, database, imported
-from tests.store.homes import make_home
 
-
-@pytest.fixture
-def ws(tmp_path):
-    with open_workspace(make_home(tmp_path / "own", items=0, lessons=0)) as workspace:
-        yield workspace
+HOME = {"items": 0, "lessons": 0}
 
 
 def restored(ws, path):

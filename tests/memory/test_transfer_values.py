@@ -8,18 +8,19 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.facts.facts import FactValue
 from tests.store.homes import make_home
 
+HOME = {"items": 0, "lessons": 0}
+
 KEY = "AKIA" + "IOSFODNN7EXAMPLQ"
 
 
 @pytest.fixture
-def ws(tmp_path):
+def ws(ws):
     """A fact with three values, and one with a single one."""
-    with open_workspace(make_home(tmp_path / "own", items=0, lessons=0)) as opened:
-        opened.facts.set("Home", "city", "Lisbon", session_key="telegram:7", source_message_id="42")
-        opened.facts.set("Home", "city", "Porto")
-        opened.facts.set("Home", "city", "Braga")
-        opened.facts.set("Home", "pet", "cat")
-        yield opened
+    ws.facts.set("Home", "city", "Lisbon", session_key="telegram:7", source_message_id="42")
+    ws.facts.set("Home", "city", "Porto")
+    ws.facts.set("Home", "city", "Braga")
+    ws.facts.set("Home", "pet", "cat")
+    return ws
 
 
 @pytest.fixture

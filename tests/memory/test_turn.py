@@ -11,14 +11,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.turns.request import turn_end, turn_input
 from tests.memory.turns import begin, end, said, state_file, turn
-from tests.store.homes import files, kill, make_home
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    """A RAM-first home whose agent keeps no sessions where we look."""
-    return make_home(tmp_path)
-
+from tests.store.homes import files, kill
 
 # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -63,15 +56,14 @@ def test_the_log_says_which_turn_was_given_what(workspace):
         assert [found.turn for found in ws.traces.injections.of_item(turn.items[0])] == [begun.turn]
 
 
-def test_a_preview_leaves_no_trace(workspace):
-    with open_workspace(workspace) as ws:
-        ws.items.add("something of ours")
-        ws.flush()
-        before = files(workspace.parent, skip=lambda path: path.name.endswith("-shm"))
-        shown = ws.engine.preview(turn_input(said("item number 2")))
-        assert shown.hits
-        assert shown.turn == ""
-        assert files(workspace.parent, skip=lambda path: path.name.endswith("-shm")) == before
+def test_a_preview_leaves_no_trace(ws, workspace):
+    ws.items.add("something of ours")
+    ws.flush()
+    before = files(workspace.parent, skip=lambda path: path.name.endswith("-shm"))
+    shown = ws.engine.preview(turn_input(said("item number 2")))
+    assert shown.hits
+    assert shown.turn == ""
+    assert files(workspace.parent, skip=lambda path: path.name.endswith("-shm")) == before
 
 
 def test_a_declined_turn_keeps_nothing(workspace):
@@ -116,18 +108,17 @@ def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace):
         assert "one" not in [turn.user for turn in begin(ws, "three").working]
 
 
-def test_a_turn_that_was_declined_cannot_be_ended(workspace):
-    with open_workspace(workspace) as ws:
-        turn(ws, "hello")
-        declined = begin(ws, "I prefer green tea in the morning.").turn
-        end(ws, declined, declined=True)
-        for again in ({}, {"declined": True}):
-            with pytest.raises(NothingToDo, match="that turn was declined"):
-                end(ws, declined, **again)
-        assert not [item for item in ws.items.all() if "green tea" in item.text]
-        assert declined not in state_file(workspace)
-        assert ws.wal.problems() == []
-        assert ws.traces.counters.read()["turns_declined"] == 1
+def test_a_turn_that_was_declined_cannot_be_ended(ws, workspace):
+    turn(ws, "hello")
+    declined = begin(ws, "I prefer green tea in the morning.").turn
+    end(ws, declined, declined=True)
+    for again in ({}, {"declined": True}):
+        with pytest.raises(NothingToDo, match="that turn was declined"):
+            end(ws, declined, **again)
+    assert not [item for item in ws.items.all() if "green tea" in item.text]
+    assert declined not in state_file(workspace)
+    assert ws.wal.problems() == []
+    assert ws.traces.counters.read()["turns_declined"] == 1
 
 
 @pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "-----BEGIN PRIVATE KEY-----\n" + "MIIEv\n" * 700])
@@ -148,16 +139,15 @@ def test_no_trace_of_a_turn_holds_a_secret(workspace, secret):
     assert not {name for name, data in ours.items() if data is not None and word in data}
 
 
-def test_an_end_is_taken_once(workspace):
-    with open_workspace(workspace) as ws:
-        begun = begin(ws)
+def test_an_end_is_taken_once(ws):
+    begun = begin(ws)
+    end(ws, begun.turn)
+    hits = ws.items.get(begun.hits[0].item.id).hits
+    with pytest.raises(NothingToDo):
         end(ws, begun.turn)
-        hits = ws.items.get(begun.hits[0].item.id).hits
-        with pytest.raises(NothingToDo):
-            end(ws, begun.turn)
-        with pytest.raises(NotFound):
-            end(ws, "turn_1_1")
-        assert ws.items.get(begun.hits[0].item.id).hits == hits
+    with pytest.raises(NotFound):
+        end(ws, "turn_1_1")
+    assert ws.items.get(begun.hits[0].item.id).hits == hits
 
 
 def test_another_process_may_end_what_one_began(workspace):
@@ -182,12 +172,11 @@ def test_an_end_finds_its_begin_by_the_message(workspace):
             ws.engine.end_turn(turn_end(said("three", message_id="m3", assistant="c")))
 
 
-def test_a_finished_turn_is_told_at_once(workspace):
-    with open_workspace(workspace) as ws:
-        ended = ws.engine.whole_turn(turn_end(said("item number 2", assistant="Yes."), whole=True))
-        assert ended.turn
-        assert ws.items.get("ltm_2").hits == 1  # nothing was put before the model
-        assert ws.wal.counts() == {"files": 1, "turns": 1, "open": 0}
+def test_a_finished_turn_is_told_at_once(ws):
+    ended = ws.engine.whole_turn(turn_end(said("item number 2", assistant="Yes."), whole=True))
+    assert ended.turn
+    assert ws.items.get("ltm_2").hits == 1  # nothing was put before the model
+    assert ws.wal.counts() == {"files": 1, "turns": 1, "open": 0}
 
 
 # -- working memory and restarts -----------------------------------------------------------------------------------
@@ -209,11 +198,10 @@ def test_the_window_and_the_queue_are_in_the_next_block_and_come_back_after_a_ki
         assert begin(ws, "now").pending == ()
 
 
-def test_each_session_has_its_own_window(workspace):
-    with open_workspace(workspace) as ws:
-        end(ws, begin(ws, "a secret of this chat").turn)
-        other = ws.engine.begin_turn(turn_input({"session_key": "telegram:77", "text": "hello"}))
-        assert "a secret of this chat" not in other.block
+def test_each_session_has_its_own_window(ws):
+    end(ws, begin(ws, "a secret of this chat").turn)
+    other = ws.engine.begin_turn(turn_input({"session_key": "telegram:77", "text": "hello"}))
+    assert "a secret of this chat" not in other.block
 
 
 def test_an_unfinished_turn_is_recovered_and_taken_back(workspace):
@@ -343,12 +331,11 @@ def test_a_turn_takes_expired_items_away_at_most_once_an_hour(workspace):
         assert not ws.items.get(other.item.id).is_deleted
 
 
-def test_a_step_after_the_operation_that_fails_is_a_problem_and_not_the_end_of_the_turn(workspace, monkeypatch):
-    with open_workspace(workspace) as ws:
-        begun = begin(ws, "Remember that I prefer window seats")
-        state = workspace / "memory" / "session-state"
-        shutil.rmtree(state)
-        state.write_text("in the way")
-        ended = end(ws, begun.turn)
-        assert ended.saved
-        assert any("session state" in problem.what for problem in ws.problems())
+def test_a_step_after_the_operation_that_fails_is_a_problem_and_not_the_end_of_the_turn(ws, workspace, monkeypatch):
+    begun = begin(ws, "Remember that I prefer window seats")
+    state = workspace / "memory" / "session-state"
+    shutil.rmtree(state)
+    state.write_text("in the way")
+    ended = end(ws, begun.turn)
+    assert ended.saved
+    assert any("session state" in problem.what for problem in ws.problems())

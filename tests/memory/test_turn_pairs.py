@@ -27,12 +27,6 @@ AT = "2026-03-01T10:00:00+00:00"
 NUMBERS = count()
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    """A RAM-first home whose agent keeps no sessions where we look."""
-    return make_home(tmp_path)
-
-
 def pairs(ws, key="telegram:42"):
     """Questions and answers as the turn log pairs them."""
     return [(turn.pre.get("user", ""), turn.assistant) for turn in ws.wal.get(key).turns]
@@ -236,14 +230,13 @@ def test_an_answer_of_another_release_goes_by_its_place():
 # -- what is recovered ---------------------------------------------------------------------------------------------
 
 
-def test_a_recovered_turn_that_ends_after_all_waits_no_more(workspace):
-    with open_workspace(workspace) as ws:
-        late, lost = begin(ws, "send the report", at=AT), begin(ws, "call Ben", at=AT)
-        recover(ws)
-        assert {item.turn for item in ws.traces.pending.of("telegram:42")} == {late.turn, lost.turn}
-        end(ws, late.turn, "Sent.")
-        assert [item.text for item in ws.traces.pending.of("telegram:42")] == ["call Ben"]
-        assert [turn.user for turn in ws.wal.recovered()] == ["call Ben"]
+def test_a_recovered_turn_that_ends_after_all_waits_no_more(ws):
+    late, lost = begin(ws, "send the report", at=AT), begin(ws, "call Ben", at=AT)
+    recover(ws)
+    assert {item.turn for item in ws.traces.pending.of("telegram:42")} == {late.turn, lost.turn}
+    end(ws, late.turn, "Sent.")
+    assert [item.text for item in ws.traces.pending.of("telegram:42")] == ["call Ben"]
+    assert [turn.user for turn in ws.wal.recovered()] == ["call Ben"]
 
 
 @pytest.mark.parametrize("secret", ["hunter2hunter2", "correct-Horse7"])
@@ -291,15 +284,14 @@ def test_the_lines_of_a_message_come_back(text, long):
 # -- the time of a turn --------------------------------------------------------------------------------------------
 
 
-def test_a_replayed_turn_is_dated_by_its_own_time(workspace):
-    with open_workspace(workspace) as ws:
-        old = "2020-01-01T10:00:00+00:00"
-        (saved,) = end(ws, begin(ws, "Remember that I like figs", at="2020-01-01T10:00:00Z").turn).saved
-        assert (saved.item.created_at, saved.item.updated_at) == (old, old)
-        moment = clock.parse(old)
-        assert moment is not None
-        assert saved.item.expires_at == retention.expires_at(saved.item.kind, moment, ws.settings)
-        (again,) = end(ws, begin(ws, "Remember that I drink tea", at="2100-01-01T10:00:00Z").turn).saved
-        assert again.item.created_at <= clock.iso(clock.now()), "nothing is remembered of the future"
-        (twice,) = end(ws, begin(ws, "Remember that I drink tea", at="2020-01-01T10:00:00Z").turn).saved
-        assert twice.item.updated_at == again.item.updated_at, "what is known since does not grow older"
+def test_a_replayed_turn_is_dated_by_its_own_time(ws):
+    old = "2020-01-01T10:00:00+00:00"
+    (saved,) = end(ws, begin(ws, "Remember that I like figs", at="2020-01-01T10:00:00Z").turn).saved
+    assert (saved.item.created_at, saved.item.updated_at) == (old, old)
+    moment = clock.parse(old)
+    assert moment is not None
+    assert saved.item.expires_at == retention.expires_at(saved.item.kind, moment, ws.settings)
+    (again,) = end(ws, begin(ws, "Remember that I drink tea", at="2100-01-01T10:00:00Z").turn).saved
+    assert again.item.created_at <= clock.iso(clock.now()), "nothing is remembered of the future"
+    (twice,) = end(ws, begin(ws, "Remember that I drink tea", at="2020-01-01T10:00:00Z").turn).saved
+    assert twice.item.updated_at == again.item.updated_at, "what is known since does not grow older"

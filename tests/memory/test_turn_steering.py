@@ -9,14 +9,7 @@ from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.turns.request import TurnEnd, turn_input
 from tests.memory.turns import begin, end, said, settle, turn
-from tests.store.homes import files, kill, make_home
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    """A RAM-first home whose agent keeps no sessions where we look."""
-    return make_home(tmp_path)
-
+from tests.store.homes import files, kill
 
 # -- bad input -----------------------------------------------------------------------------------------------------
 
@@ -56,14 +49,13 @@ def test_bad_input_is_one_error_and_changes_nothing(workspace, body, what):
     "fields",
     [{"tools": "x"}, {"tools": ["x"]}, {"pending_actions": "x"}, {"declined": "no"}],
 )
-def test_a_bad_end_is_one_error_and_leaves_the_turn_open(workspace, fields):
-    with open_workspace(workspace) as ws:
-        begun = begin(ws)
-        before = files(workspace.parent)
-        with pytest.raises(BadInput):
-            end(ws, begun.turn, **fields)
-        assert files(workspace.parent) == before
-        assert len(ws.wal.check()) == 1
+def test_a_bad_end_is_one_error_and_leaves_the_turn_open(ws, workspace, fields):
+    begun = begin(ws)
+    before = files(workspace.parent)
+    with pytest.raises(BadInput):
+        end(ws, begun.turn, **fields)
+    assert files(workspace.parent) == before
+    assert len(ws.wal.check()) == 1
 
 
 @pytest.mark.slow

@@ -155,8 +155,7 @@ def test_thousands_of_operations_of_three_processes(tmp_path):
     together(tmp_path, 3_400 if LONG else 700, items=300)
 
 
-def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(tmp_path):
-    workspace = make_home(tmp_path)
+def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as other:
         for number, ws in enumerate((one, other)):  # both have worked on the chat
             end(ws, begin(ws, f"hello {number}").turn)
@@ -168,8 +167,7 @@ def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(tmp_p
         assert begin(one, "anything left?").pending == ()
 
 
-def test_a_turn_that_begins_here_and_ends_there_counts_what_it_used(tmp_path):
-    workspace = make_home(tmp_path)
+def test_a_turn_that_begins_here_and_ends_there_counts_what_it_used(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as other:
         other.engine.preview(turn_input({"session_key": "telegram:42", "text": "hello"}))
         key = one.items.add("the harbour opens at nine", scope_type="global")[1].id

@@ -174,13 +174,12 @@ def test_items_are_those_that_the_audience_may_see(ws):
         ws.context.assemble("restart nginx", audience=Audience("telegram", "../1"))
 
 
-def test_nothing_is_given_where_the_memory_is_off(place):
-    with open_workspace(place) as ws:
-        fill(ws)
-        ws.settings = ws.settings._replace(memory_enabled=False)
-        context = ws.context.assemble(TASK)
-        assert context.chunks == ()
-        assert "memory_enabled" in context.notes[0]
+def test_nothing_is_given_where_the_memory_is_off(ws):
+    fill(ws)
+    ws.settings = ws.settings._replace(memory_enabled=False)
+    context = ws.context.assemble(TASK)
+    assert context.chunks == ()
+    assert "memory_enabled" in context.notes[0]
 
 
 def test_a_task_that_says_nothing_gives_nothing_and_says_so(ws):

@@ -16,9 +16,7 @@ NOW = datetime(2026, 3, 2, 12, 20, tzinfo=UTC)
 
 
 @pytest.fixture
-def ws(tmp_path):
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
+def ws(place):
     with clock.at(NOW), open_workspace(place) as opened:
         for year in (2024, 2025):
             for number in range(3):

@@ -271,12 +271,11 @@ def test_a_kill_loses_nothing_that_was_acknowledged(place):
 
 
 @pytest.mark.sqlite
-def test_its_files_are_for_their_owner_alone(place):
-    with open_workspace(place) as ws:
-        kept(ws, "goal")
-        files = list(ws.paths.data.glob("work*"))
-        assert files
-        assert {oct(os.stat(file).st_mode & 0o777) for file in files} == {"0o600"}
+def test_its_files_are_for_their_owner_alone(ws):
+    kept(ws, "goal")
+    files = list(ws.paths.data.glob("work*"))
+    assert files
+    assert {oct(os.stat(file).st_mode & 0o777) for file in files} == {"0o600"}
 
 
 @pytest.mark.sqlite
