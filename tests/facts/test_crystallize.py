@@ -15,7 +15,6 @@ def test_a_run_keeps_facts_with_where_they_are_from_and_one_undo_takes_them_back
     workspace = talking(tmp_path, cli_direct=["Hi, my name is Anna", "bot: Hello!", "I live in Rome"])
     with open_workspace(workspace) as ws:
         done = keep_all(ws)
-        assert done.operation is not None
         assert (done.operation.kind, done.operation.actor, len(done.operation.changes)) == ("crystallize", "human", 2)
         assert values(ws) == {"name": "Anna", "lives in": "Rome"}
         [fact] = ws.facts.find("Home", "lives in")
@@ -92,7 +91,6 @@ def test_what_a_person_decided_is_not_overwritten_by_a_run_by_itself(how, talked
     [waiting] = ws.inbox.list()
     assert (waiting.text, waiting.row.meta["inbox"]["reason"]) == ("lives in: Oslo", "crystallized")
     assert before[0] in waiting.why
-    assert done.operation is not None
     assert done.operation.actor == "dream"
     ws.inbox.accept([waiting.id])
     [fact] = ws.facts.all()

@@ -108,7 +108,6 @@ def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before, text, fact, talk
     assert [(one.fact.id, one.evidence.number) for one in plan.over] == [(known.id, 1)]
     assert plan.is_new
     done = with_yes(ws)
-    assert done.operation is not None
     assert done.operation.label == "crystallize: 1 to the inbox"
     assert waiting(ws) == [f"forget: {known.item.text}"]
     assert fact in ("", known.item.text)

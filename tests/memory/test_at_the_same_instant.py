@@ -52,14 +52,12 @@ def two(workspace):
 
 
 def answer(process):
-    assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
 def ask(both, *lines):
     """What each answers to its line; neither waits for the other."""
     for one, line in zip(both, lines, strict=True):
-        assert one.stdin is not None
         one.stdin.write(f"{line}\n")
         one.stdin.flush()
     return [answer(one) for one in both]

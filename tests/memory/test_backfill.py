@@ -190,7 +190,6 @@ def test_the_preview_shows_new_items_with_their_place(ws):
 def test_the_first_turn_takes_all_in_once(ws, workspace):
     before = files(workspace)
     operation = run_once(ws)
-    assert operation is not None
     assert (operation.kind, operation.label) == ("memory.backfill", "backfill 9 items from 3 Markdown files")
     assert ws.store.marker(backfill.MARKER) == backfill.done_at(ws.store) == operation.at
     assert run_once(ws) is None
@@ -209,7 +208,6 @@ def test_the_first_turn_takes_all_in_once(ws, workspace):
 
 def test_what_was_taken_back_does_not_come_by_itself_again(ws):
     operation = run_once(ws)
-    assert operation is not None
     ws.undo(operation.id)
     assert ws.items.count()["total"] == 1
     assert run_once(ws) is None
@@ -284,7 +282,6 @@ def test_the_home_of_a_real_agent(sample_copy):
     workspace = sample_copy("nb035") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
         operation = run_once(ws)
-        assert operation is not None
         assert len(operation.changes) == 11
         assert "Cat: Luna" in [row.text for row in ws.items.all()]
 

@@ -61,7 +61,6 @@ def test_at_most_five_are_told_and_none_of_a_short_message(workspace):
 def test_related_facts_are_logged_and_counted_as_used(ws):
     begun = begin(ws, "what should I drive tomorrow?")
     logged = ws.traces.injections.get(begun.turn)
-    assert logged is not None
     assert logged.related == tuple(hit.item.id for hit in begun.related)
     assert logged.items == tuple(hit.item.id for hit in begun.given)
     end(ws, begun.turn)

@@ -12,12 +12,6 @@ from nanomem_tui.store.snapshot import change_of
 from tests.store.homes import Agent, state
 
 
-def _time(text):
-    moment = clock.parse(text)
-    assert moment is not None
-    return moment
-
-
 def test_the_newest_come_first(ws):
     assert [row.id for row in ws.items.all()] == ["ltm_4", "ltm_3", "ltm_2", "ltm_1"]
     ws.items.edit("ltm_1", importance=0.1)
@@ -55,7 +49,7 @@ def test_an_item_is_added_where_it_belongs(ws):
 @pytest.mark.parametrize(("kind", "days"), [("episodic", 90), ("fact", 3650), ("preference", 3650), ("decision", 3650)])
 def test_an_item_is_kept_as_long_as_its_kind(ws, kind, days):
     operation, item, _ = ws.items.add("kept for a while", kind)
-    assert item.expires_at == clock.iso(_time(item.created_at) + timedelta(days=days))
+    assert item.expires_at == clock.iso(clock.parse(item.created_at) + timedelta(days=days))
     ws.undo()
     ws.redo()
     assert ws.items.get(item.id) == item._replace(revision=ws.items.get(item.id).revision)
@@ -68,7 +62,7 @@ def test_another_kind_begins_its_own_time_and_undo_gives_the_old_one_back(ws):
     assert ws.items.get(item.id).expires_at == item.expires_at
     ws.items.edit(item.id, kind="fact")
     row = ws.items.get(item.id)
-    assert row.expires_at == clock.iso(_time(row.updated_at) + timedelta(days=3650))
+    assert row.expires_at == clock.iso(clock.parse(row.updated_at) + timedelta(days=3650))
     ws.undo()
     assert ws.items.get(item.id).expires_at == item.expires_at
 

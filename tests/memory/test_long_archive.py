@@ -127,7 +127,7 @@ def test_what_is_added_is_seen_without_looking_through_all_again(history, monkey
 
 
 @given(st.lists(st.sampled_from("plain torn blank back late none".split()), max_size=40), st.integers(50, 900))
-def test_of_any_lines_the_pieces_hold_the_same_entries(kinds, size):
+def test_of_any_lines_the_pieces_hold_the_same_entries(tmp_path_factory, kinds, size):
     made = {
         "plain": lambda n: dump_entry(entry(n)),
         "torn": lambda n: b'{"cursor": %d, "timest\n' % n,
@@ -137,19 +137,15 @@ def test_of_any_lines_the_pieces_hold_the_same_entries(kinds, size):
         "none": lambda _: b'{"content": "c"}\n',
     }
     data = b"".join(made[kind](n) for n, kind in enumerate(kinds, 1))
-    expected = parse_history(data, "")[0]
-    found = []
-    line, highest = 1, -1
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", min(len(data) - 1, at + size)) + 1 or len(data)
-        piece = data[at:end]
-        cursors, _ = archive._survey(piece, "", line, highest)
-        entries = archive._entries(piece, "", line)
-        assert cursors == [one.cursor for one in entries]
-        found += entries
-        line, at, highest = line + piece.count(b"\n") + (not piece.endswith(b"\n")), end, max([highest, *cursors])
-    assert tuple(found) == expected
+    workspace = tmp_path_factory.mktemp("any") / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    (workspace / "memory" / "history.jsonl").write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archive, "WHOLE", 1)
+        patch.setattr(archive, "NEWEST", 2)
+        patch.setattr(files, "CHUNK", size)
+        found = History(find_workspace(workspace, starting=True)).entries(limit=len(kinds))
+    assert tuple(reversed(found)) == parse_history(data, "")[0]
 
 
 def test_a_line_is_passed_by_only_where_it_cannot_hold_what_is_looked_for():

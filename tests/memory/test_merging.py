@@ -58,9 +58,7 @@ def test_the_same_words_told_again_are_the_item_that_they_were_merged_into(tmp_p
         twins = SameTextIndex(ws.store)
 
         ws.items.merge([one.id, other.id], into=other.id)
-        found = twins.find(one.scope_key, "likes tea.")
-        assert found is not None
-        assert found.id == other.id
+        assert twins.find(one.scope_key, "likes tea.").id == other.id
 
         ws.items.edit(other.id, text="User likes coffee")
         assert twins.find(one.scope_key, "likes tea") is None
@@ -73,10 +71,7 @@ def test_words_of_its_own_are_known_before_those_of_a_merge(tmp_path):
         ws.items.merge([one.id, other.id], into=other.id)
         _, again, _ = ws.items.add("Likes tea")
 
-        found = SameTextIndex(ws.store).find(one.scope_key, "Likes tea")
-
-        assert found is not None
-        assert found.id == again.id
+        assert SameTextIndex(ws.store).find(one.scope_key, "Likes tea").id == again.id
 
 
 def test_an_undo_of_a_merge_brings_every_field_back(tmp_path):

@@ -41,7 +41,6 @@ def waiting(ws):
 )
 def test_a_memory_is_corrected_in_its_own_words(memory, said, after):
     found = find_correction(said, [Item("a", memory), Item("b", "I like green tea")])
-    assert found is not None
     assert (found.item.id, found.text) == ("a", after)
 
 

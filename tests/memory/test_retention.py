@@ -92,7 +92,6 @@ def test_a_wish_to_forget_is_no_deleted_memory(ws):
 def test_hygiene_looks_at_most_once_an_hour(ws):
     expiring(ws, "first", -1)
     found = retention.prune_hourly(ws.store, ws.settings, NOW)
-    assert found is not None
     assert (found.actor, [change.key for change in found.changes]) == ("compaction", ["first"])
     expiring(ws, "second", -1)
     assert retention.prune_hourly(ws.store, ws.settings, NOW + timedelta(minutes=59)) is None
@@ -108,7 +107,6 @@ def test_what_hygiene_took_is_not_what_undo_takes_back_next_but_its_id_is(ws):
     mine = ws.items.add("mine")[1]
     expiring(ws, "over", -1)
     operation = retention.prune_hourly(ws.store, ws.settings, NOW)
-    assert operation is not None
     ws.undo()
     assert mine.id not in {row.id for row in ws.items.all()}
     ws.undo(operation.id)

@@ -6,7 +6,7 @@ from base64 import b64encode
 import pytest
 
 from nanomem_tui.language.secrets import find, mask
-from nanomem_tui.review.finders.rows import _secrets
+from nanomem_tui.language.secrets.signs import may_hold
 
 X = "Xy7fQ2mLk90pqrs"
 KEY = X + "1234abcd"
@@ -81,7 +81,7 @@ def test_a_password_is_found_in_every_form(form):
     text = form.replace("{}", X)
     found = find(text)
     assert [(one.kind, text[one.start : one.end]) for one in found] == [("password", X)]
-    assert list(_secrets(text)) == found, "the quick look lets it through"
+    assert may_hold(text), "the quick look lets it through"
     assert find(mask(text)) == []
 
 
@@ -95,7 +95,7 @@ def test_other_secrets_are_found_in_their_forms(kind, form, value):
     text = form.replace("{}", value)
     found = find(text)
     assert [(one.kind, text[one.start : one.end]) for one in found] == [(kind, value)]
-    assert list(_secrets(text)) == found, "the quick look lets it through"
+    assert may_hold(text), "the quick look lets it through"
     assert find(mask(text)) == []
 
 

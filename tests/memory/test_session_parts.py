@@ -20,7 +20,6 @@ def workspace(sample_copy):
     found = sample_copy("nb035") / "home/.nanobot/workspace"
     with open_workspace(found) as ws:
         folder = ws.layout.sessions_dir
-    assert folder is not None
     head = {"_type": "metadata", "key": KEY, "created_at": "2026-01-01T00:00:00", "metadata": {"title": "Long"}}
     lines = [json.dumps({**head, "last_archived": 7, "last_consolidated": 7}), '{"broken', ""]
     for number in range(500):
@@ -63,9 +62,7 @@ def test_of_a_long_one_the_end_is_shown_where_nothing_is_said(workspace, monkeyp
 
 def test_a_long_one_is_compacted_as_a_short_one_and_put_back(workspace, monkeypatch):
     with open_workspace(workspace) as ws:
-        folder = ws.layout.sessions_dir
-        assert folder is not None
-        path = folder / key_to_name(KEY)
+        path = ws.layout.sessions_dir / key_to_name(KEY)
         before = path.read_bytes()
         ws.sessions.compact(KEY, 40)
         expected = path.read_bytes()
@@ -86,9 +83,7 @@ def test_a_long_one_is_compacted_as_a_short_one_and_put_back(workspace, monkeypa
 
 def test_a_call_far_before_its_result_is_looked_for_in_all_of_it(workspace, monkeypatch):
     with open_workspace(workspace) as ws:
-        folder = ws.layout.sessions_dir
-        assert folder is not None
-        path = folder / key_to_name(KEY)
+        path = ws.layout.sessions_dir / key_to_name(KEY)
         lines = path.read_bytes().split(b"\n")
         lines[10] = b'{"role": "assistant", "content": "", "tool_calls": [{"id": "far", "function": {"name": "f"}}]}'
         lines[-5] = b'{"role": "tool", "tool_call_id": "far", "content": "late"}'
@@ -101,9 +96,7 @@ def test_a_call_far_before_its_result_is_looked_for_in_all_of_it(workspace, monk
 
 def test_what_is_said_while_a_long_one_is_read_is_not_lost(workspace, monkeypatch):
     with open_workspace(workspace) as ws:
-        folder = ws.layout.sessions_dir
-        assert folder is not None
-        path = folder / key_to_name(KEY)
+        path = ws.layout.sessions_dir / key_to_name(KEY)
         keep = atomic.put_blob
 
         def late(backups, pieces):

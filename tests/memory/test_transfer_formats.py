@@ -4,7 +4,9 @@ import json
 import os
 import sqlite3
 import stat
+import tempfile
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, import_plan, jsonl, markdown, scoped
+from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.service import EXPORT_FORMATS
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
@@ -200,15 +202,13 @@ def test_the_scoped_database_brings_everything_back_but_what_is_disabled(some):
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(data)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        connection.row_factory = sqlite3.Row
-        stored = [dict(row) for row in connection.execute("SELECT * FROM memory_entries")]
-        assert connection.execute("SELECT count(*) FROM memory_entries_fts").fetchone()[0] == len(stored)
-    back = {}
-    for raw in stored:
-        row, note = import_plan.item({**scoped._unpacked(raw), "text": raw["content"]}, WORKSPACE)
-        assert note == ""
-        back[row.id] = row
-    assert back == {row.id: row for row in enabled if row not in left}
+        tables = ("memory_entries", "memory_entries_fts")
+        stored, found = (connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
+        assert stored == found
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(data)
+        rows = scoped.read_scoped(Path(file.name), "x", WORKSPACE, WORKSPACE).rows if stored else []
+    assert {(found.row, found.note) for found in rows} == {(row, "") for row in enabled if row not in left}
 
 
 def test_the_scoped_database_is_the_one_that_the_system_makes(ws, samples, tmp_path):

@@ -49,7 +49,6 @@ def test_the_log_says_which_turn_was_given_what(workspace):
         end(ws, begun.turn)
     with open_workspace(workspace) as ws:
         turn = ws.traces.injections.get(begun.turn)
-        assert turn is not None
         assert turn.items == tuple(hit.item.id for hit in begun.hits)
         assert turn.chars == len(begun.block)
         assert (turn.user, turn.session_key, bool(turn.ended_at)) == ("item number 2", "telegram:42", True)
@@ -131,7 +130,6 @@ def test_no_trace_of_a_turn_holds_a_secret(workspace, secret):
         assert ws.engine.end_turn(by_message).turn == begun.turn
         assert "my token: [" in state_file(workspace)
         logged = ws.traces.injections.get(begun.turn)
-        assert logged is not None
         assert logged.user.startswith("my token: [")
         ws.flush()
     ours = {name: data for name, data in files(workspace.parent).items() if "sessions" not in Path(name).parts}
@@ -321,7 +319,6 @@ def test_a_turn_takes_expired_items_away_at_most_once_an_hour(workspace):
         (saved,) = turn(ws, "Remember that I prefer window seats").saved
         assert saved.item.expires_at
     after = clock.parse(saved.item.expires_at)
-    assert after is not None
     with open_workspace(workspace) as ws, clock.at(after + timedelta(days=1)):
         turn(ws, "hello there")
         assert ws.store.load("item").items[saved.item.id].is_deleted

@@ -109,12 +109,10 @@ class Served:
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ))
 
     def send(self, **body):
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(body).encode() + b"\n")
         self.process.stdin.flush()
 
     def answer(self):
-        assert self.process.stdout is not None
         return dict(json.loads(self.process.stdout.readline()))
 
     def ask(self, **body):

@@ -165,7 +165,6 @@ def test_every_change_is_one_operation_and_comes_back_by_undo_and_redo(ws, place
 
 def test_an_undo_refuses_a_document_that_changed_since(ws, place):
     first = ws.knowledge.add(file(place)).operation
-    assert first is not None
     ws.knowledge.add(file(place, RUNBOOK + "\nMore.\n"))
     with pytest.raises(Conflict):
         ws.undo(first.id)
@@ -202,9 +201,9 @@ def test_man_pages_are_found_as_man_finds_them(ws, place):
     assert len(knowledge_sources.all_manuals().documents) == 1
     for name in ("nosuch", "nginx(1)"):
         with pytest.raises(NotFound):
-            knowledge_sources._named(name)
+            knowledge_sources.named_manuals([name])
     with pytest.raises(BadInput):
-        knowledge_sources._named("../nginx")
+        knowledge_sources.named_manuals(["../nginx"])
 
 
 def test_where_nothing_shows_man_pages_each_is_named_as_not_read(place, monkeypatch):

@@ -121,7 +121,6 @@ def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws, monkeypatch):
         ws.records.delete("event", [one.id for one in many])
         ws.lifecycle.run()
         room = ws.tier_database.read(records.room)
-        assert room is not None
         return room[1]
 
     assert free_after_a_run() == 0
@@ -136,7 +135,6 @@ def test_when_a_tier_becomes_too_large_is_told(place, monkeypatch):
             for number in range(10):
                 kept(ws, "tool-call", f"c{day}_{number}", day * DAY)
         sizes = ws.lifecycle.sizes()
-        assert sizes is not None
         working, longterm = sizes.forecasts
         assert working.rows_per_day == 10.0
         assert 0 < working.bytes <= sizes.file_bytes
@@ -145,7 +143,6 @@ def test_when_a_tier_becomes_too_large_is_told(place, monkeypatch):
     monkeypatch.setattr(lifecycle, "CAPS_GB", {"working": ceiling * 0.99, "longterm": ceiling})
     with clock.at(NOW), open_workspace(place) as ws:
         sizes = ws.lifecycle.sizes()
-        assert sizes is not None
         working, longterm = sizes.forecasts
         assert working.days is not None
         assert working.days < 30  # after that as much leaves as comes

@@ -52,7 +52,6 @@ def test_the_newest_value_of_each_metric(ws):
         ws.operational.push("metric", {"name": "cpu.percent", "value": value, "unit": "%"})
     ws.operational.push("metric", {"name": "memory.used", "value": 7})
     found = ws.operational.metric("cpu.percent")
-    assert found is not None
     assert (found.name, found.value, found.unit) == ("cpu.percent", 2.5, "%")
     assert [(value.name, value.value) for value in ws.operational.metrics()] == [
         ("cpu.percent", 2.5),
@@ -69,7 +68,6 @@ def test_a_metric_that_has_aged_is_known_by_its_last_value(ws):
         assert ws.operational.age() == 2
         assert ws.operational.metrics() == []
         found = ws.operational.metric("load")
-        assert found is not None
         assert (found.value, found.unit) == (2.0, "x")
         assert [row.fields["value"] for row in ws.records.of("metric")] == [2.0, 1.0]
         assert ws.records.of("event") == []
@@ -159,7 +157,6 @@ def test_names_of_any_length_are_kept(ws):
     ws.operational.push("event", {"agent": agent[:400], "state": {"at": "work"}}, agent[:400])
     ws.operational.push("event", {"agent": agent, "state": "idle"})
     found = ws.operational.get(entry_id)
-    assert found is not None
     assert found.data == {"tool": tool, "input": 1, "output": 2}
     assert [one.state for one in ws.operational.agent_states()] == [{"at": "work"}, "idle"]
 

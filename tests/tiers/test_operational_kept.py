@@ -174,7 +174,6 @@ def test_what_was_acknowledged_is_there_after_a_kill(place):
     with open_workspace(place) as again:
         assert len(again.operational.recent()) == 3
         found = again.operational.metric("x")
-        assert found is not None
         assert found.value == 3.0
         push(again, "three")
         assert [entry.data.get("message") for entry in again.operational.recent()] == ["three", None, "two", "one"]
@@ -207,7 +206,6 @@ def test_one_process_sees_what_another_pushes(place):
                 "ours",
             ]
             found = ws.operational.metric("x")
-            assert found is not None
             assert found.value == 2.0
             assert [task.id for task in ws.operational.active_tasks()] == ["t"]
         push(theirs, "more")
