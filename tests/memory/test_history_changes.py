@@ -61,6 +61,11 @@ def ws(memory):
 
 
 @pytest.fixture
+def old(memory):
+    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+
+
+@pytest.fixture
 def running(monkeypatch):
     """From its call on an agent runs."""
     return partial(agent_runs, monkeypatch)
@@ -69,8 +74,7 @@ def running(monkeypatch):
 # -- HISTORY.md
 
 
-def test_an_old_archive_is_migrated_with_its_dates(ws, memory):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_an_old_archive_is_migrated_with_its_dates(ws, memory, old):
     os.utime(memory / "HISTORY.md", (1_700_000_000, 1_700_000_000))
     before = files(memory)
     plan = ws.history_changes.migration()
@@ -99,8 +103,7 @@ def test_what_is_not_dated_gets_the_time_of_the_file(ws, memory):
     assert ws.history_changes.migration().undated == 1
 
 
-def test_the_backup_takes_a_name_that_is_free(ws, memory):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_the_backup_takes_a_name_that_is_free(ws, memory, old):
     (memory / "HISTORY.md.bak").write_text("older")
     (memory / "HISTORY.md.bak.2").write_text("old")
     ws.history_changes.migrate()
@@ -116,8 +119,7 @@ def test_there_may_be_nothing_to_migrate(ws, memory):
         ws.history_changes.migrate()
 
 
-def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws, memory):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws, memory, old):
     (memory / "HISTORY.md.bak").write_text("[2025-12-01 08:00] A blue ferry.\n")
     (memory / "history.jsonl").write_text(entry(7, "- Daily scan.") + entry(8, "Moved the database."))
     (memory / ".dream_cursor").write_text("8")
@@ -139,8 +141,7 @@ def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws, 
     assert files(memory) == before
 
 
-def test_no_entry_that_waits_for_a_dream_is_passed_over_by_a_migration_behind_it(ws, memory):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_no_entry_that_waits_for_a_dream_is_passed_over_by_a_migration_behind_it(ws, memory, old):
     (memory / "history.jsonl").write_text(entry(1))
     assert ws.history_changes.migration().dreamed
     ws.history_changes.migrate()
@@ -178,16 +179,14 @@ def test_a_backup_brings_a_lost_archive_back(ws, memory):
     assert files(memory) == before
 
 
-def test_an_empty_archive_is_no_archive(ws, memory):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_an_empty_archive_is_no_archive(ws, memory, old):
     (memory / "history.jsonl").write_text("")
     ws.history_changes.migrate()
     ws.undo()
     assert (memory / "history.jsonl").read_bytes() == b""
 
 
-def test_nothing_is_migrated_beside_an_agent(ws, memory, running):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_nothing_is_migrated_beside_an_agent(ws, memory, old, running):
     before = files(memory)
     running()
     assert ws.history_changes.migration().refused
@@ -196,8 +195,7 @@ def test_nothing_is_migrated_beside_an_agent(ws, memory, running):
     assert files(memory) == before
 
 
-def test_a_migration_that_was_built_upon_is_not_taken_back(ws, memory):
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_a_migration_that_was_built_upon_is_not_taken_back(ws, memory, old):
     ws.history_changes.migrate()
     with (memory / "history.jsonl").open("a") as file:
         file.write(entry(4))

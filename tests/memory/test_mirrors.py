@@ -25,6 +25,12 @@ def opened(tmp_path, setting="on"):
     return ws
 
 
+@pytest.fixture
+def ws(tmp_path):
+    with opened(tmp_path) as made:
+        yield made
+
+
 def add(ws, text, kind="fact"):
     with clock.at(AT):
         return ws.items.add(text, kind)[1]
@@ -34,16 +40,15 @@ def read(ws, name):
     return (ws.paths.memory / name).read_bytes().decode()
 
 
-def test_each_kind_has_its_file_in_the_form_of_the_seed(tmp_path):
-    with opened(tmp_path) as ws:
-        for kind in ("preference", "fact", "decision", "episodic"):
-            add(ws, f"one  {kind}\nof two lines", kind)
-        add(ws, "another", "fact")
-        stamp = "- [2026-02-10 08:46:00 UTC]"
-        assert read(ws, "semantic/preferences.md") == f"# Preferences\n\n{stamp} one preference of two lines\n"
-        assert read(ws, "semantic/decisions.md") == f"# Decisions\n\n{stamp} one decision of two lines\n"
-        assert read(ws, "episodic/2026-02-10.md") == f"# 2026-02-10\n\n{stamp} one episodic of two lines\n"
-        assert read(ws, "semantic/facts.md") == f"# Facts\n\n{stamp} one fact of two lines\n{stamp} another\n"
+def test_each_kind_has_its_file_in_the_form_of_the_seed(ws):
+    for kind in ("preference", "fact", "decision", "episodic"):
+        add(ws, f"one  {kind}\nof two lines", kind)
+    add(ws, "another", "fact")
+    stamp = "- [2026-02-10 08:46:00 UTC]"
+    assert read(ws, "semantic/preferences.md") == f"# Preferences\n\n{stamp} one preference of two lines\n"
+    assert read(ws, "semantic/decisions.md") == f"# Decisions\n\n{stamp} one decision of two lines\n"
+    assert read(ws, "episodic/2026-02-10.md") == f"# 2026-02-10\n\n{stamp} one episodic of two lines\n"
+    assert read(ws, "semantic/facts.md") == f"# Facts\n\n{stamp} one fact of two lines\n{stamp} another\n"
 
 
 def test_ours_is_what_the_agent_wrote_itself(sample_copy):
@@ -67,47 +72,43 @@ def test_mirrors_are_written_where_they_are_kept_or_wanted(tmp_path):
         assert "switched off" not in read(ws, "semantic/facts.md")
 
 
-def test_a_line_is_put_behind_what_has_no_newline(tmp_path):
-    with opened(tmp_path) as ws:
-        folder = ws.paths.memory / "semantic"
-        folder.mkdir()
-        (folder / "facts.md").write_bytes(b"# Facts\n\n- torn")
-        add(ws, "x")
-        assert read(ws, "semantic/facts.md") == "# Facts\n\n- torn\n- [2026-02-10 08:46:00 UTC] x\n"
+def test_a_line_is_put_behind_what_has_no_newline(ws):
+    folder = ws.paths.memory / "semantic"
+    folder.mkdir()
+    (folder / "facts.md").write_bytes(b"# Facts\n\n- torn")
+    add(ws, "x")
+    assert read(ws, "semantic/facts.md") == "# Facts\n\n- torn\n- [2026-02-10 08:46:00 UTC] x\n"
 
 
-def test_a_line_is_written_once_however_often_it_is_applied(tmp_path):
-    with opened(tmp_path) as ws:
-        item = add(ws, "x")
-        change = notes.mirror_changes(ws.paths, ws.store.settings, [item])
-        layer = MirrorLayer(ws.paths)
-        for _ in range(2):
-            layer.apply(new_operation("items.add", "again", change), change)
-        assert read(ws, "semantic/facts.md").count("] x\n") == 1
+def test_a_line_is_written_once_however_often_it_is_applied(ws):
+    item = add(ws, "x")
+    change = notes.mirror_changes(ws.paths, ws.store.settings, [item])
+    layer = MirrorLayer(ws.paths)
+    for _ in range(2):
+        layer.apply(new_operation("items.add", "again", change), change)
+    assert read(ws, "semantic/facts.md").count("] x\n") == 1
 
 
-def test_a_deletion_leaves_the_line_and_undo_of_the_addition_takes_it_out(tmp_path):
-    with opened(tmp_path) as ws:
-        kept = add(ws, "kept")
-        gone = add(ws, "taken back")
-        ws.items.delete([kept.id])
-        assert "kept" in read(ws, "semantic/facts.md")
-        ws.undo()
-        ws.undo()
-        assert read(ws, "semantic/facts.md") == "# Facts\n\n- [2026-02-10 08:46:00 UTC] kept\n"
-        assert gone.id not in {row.id for row in ws.items.all()}
-        ws.redo(2)
-        assert read(ws, "semantic/facts.md").endswith("] taken back\n")
+def test_a_deletion_leaves_the_line_and_undo_of_the_addition_takes_it_out(ws):
+    kept = add(ws, "kept")
+    gone = add(ws, "taken back")
+    ws.items.delete([kept.id])
+    assert "kept" in read(ws, "semantic/facts.md")
+    ws.undo()
+    ws.undo()
+    assert read(ws, "semantic/facts.md") == "# Facts\n\n- [2026-02-10 08:46:00 UTC] kept\n"
+    assert gone.id not in {row.id for row in ws.items.all()}
+    ws.redo(2)
+    assert read(ws, "semantic/facts.md").endswith("] taken back\n")
 
 
-def test_undo_takes_out_only_its_own_line(tmp_path):
-    with opened(tmp_path) as ws:
-        add(ws, "mine")
-        path = ws.paths.memory / "semantic" / "facts.md"
-        path.write_text(path.read_text().replace("] mine", "] mine, edited by a person"))
-        before = path.read_bytes()
-        ws.undo()
-        assert path.read_bytes() == before
+def test_undo_takes_out_only_its_own_line(ws):
+    add(ws, "mine")
+    path = ws.paths.memory / "semantic" / "facts.md"
+    path.write_text(path.read_text().replace("] mine", "] mine, edited by a person"))
+    before = path.read_bytes()
+    ws.undo()
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("where", ["file", "folder", "pipe", "directory"])
@@ -147,10 +148,9 @@ def test_a_recorded_value_that_leads_elsewhere_is_left_out(tmp_path):
     assert files(tmp_path) == before
 
 
-def test_characters_that_a_terminal_obeys_do_not_get_in(tmp_path):
-    with opened(tmp_path) as ws:
-        add(ws, "a\x1b]52;c;aGk=\x07b \u202ec \x9b2J")
-        assert not set("\x1b\x07\x9b\u202e") & set(read(ws, "semantic/facts.md"))
+def test_characters_that_a_terminal_obeys_do_not_get_in(ws):
+    add(ws, "a\x1b]52;c;aGk=\x07b \u202ec \x9b2J")
+    assert not set("\x1b\x07\x9b\u202e") & set(read(ws, "semantic/facts.md"))
 
 
 class _Killed(BaseException):
@@ -201,19 +201,18 @@ def test_a_line_that_could_not_be_written_is_written_later(later, tmp_path):
     ws.close()
 
 
-def test_a_line_that_is_taken_back_before_it_was_written_is_not_there(tmp_path):
-    with opened(tmp_path) as ws:
-        add(ws, "the first")
-        mirror = ws.paths.memory / "semantic" / "facts.md"
-        mirror.rename(mirror.with_suffix(".aside"))
-        mirror.mkdir()
-        add(ws, "the second")
-        ws.undo()
-        ws.redo()
-        ws.undo()
-        mirror.rmdir()
-        mirror.with_suffix(".aside").rename(mirror)
-        ws.flush()
-        assert "the second" not in read(ws, "semantic/facts.md")
-        ws.redo()
-        assert read(ws, "semantic/facts.md").count("the second") == 1
+def test_a_line_that_is_taken_back_before_it_was_written_is_not_there(ws):
+    add(ws, "the first")
+    mirror = ws.paths.memory / "semantic" / "facts.md"
+    mirror.rename(mirror.with_suffix(".aside"))
+    mirror.mkdir()
+    add(ws, "the second")
+    ws.undo()
+    ws.redo()
+    ws.undo()
+    mirror.rmdir()
+    mirror.with_suffix(".aside").rename(mirror)
+    ws.flush()
+    assert "the second" not in read(ws, "semantic/facts.md")
+    ws.redo()
+    assert read(ws, "semantic/facts.md").count("the second") == 1

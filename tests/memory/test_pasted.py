@@ -4,11 +4,9 @@ import time
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.language import message, remembering
 from nanomem_tui.memory.facts import dialogue
 from tests.memory.turns import turn
-from tests.store.homes import make_home
 
 HOME = {"items": 0, "lessons": 0}
 
@@ -193,14 +191,13 @@ def test_a_message_of_nothing_but_marks_takes_no_long():
 
 
 @pytest.mark.parametrize("text", PASTED)
-def test_nothing_of_what_was_pasted_becomes_active(tmp_path, text):
-    with open_workspace(make_home(tmp_path, items=0)) as ws:
-        turn(ws, text)
-        assert [item.text for item in ws.items.all() if item.enabled] == []
-        assert ws.waits.list() or text.startswith(("Translate", "can you", "请")), (
-            "what could be remembered waits for a person"
-        )
-        assert "Narnia" not in str(ws.lessons.all())
+def test_nothing_of_what_was_pasted_becomes_active(ws, text):
+    turn(ws, text)
+    assert [item.text for item in ws.items.all() if item.enabled] == []
+    assert ws.waits.list() or text.startswith(("Translate", "can you", "请")), (
+        "what could be remembered waits for a person"
+    )
+    assert "Narnia" not in str(ws.lessons.all())
 
 
 @pytest.mark.parametrize("text", [*SAID, *MINE])
@@ -214,11 +211,10 @@ def test_what_stands_around_is_said():
     assert "gin" in message.parts(text).pasted
 
 
-def test_what_was_said_before_it_is_kept(tmp_path):
-    with open_workspace(make_home(tmp_path, items=0)) as ws:
-        text = f"I live in Berlin.\nHere is an email I got:\n{FALSE}"
-        turn(ws, text)
-        assert [item.text for item in ws.items.all() if item.enabled] == ["I live in Berlin."]
+def test_what_was_said_before_it_is_kept(ws):
+    text = f"I live in Berlin.\nHere is an email I got:\n{FALSE}"
+    turn(ws, text)
+    assert [item.text for item in ws.items.all() if item.enabled] == ["I live in Berlin."]
 
 
 REPORTED = [
@@ -247,11 +243,10 @@ OWN = [
 
 
 @pytest.mark.parametrize("text", REPORTED)
-def test_what_a_page_or_a_mail_says_waits(tmp_path, text):
-    with open_workspace(make_home(tmp_path, items=0)) as ws:
-        turn(ws, text)
-        assert [item.text for item in ws.items.all() if item.enabled and not item.waits] == []
-        assert len(ws.waits.list()) >= 1
+def test_what_a_page_or_a_mail_says_waits(ws, text):
+    turn(ws, text)
+    assert [item.text for item in ws.items.all() if item.enabled and not item.waits] == []
+    assert len(ws.waits.list()) >= 1
 
 
 @pytest.mark.parametrize("text", OWN)

@@ -192,6 +192,7 @@ def test_cards_and_accounts_by_checksum_and_by_label(text, kind):
         "order 4111 1111 1111 1112",
         "0000 0000 0000 0000",
         "DE89 3704 0044 0532 0130 01",
+        "DE89 3704 0044 0532 0130",
         "call 536-22-87 or 000-12-3456",
         "order number 4222222222222 has shipped",
         "订单号 6222021001116245702 已发货",
